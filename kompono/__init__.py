@@ -1,0 +1,59 @@
+"""Kompono: multibody dynamics from components that stay components while the whole is solved.
+
+    from kompono import Body, Ground, Subsystem, simulate
+    from kompono.library import Gravity, Revolute, solids
+"""
+
+from kompono.errors import (
+    AssemblyError,
+    CompileError,
+    KomponoError,
+    ModelError,
+    ModelWarning,
+    RunError,
+    TranslationError,
+)
+from kompono.model.body import Body, Frame, Ground, MassProperties
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.force import Effort, Field, Force
+from kompono.model.joint import Joint
+from kompono.model.signal import Input, Output, Parameter, time
+from kompono.model.subsystem import Subsystem
+from kompono.result import Result
+from kompono.simulate import Simulation, simulate
+from kompono.spatial.pose import Motion, Pose, Wrench
+from kompono.spatial.rotation import rotation
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AssemblyError",
+    "Body",
+    "CompileError",
+    "Constraint",
+    "Coupling",
+    "Effort",
+    "Field",
+    "Force",
+    "Frame",
+    "Ground",
+    "Input",
+    "Joint",
+    "KomponoError",
+    "MassProperties",
+    "ModelError",
+    "ModelWarning",
+    "Motion",
+    "Output",
+    "Parameter",
+    "Pose",
+    "Result",
+    "RunError",
+    "Simulation",
+    "Subsystem",
+    "TranslationError",
+    "Wrench",
+    "rotation",
+    "simulate",
+    "time",
+]

@@ -1,0 +1,15 @@
+"""Program to native code: `compile_program` turns the symbolic program into functions and step loops of the machine."""
+
+from __future__ import annotations
+
+from kompono.compile.block import Status
+from kompono.compile.kernel import Interpreter, Kernel
+from kompono.compile.run import AdaptiveRun, FixedRun
+from kompono.translate.program import Program
+
+__all__ = ["AdaptiveRun", "FixedRun", "Interpreter", "Kernel", "Status", "compile_program"]
+
+
+def compile_program(program: Program, *, native: bool = True, cache: bool = True) -> Kernel | Interpreter:
+    """Native code for a program (made when first used, kept on disk if `cache`), or an interpreter of it."""
+    return Kernel(program, cache=cache) if native else Interpreter(program)

@@ -1,0 +1,94 @@
+"""The memory of a run, seen from both sides.
+
+A run is described by one `Block` of eight-byte fields and one array of doubles. Python owns both; the native loop gets
+the address of the block and leaves everything it needs next time in them. That is why a run can be cut into chunks
+anywhere without changing a bit of its result, and why runs in different threads do not meet.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from enum import IntEnum
+
+from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.translate.program import Program
+
+
+class Status(IntEnum):
+    """How a chunk ended."""
+
+    OK = 0  # did what was asked
+    NOT_FINITE = 1  # NaN or infinity in the new state or its rate; state and time are the last good ones
+    STEP_TOO_SMALL = 2  # the error stays above its bound however small the step
+    BUFFER_FULL = 3  # take the records, then go on
+    STOPPED = 4  # the stop flag was raised
+
+
+_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop")
+_INTEGERS = (
+    "table_rows", "capacity", "rows", "projecting", "budget", "step", "every", "record_count", "recorded", "dense",
+    "evaluations", "accepted", "rejected", "history", "after_rejection",
+)  # fmt: skip
+_REALS = (
+    "start", "time", "step_size", "until", "interval", "min_step", "max_step", "old_error", "dense_start", "dense_step",
+)  # fmt: skip
+_INDEX = {name: i for i, name in enumerate((*_POINTERS, *_INTEGERS, *_REALS))}
+
+
+class Block(ctypes.Structure):
+    """The fields of a run that are not arrays, and the addresses of those that are."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in _POINTERS),
+        *((name, ctypes.c_int64) for name in _INTEGERS),
+        *((name, ctypes.c_double) for name in _REALS),
+    ]
+
+
+class NativeBlock:
+    """The same fields from inside a native loop: attributes read, `set` writes."""
+
+    def __init__(self, code: Code, pointer: str = "%block") -> None:
+        self._code, self._pointer = code, pointer
+
+    def _place(self, name: str) -> str:
+        return self._code.let(POINTER, f"getelementptr i64, ptr {self._pointer}, i64 {_INDEX[name]}").name
+
+    def _kind(self, name: str) -> str:
+        return POINTER if name in _POINTERS else INT if name in _INTEGERS else REAL
+
+    def __getattr__(self, name: str) -> Value:
+        kind = self._kind(name)
+        return self._code.let(kind, f"load {kind}, ptr {self._place(name)}")
+
+    def set(self, name: str, value: Value | float) -> None:
+        """Write a field."""
+        kind = self._kind(name)
+        text = self._code.value(value, kind)
+        self._code.say(f"store {kind} {text}, ptr {self._place(name)}")
+
+    def add(self, name: str, amount: int = 1) -> None:
+        """Count."""
+        self.set(name, getattr(self, name) + amount)
+
+    def array(self, name: str) -> Array:
+        """The array a field points to."""
+        return Array(self._code, getattr(self, name).name)
+
+
+def layout(program: Program) -> dict[str, tuple[int, int]]:
+    """Where each vector lies in a run's memory: name -> (offset, size), every one on a cache line of its own."""
+    n = program.state_size
+    routines = [program.routines[name] for name in ("derivative", "project") if name in program.routines]
+    sizes = {"time": 1, "inputs": len(program.inputs)}
+    sizes |= dict.fromkeys(("state", "next", "stage", "corrected"), n)
+    sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(5)} | {f"past{i}": n for i in range(4)}
+    sizes |= {"relative": n, "absolute": n}  # tolerances
+    sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)
+    sizes["work"] = max(r.workspace for r in routines)
+    places, offset = {}, 0
+    for name, size in sizes.items():
+        places[name] = (offset, size)
+        offset += -(-size // 8) * 8
+    places["end"] = (offset, 0)
+    return places

@@ -1,0 +1,256 @@
+"""A small language in which the native loops are written.
+
+`Code` collects LLVM text; its values overload Python's operators, its `loop`, `forever` and `when` are `with`
+statements, and mutable variables are `Cell`s that LLVM turns into registers. A loop written with it reads like the
+algorithm:
+
+    with code.loop(n) as i:
+        y[i] = y[i] + h * k[i]
+
+Only the loops use it. Kernels are lowered line by line (see `lower`), because they are large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kompono.compile.lower import constant, declarations
+
+PRELUDE = declarations() + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+
+REAL, INT, BOOL, POINTER = "double", "i64", "i1", "ptr"
+
+_OPERATORS = {
+    ("+", REAL): "fadd contract", ("-", REAL): "fsub contract", ("*", REAL): "fmul contract",
+    ("/", REAL): "fdiv contract", ("+", INT): "add", ("-", INT): "sub", ("*", INT): "mul", ("/", INT): "sdiv",
+    ("%", INT): "srem", ("&", BOOL): "and", ("|", BOOL): "or",
+    ("<", REAL): "fcmp olt", ("<=", REAL): "fcmp ole", (">", REAL): "fcmp ogt", (">=", REAL): "fcmp oge",
+    ("==", REAL): "fcmp oeq", ("<", INT): "icmp slt", ("<=", INT): "icmp sle", (">", INT): "icmp sgt",
+    (">=", INT): "icmp sge", ("==", INT): "icmp eq", ("!=", INT): "icmp ne",
+}  # fmt: skip
+_COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A native value: the name LLVM knows it by, and its type."""
+
+    code: Code
+    name: str
+    kind: str
+
+    def __add__(self, other: Value | float) -> Value:
+        return self.code.binary("+", self, other)
+
+    def __radd__(self, other: float) -> Value:
+        return self.code.binary("+", other, self)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self.code.binary("-", self, other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self.code.binary("-", other, self)
+
+    def __mul__(self, other: Value | float) -> Value:
+        return self.code.binary("*", self, other)
+
+    def __rmul__(self, other: float) -> Value:
+        return self.code.binary("*", other, self)
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self.code.binary("/", self, other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self.code.binary("/", other, self)
+
+    def __floordiv__(self, other: Value | int) -> Value:
+        return self.code.binary("/", self, other)
+
+    def __mod__(self, other: Value | int) -> Value:
+        return self.code.binary("%", self, other)
+
+    def __and__(self, other: Value) -> Value:
+        return self.code.binary("&", self, other)
+
+    def __or__(self, other: Value) -> Value:
+        return self.code.binary("|", self, other)
+
+    def __invert__(self) -> Value:
+        return self.code.let(BOOL, f"xor i1 {self.name}, true")
+
+    def __lt__(self, other: Value | float) -> Value:
+        return self.code.binary("<", self, other)
+
+    def __le__(self, other: Value | float) -> Value:
+        return self.code.binary("<=", self, other)
+
+    def __gt__(self, other: Value | float) -> Value:
+        return self.code.binary(">", self, other)
+
+    def __ge__(self, other: Value | float) -> Value:
+        return self.code.binary(">=", self, other)
+
+    def equals(self, other: Value | float) -> Value:
+        """Whether two numbers are the same (`==` stays Python's own)."""
+        return self.code.binary("==", self, other)
+
+    def real(self) -> Value:
+        """An integer as a real number."""
+        return self.code.let(REAL, f"sitofp i64 {self.name} to double")
+
+
+@dataclass(frozen=True)
+class Array:
+    """A run of doubles in memory."""
+
+    code: Code
+    pointer: str
+
+    def at(self, offset: Value | int) -> Array:
+        """The run that starts `offset` elements further on."""
+        index = self.code.value(offset, INT)
+        return Array(self.code, self.code.let(POINTER, f"getelementptr double, ptr {self.pointer}, i64 {index}").name)
+
+    def __getitem__(self, index: Value | int) -> Value:
+        return self.code.let(REAL, f"load double, ptr {self.at(index).pointer}")
+
+    def __setitem__(self, index: Value | int, value: Value | float) -> None:
+        text = self.code.value(value, REAL)
+        self.code.say(f"store double {text}, ptr {self.at(index).pointer}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mutable variable."""
+
+    code: Code
+    pointer: str
+    kind: str
+
+    def get(self) -> Value:
+        """Its value now."""
+        return self.code.let(self.kind, f"load {self.kind}, ptr {self.pointer}")
+
+    def set(self, value: Value | float | bool) -> None:
+        """Give it a new value."""
+        self.code.say(f"store {self.kind} {self.code.value(value, self.kind)}, ptr {self.pointer}")
+
+
+class Code:
+    """The body of one native function while it is being written."""
+
+    def __init__(self) -> None:
+        self._entry: list[str] = []
+        self._lines: list[str] = []
+        self._count = 0
+        self._exits: list[str] = []
+
+    def fresh(self, stem: str = "") -> str:
+        """A name nobody has."""
+        self._count += 1
+        return f"{stem}.{self._count}"
+
+    def say(self, line: str) -> None:
+        """Append one line."""
+        self._lines.append(line)
+
+    def let(self, kind: str, text: str) -> Value:
+        """Append one instruction and give its value."""
+        name = "%" + self.fresh("t")
+        self.say(f"{name} = {text}")
+        return Value(self, name, kind)
+
+    def value(self, value: Value | float | bool, kind: str) -> str:
+        """The spelling of a value, or of a Python number as a value of that kind."""
+        if isinstance(value, Value):
+            return value.name
+        if kind == REAL:
+            return constant(float(value))
+        return str(int(value))
+
+    def binary(self, operator: str, left: Value | float, right: Value | float) -> Value:
+        """The value of an operator on two values, one of which may be a Python number."""
+        kind = left.kind if isinstance(left, Value) else right.kind if isinstance(right, Value) else REAL
+        text = f"{_OPERATORS[operator, kind]} {kind} {self.value(left, kind)}, {self.value(right, kind)}"
+        return self.let(BOOL if operator in _COMPARISONS else kind, text)
+
+    def select(self, condition: Value, yes: Value | float, no: Value | float) -> Value:
+        """One of two values of the same kind."""
+        kind = yes.kind if isinstance(yes, Value) else no.kind if isinstance(no, Value) else REAL
+        text = f"{kind} {self.value(yes, kind)}, {kind} {self.value(no, kind)}"
+        return self.let(kind, f"select i1 {condition.name}, {text}")
+
+    def math(self, name: str, *arguments: Value | float) -> Value:
+        """A function that `lower.declarations` declares: sqrt, fabs, pow, minnum, maxnum."""
+        text = ", ".join(f"double {self.value(a, REAL)}" for a in arguments)
+        return self.let(REAL, f"call contract double @llvm.{name}.f64({text})")
+
+    def cell(self, kind: str, initial: Value | float | bool) -> Cell:
+        """A new variable."""
+        name = "%" + self.fresh("cell")
+        self._entry.append(f"{name} = alloca {kind}")
+        cell = Cell(self, name, kind)
+        cell.set(initial)
+        return cell
+
+    def call(self, name: str, pointers: Sequence[Array]) -> None:
+        """Call a native routine."""
+        self.say(f"call void @{name}({', '.join(f'ptr {p.pointer}' for p in pointers)})")
+
+    def copy(self, target: Array, source: Array, count: int) -> None:
+        """Copy `count` doubles between runs that do not overlap."""
+        if count:
+            arguments = f"ptr {target.pointer}, ptr {source.pointer}, i64 {8 * count}, i1 false"
+            self.say(f"call void @llvm.memcpy.p0.p0.i64({arguments})")
+
+    def _label(self, name: str) -> None:
+        """Start a block that the previous one falls into."""
+        self.say(f"br label %{name}")
+        self.say(f"{name}:")
+
+    def _branch(self, condition: Value, yes: str, no: str) -> None:
+        """End a block."""
+        self.say(f"br i1 {condition.name}, label %{yes}, label %{no}")
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """What happens only if the condition holds."""
+        inside, after = self.fresh("when"), self.fresh("after")
+        self._branch(condition, inside, after)
+        self.say(f"{inside}:")
+        yield
+        self._label(after)
+
+    @contextmanager
+    def forever(self) -> Iterator[None]:
+        """Repeat until `leave`."""
+        again, exit_ = self.fresh("again"), self.fresh("exit")
+        self._label(again)
+        self._exits.append(exit_)
+        yield
+        self._exits.pop()
+        self.say(f"br label %{again}")
+        self.say(f"{exit_}:")
+
+    def leave(self, condition: Value) -> None:
+        """Leave the innermost `forever` if the condition holds."""
+        stay = self.fresh("stay")
+        self._branch(condition, self._exits[-1], stay)
+        self.say(f"{stay}:")
+
+    @contextmanager
+    def loop(self, count: Value | int) -> Iterator[Value]:
+        """For i in 0 .. count - 1."""
+        i = self.cell(INT, 0)
+        with self.forever():
+            now = i.get()
+            self.leave(now >= count)
+            yield now
+            i.set(now + 1)
+
+    def define(self, head: str, result: Value | None = None) -> str:
+        """The finished function; `head` is all that stands between `define` and its body."""
+        end = f"ret {result.kind} {result.name}" if result else "ret void"
+        return "\n".join([f"define {head} {{", *self._entry, *self._lines, end, "}", ""])

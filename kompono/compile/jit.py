@@ -1,0 +1,101 @@
+"""LLVM text to machine code in this process.
+
+Two steps, so that the middle product can be kept on disk: `assemble` makes an object file for this very processor,
+`load` links object files into memory. JITLink places all sections of an object side by
+side, so the small code model is safe and constants are one instruction away; mathematical functions come from the
+process itself.
+
+Choice of effort, measured on a straight-line function of 20,600 SX instructions (2.8 GHz Ice Lake, one core):
+
+    optimizer           codegen   compile   evaluation
+    none                0         0.16 s    7.4 us
+    none                2         0.41 s    5.3 us
+    O1                  1         0.53 s    5.0 us
+    O2                  2         0.64 s    5.0 us
+    O3                  3         0.63 s    4.9 us
+    O2 + SLP vectors    2         3.1 s     4.3 us
+
+CasADi has already shared common subexpressions, so there is little left to optimize in straight-line code, but the step
+loops do profit: they get O2 (loop vectorizer on, SLP off), straight-line code O1. llvmlite holds a lock of its own
+around every call, so compiling in threads would not pay.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from kompono.errors import CompileError
+
+STRAIGHT, LOOPS = 1, 2  # optimizer levels
+
+_lock = threading.Lock()
+_serial = itertools.count()
+
+
+@functools.cache
+def _ready() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@functools.cache
+def host() -> tuple[str, ...]:
+    """What the machine code depends on besides its source: versions, triple, processor, its features."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    features = llvm.get_host_cpu_features().flatten()
+    return llvmlite.__version__, version, llvm.get_process_triple(), llvm.get_host_cpu_name(), features
+
+
+def _target_machine() -> Any:
+    _ready()
+    _, _, triple, cpu, features = host()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small", jit=True)
+
+
+@functools.cache
+def _linker() -> Any:
+    return llvm.create_lljit_compiler(_target_machine(), use_jit_link=True, suppress_errors=True)
+
+
+def assemble(text: str, level: int = STRAIGHT) -> bytes:
+    """Object code for this processor."""
+    with _lock:
+        machine = _target_machine()
+        try:
+            module = llvm.parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            raise CompileError(f"the code generator wrote invalid code: {error}") from error
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.slp_vectorization = False
+        options.loop_vectorization = level >= LOOPS
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        return machine.emit_object(module)
+
+
+def load(objects: Iterable[bytes], name: str) -> Any:
+    """Link object files into this process: a function of one pointer that returns an integer.
+
+    It is called with the interpreter's lock released, and the code lives as long as the function.
+    """
+    builder = llvm.JITLibraryBuilder().add_current_process().export_symbol(name)
+    for data in objects:
+        builder.add_object_img(data)
+    with _lock:
+        try:
+            tracker = builder.link(_linker(), f"kompono.{next(_serial)}")
+        except RuntimeError as error:
+            raise CompileError(f"the machine code could not be linked: {error}") from error
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(tracker[name])
+    function.owner = tracker  # type: ignore[attr-defined]
+    return function

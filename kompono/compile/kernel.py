@@ -1,0 +1,194 @@
+"""The product of compilation: a program as native functions, or interpreted by CasADi with the same face."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kompono.compile import schedule
+from kompono.compile.objects import LOOPS, Objects
+from kompono.compile.run import AdaptiveRun, FixedRun, vector
+from kompono.errors import RunError, nearest
+from kompono.translate.program import Program, Routine
+
+
+def _routine(program: Program, name: str) -> Routine:
+    if name not in program.routines:
+        raise RunError(f"the program has no routine {name!r}.", fix=nearest(name, program.routines))
+    return program.routines[name]
+
+
+def _instructions(program: Program) -> Mapping[str, int]:
+    return {name: schedule.instructions(program, routine) for name, routine in program.routines.items()}
+
+
+class _Evaluator:
+    """One routine behind buffers that are made once, so that a call costs little more than the routine."""
+
+    def __init__(self, objects: Objects, routine: Routine) -> None:
+        self.function = objects.map_function(routine.name)
+        self._sizes = tuple(size for _, size in routine.inputs)
+        self._inputs = [np.zeros(size) for size in self._sizes]
+        self._outputs = [np.zeros(size) for _, size in routine.outputs]
+        self.work = np.zeros(max(routine.workspace, 1))
+        addresses = [n for array in (*self._inputs, *self._outputs) for n in (array.ctypes.data, 0)]
+        self._block = np.array([1, *addresses, self.work.ctypes.data], dtype=np.int64)
+        self._address = ctypes.c_void_p(self._block.ctypes.data)
+        self._lock = threading.Lock()
+
+    def __call__(self, time: float, state: Any, inputs: Any, parameters: Any) -> tuple[np.ndarray, ...]:
+        sizes = (1, len(state), len(inputs), len(parameters))
+        if sizes != self._sizes:
+            raise RunError(f"time, state, inputs, parameters have {sizes} values instead of {self._sizes}.")
+        with self._lock:
+            clock, first, second, third = self._inputs
+            clock[0] = time
+            first[:] = state
+            if sizes[2]:
+                second[:] = inputs
+            if sizes[3]:
+                third[:] = parameters
+            self.function(self._address)
+            return tuple([output.copy() for output in self._outputs])
+
+
+class Kernel:
+    """A program as native code. Objects are compiled (or found in the cache) when they are first used."""
+
+    def __init__(self, program: Program, *, cache: bool = True) -> None:
+        self.program = program
+        self._objects = Objects(program, cache)
+        self._evaluators: dict[str, _Evaluator] = {}
+
+    @property
+    def instructions(self) -> Mapping[str, int]:
+        """SX instructions executed by one evaluation of each routine."""
+        return _instructions(self.program)
+
+    def prepare(self, routine: str = "", method: str = "") -> None:
+        """Compile now what would be compiled on first use."""
+        if routine:
+            self._evaluator(routine)
+        if method:
+            self._objects.loop_function(_known(method))
+
+    def evaluate(
+        self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
+    ) -> tuple[np.ndarray, ...]:
+        """One array per output of the routine."""
+        evaluator = self._evaluators.get(routine) or self._evaluator(routine)
+        return evaluator(time, state, inputs, parameters)
+
+    def map(
+        self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
+        parameters: ArrayLike = (),
+    ) -> np.ndarray:  # fmt: skip
+        """The first output of a routine over rows: times (n), states (n, ny), inputs (n, nu) -> (n, m)."""
+        evaluator = self._evaluator(routine)
+        product = _routine(self.program, routine)
+        columns = _columns(self.program, times, states, inputs)
+        constants = vector("parameters", parameters, len(self.program.parameters))
+        result = np.empty((len(columns[0]), product.outputs[0][1]))
+        spare = [np.empty(size) for _, size in product.outputs[1:]]
+        work = np.empty_like(evaluator.work)
+        places = [(a.ctypes.data, a.strides[0] // 8) for a in columns] + [(constants.ctypes.data, 0)]
+        places += [(result.ctypes.data, result.shape[1])] + [(array.ctypes.data, 0) for array in spare]
+        block = np.array([len(result), *(n for place in places for n in place), work.ctypes.data], dtype=np.int64)
+        evaluator.function(block.ctypes.data)
+        return result
+
+    def fixed(
+        self, method: str, time: float, state: ArrayLike, *, step: float, parameters: ArrayLike = (),
+        inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, every: int = 1, capacity: int = 4096,
+        project: bool = True,
+    ) -> FixedRun:  # fmt: skip
+        """A run of equal steps: rk2, rk4 or adams. See `Run.set_inputs` for `inputs`. It moves by `advance`."""
+        if _known(method) == "dopri5":
+            raise RunError("dopri5 chooses its own steps.", fix="Use `adaptive`.")
+        function = self._objects.loop_function(method)
+        base = (self.program, function, time, state, parameters, inputs, capacity, project)
+        return FixedRun(*base, step=step, every=every)
+
+    def adaptive(
+        self, time: float, state: ArrayLike, *, until: float, interval: float | None = None, rtol: ArrayLike = 1e-6,
+        atol: ArrayLike = 1e-9, first_step: float | None = None, min_step: float = 0.0, max_step: float = math.inf,
+        parameters: ArrayLike = (), inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        capacity: int = 4096, project: bool = True,
+    ) -> AdaptiveRun:  # fmt: skip
+        """A run of dopri5 with error control; `interval` None records every accepted step."""
+        function = self._objects.loop_function("dopri5")
+        base = (self.program, function, time, state, parameters, inputs, capacity, project)
+        return AdaptiveRun(
+            *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
+            max_step=max_step,
+        )  # fmt: skip
+
+    def _evaluator(self, name: str) -> _Evaluator:
+        if name not in self._evaluators:
+            self._evaluators[name] = _Evaluator(self._objects, _routine(self.program, name))
+        return self._evaluators[name]
+
+
+def _known(method: str) -> str:
+    if method not in LOOPS:
+        raise RunError(f"unknown method {method!r}.", fix=nearest(method, LOOPS) or f"Known: {', '.join(LOOPS)}.")
+    return method
+
+
+def _columns(program: Program, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None) -> list[np.ndarray]:
+    """Times, states and inputs as arrays whose rows are contiguous; no copy if they already are."""
+    n = np.size(times)
+    empty = np.zeros((n, 0))
+    arrays = [np.asarray(times, dtype=float).reshape(n, 1), np.asarray(states, dtype=float)]
+    arrays.append(empty if inputs is None else np.asarray(inputs, dtype=float))
+    sizes = (program.state_size, len(program.inputs))
+    for name, array, size in zip(("states", "inputs"), arrays[1:], sizes, strict=True):
+        if array.shape != (n, size):
+            raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.")
+    return [a if _rows_lie_well(a) else np.ascontiguousarray(a) for a in arrays]
+
+
+def _rows_lie_well(array: np.ndarray) -> bool:
+    return array.strides[0] % 8 == 0 and (array.shape[1] <= 1 or array.strides[1] == 8)
+
+
+class Interpreter:
+    """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @property
+    def instructions(self) -> Mapping[str, int]:
+        """SX instructions executed by one evaluation of each routine."""
+        return _instructions(self.program)
+
+    def evaluate(
+        self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
+    ) -> tuple[np.ndarray, ...]:
+        """One array per output of the routine."""
+        product = _routine(self.program, routine)
+        given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
+        work = np.full(max(product.workspace, given.size), np.nan)
+        work[: given.size] = given
+        for call in product.calls:
+            result = self.program.kernels[call.kernel](work[list(call.inputs)])
+            work[list(call.outputs)] = result.full().ravel()
+        return tuple(
+            np.array([slot if isinstance(slot, float) else work[slot] for slot in slots]) for slots in product.result
+        )
+
+    def map(
+        self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
+        parameters: ArrayLike = (),
+    ) -> np.ndarray:  # fmt: skip
+        """The first output of a routine over rows."""
+        t, y, u = _columns(self.program, times, states, inputs)
+        rows = [self.evaluate(routine, t[i, 0], y[i], u[i], parameters)[0] for i in range(len(t))]
+        return np.array(rows).reshape(len(t), -1)

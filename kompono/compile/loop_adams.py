@@ -1,0 +1,47 @@
+"""Adams-Bashforth-Moulton of fourth order: predict, evaluate, correct, evaluate; started by the classic Runge-Kutta.
+
+Two evaluations a step instead of four. The rates of the last four states (`past0` the newest) live in the run's
+memory, so they survive from chunk to chunk; `history` counts the valid ones and returns to 0 when a run is restarted.
+"""
+
+from __future__ import annotations
+
+from kompono.compile.block import Status
+from kompono.compile.emit import Value
+from kompono.compile.loop_fixed import stages, weighted
+from kompono.compile.machine import Machine
+from kompono.compile.tableaux import CLASSIC
+
+_PAST = ["past0", "past1", "past2", "past3"]
+_PREDICTOR = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
+_CORRECTOR = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
+
+
+class Adams:
+    """The PECE step with its history."""
+
+    def advance(self, machine: Machine, time: Value, h: Value) -> None:
+        """A Runge-Kutta step while the history is short, then predictor and corrector."""
+        code, block = machine.code, machine.block
+        with code.when(block.history.equals(0)):
+            machine.rate(time, "state", "past0")
+            block.set("history", 1)
+        started = block.history >= 4
+        with code.when(~started):
+            stages(machine, CLASSIC, time, h, first="past0")
+        with code.when(started):
+            machine.combine("stage", "state", weighted(h, _PREDICTOR, _PAST))
+            machine.rate(time + h, "stage", "rate1")
+            machine.combine("next", "state", weighted(h, _CORRECTOR, ["rate1", *_PAST]))
+
+    def settle(self, machine: Machine, time: Value) -> None:
+        """The rate of the corrected and projected state."""
+        machine.rate(time, "next", "rate0")
+        machine.fail(~machine.finite("rate0"), Status.NOT_FINITE)
+
+    def commit(self, machine: Machine) -> None:
+        """Move the history on by one."""
+        for older, newer in (("past3", "past2"), ("past2", "past1"), ("past1", "past0"), ("past0", "rate0")):
+            machine.copy(older, newer)
+        count = machine.block.history
+        machine.block.set("history", machine.code.select(count < 4, count + 1, count))

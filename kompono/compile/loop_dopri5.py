@@ -1,0 +1,230 @@
+"""Dormand-Prince 5(4): adaptive steps, PI controller, dense output (Hairer, Norsett, Wanner: Solving ODEs I, II.4-6).
+
+Records lie on equidistant times. If they are far apart (at least half a step), a step is shortened to end on the next
+one, and the step size proposed before is taken up again afterwards; if they are close, steps take their own course and
+records come from the interpolant. Either way a recorded state is projected like any other. The end is hit exactly.
+"""
+
+from __future__ import annotations
+
+from kompono.compile.block import Status
+from kompono.compile.emit import BOOL, INT, REAL, Cell, Value
+from kompono.compile.loop_fixed import stages, weighted
+from kompono.compile.machine import Machine
+from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR
+
+_RATES = [f"rate{i}" for i in range(7)]
+_SAFETY, _BETA, _SHRINK, _GROW = 0.9, 0.04, 0.2, 10.0
+_EXPONENT = 0.2 - 0.75 * _BETA
+_ROUNDING = 1e-15
+
+
+def dopri5_loop(machine: Machine, name: str) -> str:
+    """Up to `budget` attempted steps towards `until`."""
+    code, block = machine.code, machine.block
+    tries = code.cell(INT, 0)
+    with code.forever():
+        _record(machine)
+        code.leave(machine.status.get() > 0)
+        time = block.time
+        code.leave((time >= block.until) | (tries.get() >= block.budget))
+        machine.stop_if_asked()
+        _begin(machine, time)
+        code.leave(machine.status.get() > 0)
+        h, end, shortened = _choose(machine, time)
+        stages(machine, DORMAND_PRINCE, time, h)
+        machine.rate(end, "next", "rate6")
+        error = _error(machine, h, "next")
+        good = (error <= 1.0) & machine.finite("next", "rate6")
+        with code.when(good):
+            _accept(machine, time, end, h, error, shortened)
+        with code.when(~good):
+            _reject(machine, time, h, error)
+        code.leave(machine.status.get() > 0)
+        tries.set(tries.get() + 1)
+    return machine.finish(name)
+
+
+# -- step size -------------------------------------------------------------------------------------------------------
+
+
+def _begin(machine: Machine, time: Value) -> None:
+    """The rate at the start of a step, unless the last step left it, and the very first step size."""
+    code, block = machine.code, machine.block
+    with code.when(block.history.equals(0)):
+        machine.rate(time, "state", "rate0")
+        block.set("history", 1)
+        bad = ~machine.finite("rate0", "state")
+        with code.when(bad):
+            machine.status.set(Status.NOT_FINITE)
+        with code.when(~bad & (block.step_size <= 0.0)):
+            _first_step(machine, time)
+
+
+def _first_step(machine: Machine, time: Value) -> None:
+    """Hairer's guess: an explicit Euler step estimates the second derivative."""
+    code, block = machine.code, machine.block
+    size, speed = _norm(machine, "state", "state"), _norm(machine, "rate0", "state")
+    tiny = (size <= 1e-5) | (speed <= 1e-5)
+    guess = code.select(tiny, 1e-6, 0.01 * size / code.math("maxnum", speed, 1e-300))
+    guess = code.math("minnum", guess, block.max_step)
+    machine.combine("stage", "state", [(guess, "rate0")])
+    machine.rate(time + guess, "stage", "rate1")
+    minus = Value(code, "-1.0", REAL)
+    machine.combine("rate1", "rate1", [(minus, "rate0")])
+    bend = code.math("maxnum", _norm(machine, "rate1", "state") / guess, speed)
+    better = code.math("pow", 0.01 / code.math("maxnum", bend, 1e-300), 0.2)
+    better = code.select(bend <= 1e-15, code.math("maxnum", 1e-6, guess * 1e-3), better)
+    first = code.math("minnum", code.math("minnum", 100.0 * guess, better), block.max_step)
+    block.set("step_size", code.math("minnum", first, block.until - time))
+
+
+def _choose(machine: Machine, time: Value) -> tuple[Value, Value, Value]:
+    """Step size, end of the step, and whether it was shortened to land on a record or the end."""
+    code, block = machine.code, machine.block
+    h = block.step_size
+    waits = (block.dense > 0) & (block.recorded < block.record_count) & (block.interval >= 0.5 * h)
+    goal = code.select(waits, code.math("minnum", _record_time(machine), block.until), block.until)
+    lands = time + 1.01 * h >= goal
+    step = code.select(lands, goal - time, h)
+    return step, code.select(lands, goal, time + h), lands & (step < h)
+
+
+def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, shortened: Value) -> None:
+    code, block = machine.code, machine.block
+    _prepare_dense(machine, time, h)
+    machine.copy("stage", "next")
+    machine.project(end, "next")
+    good = machine.finite("next")
+    with code.when(~good):
+        machine.status.set(Status.NOT_FINITE)
+    with code.when(good):
+        block.set("step_size", _next_size(machine, h, error, shortened))
+        block.set("old_error", code.math("maxnum", error, 1e-4))
+        block.set("after_rejection", 0)
+        same = _same(machine, "next", "stage")  # then the last rate is the first of the next step
+        block.set("history", code.select(same, Value(code, "1", INT), Value(code, "0", INT)))
+        machine.copy("rate0", "rate6")
+        machine.copy("state", "next")
+        block.set("time", end)
+        block.add("accepted")
+
+
+def _next_size(machine: Machine, h: Value, error: Value, shortened: Value) -> Value:
+    """PI controller; a step that was only shortened to land says nothing against the size proposed before."""
+    code, block = machine.code, machine.block
+    ratio = code.math("pow", error, _EXPONENT) / code.math("pow", block.old_error, _BETA) / _SAFETY
+    ratio = code.math("maxnum", 1 / _GROW, code.math("minnum", 1 / _SHRINK, ratio))
+    size = h / ratio
+    size = code.select(block.after_rejection > 0, code.math("minnum", size, h), size)
+    size = code.select(shortened, code.math("maxnum", size, block.step_size), size)
+    return code.math("minnum", size, block.max_step)
+
+
+def _reject(machine: Machine, time: Value, h: Value, error: Value) -> None:
+    """Try again with a smaller step, unless it became too small; not-a-number errors shrink it most."""
+    code, block = machine.code, machine.block
+    number = error < 1e300
+    ratio = code.math("minnum", 1 / _SHRINK, code.math("pow", error, _EXPONENT) / _SAFETY)
+    size = h / code.select(number & (error > 1.0), ratio, 1 / _SHRINK)
+    block.set("step_size", size)
+    block.set("after_rejection", 1)
+    block.add("rejected")
+    least = code.math("maxnum", block.min_step, _ROUNDING * code.math("fabs", time))
+    with code.when(size <= code.math("maxnum", least, 1e-300)):
+        why = code.select(number, Value(code, str(int(Status.STEP_TOO_SMALL)), INT), int(Status.NOT_FINITE))
+        machine.status.set(why)
+
+
+def _norm(machine: Machine, vector: str, other: str) -> Value:
+    """Root mean square in units of the tolerance at the state."""
+    return _scaled_norm(machine, lambda i: machine.vector(vector)[i], other)
+
+
+def _error(machine: Machine, h: Value, other: str) -> Value:
+    terms = [(factor, machine.vector(name)) for factor, name in weighted(h, DORMAND_PRINCE_ERROR, _RATES)]
+
+    def estimate(i: Value) -> Value:
+        total = terms[0][0] * terms[0][1][i]
+        for factor, rate in terms[1:]:
+            total = total + factor * rate[i]
+        return total
+
+    return _scaled_norm(machine, estimate, other)
+
+
+def _scaled_norm(machine: Machine, element, other: str) -> Value:
+    code = machine.code
+    state, second = machine.vector("state"), machine.vector(other)
+    relative, absolute = machine.vector("relative"), machine.vector("absolute")
+    total = code.cell(REAL, 0.0)
+    with code.loop(machine.size) as i:
+        largest = code.math("maxnum", code.math("fabs", state[i]), code.math("fabs", second[i]))
+        part = element(i) / (absolute[i] + relative[i] * largest)
+        total.set(total.get() + part * part)
+    return code.math("sqrt", total.get() / max(machine.size, 1))
+
+
+def _same(machine: Machine, one: str, two: str) -> Value:
+    if "project" not in machine.program.routines:
+        return Value(machine.code, "true", BOOL)
+    same: Cell = machine.code.cell(BOOL, True)
+    left, right = machine.vector(one), machine.vector(two)
+    with machine.code.loop(machine.size) as i:
+        same.set(same.get() & left[i].equals(right[i]))
+    return same.get()
+
+
+# -- records ---------------------------------------------------------------------------------------------------------
+
+
+def _record_time(machine: Machine) -> Value:
+    return machine.grid(machine.block.recorded, machine.block.interval)
+
+
+def _record(machine: Machine) -> None:
+    """All records due up to now: those inside the last step from its interpolant, or one for every accepted step."""
+    code, block = machine.code, machine.block
+    with code.forever():
+        now, dense = block.time, block.dense > 0
+        wanted = code.select(dense, code.math("minnum", _record_time(machine), block.until), now)
+        due = code.select(dense, wanted <= now, block.recorded <= block.accepted)
+        code.leave(~due | (block.recorded >= block.record_count))
+        machine.fail(block.rows >= block.capacity, Status.BUFFER_FULL)
+        inside = wanted < now
+        with code.when(inside):
+            _interpolate(machine, wanted)
+            machine.project(wanted, "stage")
+            machine.record(wanted, "stage")
+        with code.when(~inside):
+            machine.record(now, "state")
+
+
+def _prepare_dense(machine: Machine, time: Value, h: Value) -> None:
+    """Coefficients of the interpolant over the step from `state` to `next`."""
+    code, block = machine.code, machine.block
+    block.set("dense_start", time)
+    block.set("dense_step", h)
+    old, new = machine.vector("state"), machine.vector("next")
+    first, last = machine.vector("rate0"), machine.vector("rate6")
+    dense = [machine.vector(f"dense{i}") for i in range(5)]
+    terms = [(factor, machine.vector(name)) for factor, name in weighted(h, DORMAND_PRINCE_DENSE, _RATES)]
+    with code.loop(machine.size) as i:
+        change = new[i] - old[i]
+        bend = h * first[i] - change
+        bulge = terms[0][0] * terms[0][1][i]
+        for factor, rate in terms[1:]:
+            bulge = bulge + factor * rate[i]
+        for place, value in zip(dense, (old[i], change, bend, change - h * last[i] - bend, bulge), strict=True):
+            place[i] = value
+
+
+def _interpolate(machine: Machine, time: Value) -> None:
+    """The state at a time inside the last step, to `stage`."""
+    code, block = machine.code, machine.block
+    share = (time - block.dense_start) / block.dense_step
+    rest = 1.0 - share
+    dense, target = [machine.vector(f"dense{i}") for i in range(5)], machine.vector("stage")
+    with code.loop(machine.size) as i:
+        inner = dense[2][i] + share * (dense[3][i] + rest * dense[4][i])
+        target[i] = dense[0][i] + share * (dense[1][i] + rest * inner)

@@ -1,0 +1,89 @@
+"""The native loop of equal steps, and the Runge-Kutta step.
+
+Step k ends at start + (k + 1) h, computed afresh each time, so rounding does not add up. Every loop of fixed steps is
+this driver with a different `Step`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kompono.compile.block import Status
+from kompono.compile.emit import Value
+from kompono.compile.machine import Machine
+from kompono.compile.tableaux import Tableau
+
+
+class Step(Protocol):
+    """A method of fixed step size."""
+
+    def advance(self, machine: Machine, time: Value, h: Value) -> None:
+        """From `state` at `time`, write the state h later to `next`."""
+        ...
+
+    def settle(self, machine: Machine, time: Value) -> None:
+        """Whatever must be evaluated at `next`, projected and at its own time; may fail, must not touch the past."""
+        ...
+
+    def commit(self, machine: Machine) -> None:
+        """The step is accepted: remember what the next one needs."""
+        ...
+
+
+class RungeKutta:
+    """An explicit Runge-Kutta method."""
+
+    def __init__(self, tableau: Tableau) -> None:
+        self.tableau = tableau
+
+    def advance(self, machine: Machine, time: Value, h: Value) -> None:
+        """All stages."""
+        machine.rate(time, "state", "rate0")
+        stages(machine, self.tableau, time, h)
+
+    def settle(self, machine: Machine, time: Value) -> None:
+        """Nothing."""
+
+    def commit(self, machine: Machine) -> None:
+        """Nothing."""
+
+
+def stages(machine: Machine, tableau: Tableau, time: Value, h: Value, first: str = "rate0") -> None:
+    """The stages after the first, whose rate is known, and the end of the step in `next`."""
+    names = [first, *(f"rate{i}" for i in range(1, len(tableau.b)))]
+    for i in range(1, len(tableau.b)):
+        machine.combine("stage", "state", weighted(h, tableau.a[i], names))
+        machine.rate(time + tableau.c[i] * h, "stage", names[i])
+    machine.combine("next", "state", weighted(h, tableau.b, names))
+
+
+def weighted(h: Value, weights: tuple[float, ...], names: list[str]) -> list[tuple[Value, str]]:
+    """The terms h * weight * vector that are not zero."""
+    return [(h * weight, name) for weight, name in zip(weights, names, strict=False) if weight]
+
+
+def fixed_loop(machine: Machine, step: Step, name: str) -> str:
+    """Up to `budget` steps of size `step_size`, with a record before every `every`-th one and at its end."""
+    code, block = machine.code, machine.block
+    last, h = block.step + block.budget, block.step_size
+    with code.forever():
+        k = block.step
+        time = machine.grid(k, h)
+        due = (k % block.every).equals(0) & (block.recorded <= k // block.every)
+        machine.fail(due & (block.rows >= block.capacity), Status.BUFFER_FULL)
+        with code.when(due):
+            machine.record(time, "state")
+        code.leave(k >= last)
+        machine.stop_if_asked()
+        end = machine.grid(k + 1, h)
+        step.advance(machine, time, h)
+        machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+        machine.project(end, "next")
+        machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+        step.settle(machine, end)
+        step.commit(machine)
+        machine.copy("state", "next")
+        block.set("time", end)
+        block.add("step")
+        block.add("accepted")
+    return machine.finish(name)

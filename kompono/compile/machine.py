@@ -1,0 +1,131 @@
+"""What every native loop needs: the model's routines, its inputs, records and vectors, as pieces of native code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kompono.compile.block import NativeBlock, Status, layout
+from kompono.compile.emit import INT, REAL, Array, Code, Value
+from kompono.compile.schedule import symbol
+from kompono.translate.program import Program, Routine
+
+
+class Machine:
+    """One model inside one native loop. Sizes are known here, so LLVM unrolls and vectorizes what is small."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.code = Code()
+        self.block = NativeBlock(self.code)
+        self.size = program.state_size
+        self._memory = self.block.array("memory")
+        self._places = layout(program)
+        self._parameters = self.block.array("parameters")
+        self.status = self.code.cell(INT, Status.OK)
+
+    def vector(self, name: str) -> Array:
+        """A vector of the run's memory (see `block.layout`)."""
+        return self._memory.at(self._places[name][0])
+
+    def finish(self, name: str) -> str:
+        """The text of the loop as a function of the block that returns the status."""
+        return self.code.define(f"i64 @{name}(ptr %block) nounwind", self.status.get())
+
+    # -- vectors -----------------------------------------------------------------------------------------------------
+
+    def copy(self, target: str, source: str) -> None:
+        """target = source."""
+        self.code.copy(self.vector(target), self.vector(source), self.size)
+
+    def combine(self, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
+        """target = base + sum of factor * vector."""
+        goal, start = self.vector(target), self.vector(base)
+        parts = [(factor, self.vector(name)) for factor, name in terms]
+        with self.code.loop(self.size) as i:
+            total = start[i]
+            for factor, part in parts:
+                total = total + factor * part[i]
+            goal[i] = total
+
+    def finite(self, *names: str) -> Value:
+        """Whether no element is NaN or infinite: 0 * x is 0 for finite x only."""
+        total = self.code.cell(REAL, 0.0)
+        vectors = [self.vector(name) for name in names]
+        with self.code.loop(self.size) as i:
+            for vector in vectors:
+                total.set(total.get() + 0.0 * vector[i])
+        return total.get().equals(0.0)
+
+    def grid(self, index: Value, spacing: Value) -> Value:
+        """start + index * spacing, rounded twice as Python would, so that both sides agree on every bit."""
+        product = self.code.let(REAL, f"fmul double {index.real().name}, {spacing.name}")
+        return self.code.let(REAL, f"fadd double {self.block.start.name}, {product.name}")
+
+    # -- the model ---------------------------------------------------------------------------------------------------
+
+    def set_inputs(self, time: Value) -> None:
+        """Inputs at a time: linear between the rows of the table, constant before the first and after the last."""
+        count = len(self.program.inputs)
+        if not count:
+            return
+        code, block = self.code, self.block
+        times, values, rows = block.array("table_times"), block.array("table_values"), block.table_rows
+        low, high = code.cell(INT, 0), code.cell(INT, rows)  # times[low] <= time < times[high], the ends excepted
+        with code.forever():
+            code.leave(high.get() - low.get() <= 1)
+            middle = (low.get() + high.get()) // 2
+            below = times[middle] <= time
+            low.set(code.select(below, middle, low.get()))
+            high.set(code.select(below, high.get(), middle))
+        left = low.get()
+        right = code.select(high.get() < rows, high.get(), left)
+        inside = (right > left) & (time > times[left])
+        span = code.select(inside, times[right] - times[left], 1.0)
+        share = code.select(inside, (time - times[left]) / span, 0.0)
+        target, first, second = self.vector("inputs"), values.at(left * count), values.at(right * count)
+        with code.loop(count) as i:
+            target[i] = first[i] + share * (second[i] - first[i])
+
+    def rate(self, time: Value, state: str, target: str) -> None:
+        """target = derivative(time, state)."""
+        self._evaluate(self.program.routines["derivative"], time, state, target)
+        self.block.add("evaluations")
+
+    def project(self, time: Value, state: str) -> None:
+        """Bring a state back to the constraints, if the model has any and the run wants it."""
+        routine = self.program.routines.get("project")
+        if routine is None:
+            return
+        with self.code.when(self.block.projecting > 0):
+            self._evaluate(routine, time, state, "corrected")
+            self.copy(state, "corrected")
+
+    def _evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
+        self.vector("time")[0] = time
+        self.set_inputs(time)
+        spare = [self.vector("spare")] * (len(routine.outputs) - 1)
+        inputs = [self.vector("time"), self.vector(state), self.vector("inputs"), self._parameters]
+        self.code.call(symbol(routine.name), [*inputs, self.vector(target), *spare, self.vector("work")])
+
+    # -- the run -----------------------------------------------------------------------------------------------------
+
+    def fail(self, condition: Value, status: Status) -> None:
+        """End the loop with a status if the condition holds."""
+        self.status.set(self.code.select(condition, Value(self.code, str(int(status)), INT), self.status.get()))
+        self.code.leave(condition)
+
+    def stop_if_asked(self) -> None:
+        """Poll the flag that another thread may raise."""
+        flag = self.code.let("i32", f"load volatile i32, ptr {self.block.stop.name}")
+        self.fail(self.code.let("i1", f"icmp ne i32 {flag.name}, 0"), Status.STOPPED)
+
+    def record(self, time: Value, state: str) -> None:
+        """Append the row (time, state, inputs)."""
+        count = len(self.program.inputs)
+        row = self.block.array("records").at(self.block.rows * (1 + self.size + count))
+        row[0] = time
+        self.code.copy(row.at(1), self.vector(state), self.size)
+        self.set_inputs(time)
+        self.code.copy(row.at(1 + self.size), self.vector("inputs"), count)
+        self.block.add("rows")
+        self.block.add("recorded")

@@ -1,0 +1,81 @@
+"""Which native code goes into which object, and how it gets from the program through the cache into memory.
+
+A routine is an object, and so is each loop around routines: a method's steps call `derivative` and `project`, a map
+calls any one routine. Loops and routines are compiled apart and linked in memory, so that nothing is compiled twice,
+and a loop is shared by all models of the same size. Only with very small routines does a loop bring its own copy, so
+that LLVM can inline them. Objects are made on first use.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from kompono.compile import cache, jit, schedule
+from kompono.compile.emit import PRELUDE
+from kompono.compile.loop_adams import Adams
+from kompono.compile.loop_dopri5 import dopri5_loop
+from kompono.compile.loop_fixed import RungeKutta, fixed_loop
+from kompono.compile.loop_map import map_loop
+from kompono.compile.machine import Machine
+from kompono.compile.tableaux import CLASSIC, MIDPOINT
+from kompono.translate.program import Program, Routine
+
+LOOPS: dict[str, Callable[[Machine, str], str]] = {
+    "rk2": lambda machine, name: fixed_loop(machine, RungeKutta(MIDPOINT), name),
+    "rk4": lambda machine, name: fixed_loop(machine, RungeKutta(CLASSIC), name),
+    "adams": lambda machine, name: fixed_loop(machine, Adams(), name),
+    "dopri5": dopri5_loop,
+}
+_INLINE = 100  # instructions up to which routines go into the object of their loop
+
+
+class Objects:
+    """The native functions of a program."""
+
+    def __init__(self, program: Program, use_cache: bool) -> None:
+        self._program = program
+        self._use_cache = use_cache
+        self._routine_object = functools.cache(self._make_routine_object)
+        self.map_function = functools.cache(self._load_map)
+        self.loop_function = functools.cache(self._load_loop)
+
+    def _load_map(self, name: str) -> Any:
+        """The function that evaluates a routine over rows."""
+        routine = self._program.routines[name]
+        return self._load("map", [routine], lambda: map_loop(routine, "kompono.map"))
+
+    def _load_loop(self, method: str) -> Any:
+        """The function that runs a method's step loop."""
+        routines = [
+            self._program.routines[name] for name in ("derivative", "project") if name in self._program.routines
+        ]
+        return self._load(
+            "loop", routines, lambda: LOOPS[method](Machine(self._program), "kompono.loop"),
+            method, self._program.state_size, len(self._program.inputs),
+        )  # fmt: skip
+
+    def _load(self, kind: str, routines: list[Routine], loop: Callable[[], str], *settings: object) -> Any:
+        """Link a loop with the routines it calls."""
+        inline = sum(schedule.instructions(self._program, routine) for routine in routines) <= _INLINE
+
+        def text() -> str:
+            model = schedule.define(self._program, routines) if inline else "".join(map(schedule.declare, routines))
+            return model + loop()
+
+        shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
+        objects = [self._object(kind, routines if inline else [], (inline, settings, shapes), jit.LOOPS, text)]
+        if not inline:
+            objects += [self._routine_object(routine.name) for routine in routines]
+        return jit.load(objects, f"kompono.{kind}")
+
+    def _make_routine_object(self, name: str) -> bytes:
+        routine = self._program.routines[name]
+        return self._object("routine", [routine], (), jit.STRAIGHT, lambda: schedule.define(self._program, [routine]))
+
+    def _object(self, kind: str, routines: list[Routine], extra: object, level: int, text: Callable[[], str]) -> bytes:
+        def make() -> bytes:
+            return jit.assemble(PRELUDE + text(), level)
+
+        return cache.fetch(cache.key(kind, routines, extra), make) if self._use_cache else make()

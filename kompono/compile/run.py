@@ -1,0 +1,194 @@
+"""A run in native code, chunk by chunk.
+
+A run owns its state, its records and everything its method remembers; `advance` enters native code once and returns a
+`Status`. Cutting a run into chunks changes nothing in its result, and runs in different threads do not disturb each
+other: native code runs with the interpreter's lock released.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kompono.compile.block import Block, Status, layout
+from kompono.errors import RunError
+from kompono.translate.program import Program
+
+_FAR = 1 << 62
+
+
+class Run:
+    """What runs of fixed and of adaptive steps have in common. Made by `Kernel.fixed` and `Kernel.adaptive`."""
+
+    def __init__(
+        self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
+        inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None, capacity: int, project: bool,
+    ) -> None:  # fmt: skip
+        self._program, self._function = program, function
+        self._places = layout(program)
+        self._memory = np.zeros(self._places["end"][0] + 8)
+        self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
+        self._block.memory = self._memory.ctypes.data
+        self._parameters = vector("parameters", parameters, len(program.parameters))
+        self._block.parameters = self._parameters.ctypes.data
+        self._buffer = np.empty((max(capacity, 1), 1 + program.state_size + len(program.inputs)))
+        self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
+        self._stop = np.zeros(1, dtype=np.int32)
+        self._block.stop = self._stop.ctypes.data
+        self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
+        self.state[:] = vector("state", state, program.state_size)
+        self._address = ctypes.addressof(self._block)
+
+    def _vector(self, name: str) -> np.ndarray:
+        offset, size = self._places[name]
+        return self._memory[offset : offset + size]
+
+    @property
+    def time(self) -> float:
+        """Time of the state."""
+        return self._block.time
+
+    @property
+    def state(self) -> np.ndarray:
+        """The state (q, v) now: a view, valid as long as the run. Write to it only through `restart`."""
+        return self._vector("state")
+
+    @property
+    def evaluations(self) -> int:
+        """How often the rate was evaluated."""
+        return self._block.evaluations
+
+    @property
+    def accepted(self) -> int:
+        """Steps taken."""
+        return self._block.accepted
+
+    @property
+    def rejected(self) -> int:
+        """Steps tried in vain."""
+        return self._block.rejected
+
+    @property
+    def stop_flag(self) -> np.ndarray:
+        """One int32; whoever sets it to 1, from any thread, ends the running chunk with `Status.STOPPED`."""
+        return self._stop
+
+    @property
+    def rows(self) -> int:
+        """Records waiting in the buffer."""
+        return self._block.rows
+
+    def take(self) -> np.ndarray:
+        """The records (time, state..., inputs...) since the last `take`, one per row; the buffer is empty then."""
+        records = self._buffer[: self._block.rows].copy()
+        self._block.rows = 0
+        return records
+
+    def set_inputs(self, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]) -> None:
+        """Hold these values from now on, or follow a table (times, values of shape (rows, inputs)) linearly.
+
+        A table may jump: two rows at the same time, of which the second counts from then on.
+        """
+        size = len(self._program.inputs)
+        if isinstance(inputs, tuple) and len(inputs) == 2 and np.ndim(inputs[0]) == 1 and np.size(inputs[1]):
+            times = np.array(inputs[0], dtype=float)
+            values = np.array(inputs[1], dtype=float).reshape(len(times), -1)
+        else:
+            times, values = np.zeros(1), vector("inputs", inputs, size).reshape(1, size)  # type: ignore[arg-type]
+        if values.shape != (len(times), size) or not len(times) or np.any(np.diff(times) < 0):
+            raise RunError(f"a table of {size} inputs needs rising times and one row of {size} values for each.")
+        self._table = times, np.ascontiguousarray(values)
+        self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
+        self._block.table_rows = len(times)
+        self._block.history = 0  # rates remembered so far belong to other inputs
+
+    def advance(self, steps: int) -> Status:
+        """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
+        self._block.budget = steps
+        return Status(self._function(self._address))
+
+
+class FixedRun(Run):
+    """Equal steps; records at every `every`-th."""
+
+    def __init__(self, *base: Any, step: float, every: int) -> None:
+        super().__init__(*base)
+        if not (step > 0 and math.isfinite(step)):
+            raise RunError(f"the step must be positive, not {step}.")
+        if every < 1:
+            raise RunError(f"`every` counts the steps from record to record, it cannot be {every}.")
+        self._block.step_size, self._block.every = step, every
+
+    @property
+    def step(self) -> int:
+        """The number of the next step, 0 at the start; time = start + step * h."""
+        return self._block.step
+
+    def restart(self, time: float, state: ArrayLike) -> None:
+        """Go on from another state: forget the past and count steps and records from here (records one at once)."""
+        self.state[:] = vector("state", state, self._program.state_size)
+        self._block.start = self._block.time = time
+        self._block.step = self._block.recorded = self._block.history = 0
+
+
+class AdaptiveRun(Run):
+    """Dormand-Prince steps towards `until`; records at start + k * interval, or at every accepted step."""
+
+    def __init__(
+        self, *base: Any, until: float, interval: float | None, rtol: ArrayLike, atol: ArrayLike,
+        first_step: float | None, min_step: float, max_step: float,
+    ) -> None:  # fmt: skip
+        super().__init__(*base)
+        self._vector("relative")[:] = rtol
+        self._vector("absolute")[:] = atol
+        if np.any(self._vector("absolute") < 0) or np.any(self._vector("absolute") + self._vector("relative") <= 0):
+            raise RunError("tolerances must not be negative, nor both zero.")
+        self._interval = interval
+        self._block.step_size, self._block.min_step, self._block.max_step = first_step or 0.0, min_step, max_step
+        self.aim(until)
+
+    def aim(self, until: float) -> None:
+        """Set the end; it may be moved further while running."""
+        block = self._block
+        if not until >= block.time:
+            raise RunError(f"the end {until} lies before the present {block.time}.")
+        block.until = until
+        if self._interval is not None:
+            if not self._interval > 0:
+                raise RunError(f"the record interval must be positive, not {self._interval}.")
+            block.dense, block.interval = 1, self._interval
+            block.record_count = math.floor((until - block.start) / self._interval + 1e-9) + 1
+
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self._block.time >= self._block.until
+
+    @property
+    def step_size(self) -> float:
+        """The step proposed next."""
+        return self._block.step_size
+
+    def restart(self, time: float, state: ArrayLike) -> None:
+        """Go on from another state, towards the same end and on the same record times."""
+        self.state[:] = vector("state", state, self._program.state_size)
+        self._block.time, self._block.history, self._block.old_error = time, 0, 1e-4
+        self._block.step_size = 0.0
+
+    def interpolate(self, times: ArrayLike) -> np.ndarray:
+        """States (not projected) at times inside the last accepted step, one per row."""
+        share = ((np.asarray(times, dtype=float) - self._block.dense_start) / self._block.dense_step).reshape(-1, 1)
+        d = [self._vector(f"dense{i}") for i in range(5)]
+        return d[0] + share * (d[1] + (1 - share) * (d[2] + share * (d[3] + (1 - share) * d[4])))
+
+
+def vector(name: str, values: ArrayLike, size: int) -> np.ndarray:
+    """A contiguous copy of a vector of the right size."""
+    array = np.array(values, dtype=float).reshape(-1)
+    if array.size != size:
+        raise RunError(f"{name} has {array.size} values, the program needs {size}.")
+    return array

@@ -1,0 +1,229 @@
+"""Turn a routine into one native function `void NAME(time, state, inputs, parameters, output..., work)`.
+
+There are two ways, and the number of instructions decides. A *direct* routine is straight-line code: every call is
+inlined, values pass from call to call in registers, inputs are read from and outputs written to the arguments, and the
+workspace is not touched. That is the fast way for a small model, and the only sensible one for a single call. A
+*tabled* routine keeps values in the workspace: each kernel is a function of (workspace, row of slots), and a loop walks
+through constant tables of kernel numbers and slots. Its code grows with the number of kernels, not of calls, and so
+does the time to compile it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import casadi as ca
+import numpy as np
+
+from kompono.compile.emit import INT, POINTER, Array, Code
+from kompono.compile.lower import check_shape, constant, lower
+from kompono.errors import CompileError
+from kompono.translate.program import Call, Program, Routine
+
+DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
+
+
+def symbol(routine: str) -> str:
+    """The native name of a routine."""
+    return f"kompono.{routine}"
+
+
+def instructions(program: Program, routine: Routine) -> int:
+    """How many SX instructions one evaluation executes."""
+    counts = Counter(call.kernel for call in routine.calls)
+    missing = sorted(counts.keys() - program.kernels.keys())
+    if missing:
+        raise CompileError(f"routine {routine.name} calls kernel {missing[0]}, which the program does not have.")
+    return sum(count * program.kernels[name].n_instructions() for name, count in counts.items())
+
+
+def declare(routine: Routine) -> str:
+    """Declaration of a routine that lives in another object."""
+    count = len(routine.inputs) + len(routine.outputs) + 1
+    return f"declare void @{symbol(routine.name)}({', '.join(['ptr'] * count)})\n"
+
+
+def define(program: Program, routines: Iterable[Routine]) -> str:
+    """Definitions of the routines and of the kernels they share."""
+    parts: list[str] = []
+    kernels: dict[str, ca.Function] = {}
+    for routine in routines:
+        count = instructions(program, routine)
+        _check(program, routine)
+        if len(routine.calls) <= 1 or count <= DIRECT_LIMIT:
+            parts.append(_direct(program, routine))
+        else:
+            kernels.update((call.kernel, program.kernels[call.kernel]) for call in routine.calls)
+            parts.append(_tabled(program, routine))
+    parts.extend(_kernel(name, function) for name, function in kernels.items())
+    return "".join(parts)
+
+
+def _check(program: Program, routine: Routine) -> None:
+    if len(routine.inputs) != 4 or routine.inputs[0][1] != 1:
+        raise CompileError(f"routine {routine.name} must take one time, then state, inputs and parameters.")
+    for name in {call.kernel for call in routine.calls}:
+        check_shape(name, program.kernels[name])
+    written = set(range(sum(size for _, size in routine.inputs)))
+    for call in routine.calls:
+        function = program.kernels[call.kernel]
+        if (function.nnz_in(0), function.nnz_out(0)) != (len(call.inputs), len(call.outputs)):
+            message = f"a call of kernel {call.kernel} in routine {routine.name} does not fit its shape."
+            raise CompileError(message, path=call.path)
+        _check_slots(routine, call.inputs, written, call.path)
+        written.update(call.outputs)
+    for slots in routine.result:
+        _check_slots(routine, [slot for slot in slots if not isinstance(slot, float)], written, "")
+
+
+def _check_slots(routine: Routine, slots: Sequence[int], written: set[int], path: str) -> None:
+    missing = set(slots) - written
+    if missing:
+        message = f"routine {routine.name} reads slot {min(missing)} before any call has written it."
+        raise CompileError(message, path=path)
+
+
+def _head(routine: Routine) -> str:
+    readers = [f"ptr noalias readonly %in{i}" for i in range(len(routine.inputs))]
+    writers = [f"ptr noalias %out{i}" for i in range(len(routine.outputs))]
+    return f"void @{symbol(routine.name)}({', '.join([*readers, *writers, 'ptr noalias %work'])}) nounwind"
+
+
+def _sources(routine: Routine) -> list[tuple[int, int]]:
+    """For each input slot of the workspace, the argument it belongs to and its place there."""
+    return [(which, place) for which, (_, size) in enumerate(routine.inputs) for place in range(size)]
+
+
+# -- direct ----------------------------------------------------------------------------------------------------------
+
+
+def _direct(program: Program, routine: Routine) -> str:
+    lines: list[str] = []
+    sources = _sources(routine)
+    values: dict[int, str] = {}  # workspace slot -> value
+
+    def fetch(slot: int) -> str:
+        if slot not in values:
+            which, place = sources[slot]
+            lines.append(f"%p{slot} = getelementptr double, ptr %in{which}, i64 {place}")
+            lines.append(f"%x{slot} = load double, ptr %p{slot}")
+            values[slot] = f"%x{slot}"
+        return values[slot]
+
+    def keep(call: Call, j: int, value: str) -> list[str]:
+        values[call.outputs[j]] = value
+        return []
+
+    for number, call in enumerate(routine.calls):
+        lower(
+            program.kernels[call.kernel],
+            lines,
+            read=lambda i, call=call: fetch(call.inputs[i]),
+            write=lambda j, value, call=call: keep(call, j, value),
+            prefix=f"c{number}.",
+        )
+    for which, slots in enumerate(routine.result):
+        for place, slot in enumerate(slots):
+            value = constant(slot) if isinstance(slot, float) else fetch(slot)
+            lines.append(f"%o{which}.{place} = getelementptr double, ptr %out{which}, i64 {place}")
+            lines.append(f"store double {value}, ptr %o{which}.{place}")
+    return "\n".join([f"define {_head(routine)} {{", *lines, "ret void", "}", ""])
+
+
+# -- tabled ----------------------------------------------------------------------------------------------------------
+
+
+def _kernel(name: str, function: ca.Function) -> str:
+    """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
+    lines: list[str] = []
+    n = function.nnz_in(0)
+
+    def place(column: int) -> str:
+        lines.append(f"%r{column} = getelementptr i32, ptr %row, i64 {column}")
+        lines.append(f"%s{column} = load i32, ptr %r{column}")
+        lines.append(f"%w{column} = zext i32 %s{column} to i64")
+        lines.append(f"%a{column} = getelementptr double, ptr %{'in' if column < n else 'out'}, i64 %w{column}")
+        return f"%a{column}"
+
+    def read(i: int) -> str:
+        lines.append(f"%x{i} = load double, ptr {place(i)}")
+        return f"%x{i}"
+
+    def write(j: int, value: str) -> list[str]:
+        return [f"store double {value}, ptr {place(n + j)}"]
+
+    lower(function, lines, read, write)
+    head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
+    return "\n".join([f"define {head} noinline nounwind {{", *lines, "ret void", "}", ""])
+
+
+def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:
+    """Constant data; bytes in a string, because LLVM reads those fastest."""
+    data = np.ascontiguousarray(values, dtype=dtype).tobytes()
+    text = "\\" + data.hex("\\") if data else ""
+    return f'@{name} = private unnamed_addr constant [{len(data)} x i8] c"{text}", align 8\n'
+
+
+def _tabled(program: Program, routine: Routine) -> str:
+    stem = f"t.{routine.name}"
+    names = list(dict.fromkeys(call.kernel for call in routine.calls))
+    groups = [(names.index(kernel), list(calls)) for kernel, calls in groupby(routine.calls, key=lambda c: c.kernel)]
+    rows = [slot for call in routine.calls for slot in (*call.inputs, *call.outputs)]
+    tables = _table(f"{stem}.groups", [n for which, calls in groups for n in (which, len(calls))])
+    tables += _table(f"{stem}.rows", rows)
+    code = Code()
+    _copy_inputs(code, routine)
+    _walk(code, program, stem, names, len(groups))
+    for which, slots in enumerate(routine.result):
+        tables += _gather(code, f"{stem}.{which}", f"%out{which}", slots)
+    return tables + code.define(_head(routine))
+
+
+def _copy_inputs(code: Code, routine: Routine) -> None:
+    work, offset = Array(code, "%work"), 0
+    for which, (_, size) in enumerate(routine.inputs):
+        code.copy(work.at(offset), Array(code, f"%in{which}"), size)
+        offset += size
+
+
+def _integer(code: Code, table: str, index: object) -> str:
+    place = code.let(POINTER, f"getelementptr i32, ptr {table}, i64 {code.value(index, INT)}").name  # type: ignore
+    return code.let("i32", f"load i32, ptr {place}").name
+
+
+def _walk(code: Code, program: Program, stem: str, names: Sequence[str], count: int) -> None:
+    """For each group of equal calls, choose the kernel and run it over the group's rows."""
+    row = code.cell(POINTER, code.let(POINTER, f"getelementptr i8, ptr @{stem}.rows, i64 0"))
+    with code.loop(count) as group:
+        which = _integer(code, f"@{stem}.groups", group * 2)
+        repeats = _integer(code, f"@{stem}.groups", group * 2 + 1)
+        wide = code.let(INT, f"sext i32 {repeats} to i64")
+        labels, done = [code.fresh("kernel") for _ in names], code.fresh("done")
+        cases = " ".join(f"i32 {i}, label %{label}" for i, label in enumerate(labels))
+        code.say(f"switch i32 {which}, label %{done} [{cases}]")
+        for name, label in zip(names, labels, strict=True):
+            code.say(f"{label}:")
+            width = program.kernels[name].nnz_in(0) + program.kernels[name].nnz_out(0)
+            with code.loop(wide):
+                now = row.get()
+                code.say(f"call void @k.{name}(ptr %work, ptr %work, ptr {now.name})")
+                row.set(code.let(POINTER, f"getelementptr i32, ptr {now.name}, i64 {width}"))
+            code.say(f"br label %{done}")
+        code.say(f"{done}:")
+
+
+def _gather(code: Code, stem: str, target: str, slots: Sequence[int | float]) -> str:
+    """Copy constants from a template, the rest from the workspace through a table of (place, slot)."""
+    fixed = [slot if isinstance(slot, float) else 0.0 for slot in slots]
+    moved = [n for place, slot in enumerate(slots) if not isinstance(slot, float) for n in (place, slot)]
+    tables = _table(f"{stem}.moved", moved)
+    if len(moved) < 2 * len(slots):
+        tables += _table(f"{stem}.fixed", np.array(fixed), np.float64)
+        code.copy(Array(code, target), Array(code, f"@{stem}.fixed"), len(slots))
+    with code.loop(len(moved) // 2) as i:
+        place = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.moved', i * 2)} to i64")
+        slot = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.moved', i * 2 + 1)} to i64")
+        Array(code, target)[place] = Array(code, "%work")[slot]
+    return tables

@@ -1,0 +1,130 @@
+"""`kompono run`: simulate a model from a file, print a summary, write what was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import kompono
+from kompono.edges import plot
+from kompono.edges.cli.load import Loaded, load
+from kompono.errors import RunError, nearest
+from kompono.result import Result, extra
+
+UNTIL = 1.0  # s, where neither the command nor the model says
+PASSED_ON = ("until", "step", "method", "engine", "rtol", "atol", "every", "channels", "stabilize", "cache")
+KNOWN_DEFAULTS = (*PASSED_ON, "inputs", "parameters", "initial", "progress")
+
+
+def add_command(commands: Any) -> None:
+    """Add `run` and its options to the command line; options not given are left to the model and to `simulate`."""
+    parser = commands.add_parser("run", help="simulate a model", description=__doc__)
+    parser.set_defaults(command=command)
+    add = parser.add_argument
+    add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
+    add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
+    add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
+    add("--method", metavar="NAME", help="rk2, rk4, adams, dopri5, or a SciPy method such as Radau")
+    add("--engine", metavar="NAME", help="relative")
+    add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
+    add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
+    add("--every", type=int, metavar="N", help="record every Nth step")
+    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
+    add_set(parser)
+    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
+    add("--csv", metavar="FILE", help="write the channels as text, all digits")
+    add("--parquet", metavar="FILE", help="write the channels as Parquet")
+    add("--hdf5", metavar="FILE", help="write the channels as HDF5")
+    add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
+    add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
+    add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
+    add("--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_set(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--set`, common to commands that build a model."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PARAMETER=VALUE",
+        help="constructor keyword or tunable parameter (dotted path); may be repeated",
+    )
+
+
+def command(options: argparse.Namespace) -> int:
+    """Simulate; 0 if the run went through, 3 if it ended early."""
+    loaded = load(options.target, pairs(options.set, "--set"))
+    files = _files(options, loaded)
+    result = kompono.simulate(loaded.model, **_request(options, loaded))
+    if not len(result.time):
+        files.pop("plot", None)  # nothing to draw; the reason follows
+    for kind, path in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(result, kind, path)
+    if not options.quiet:
+        print(result.summary())
+        for kind, path in files.items():
+            print(f"  {kind:10s} {path}")
+    if not result.status.ok:
+        print(f"kompono: ended early at {result.status.time:.9g} s: {result.status.message}", file=sys.stderr)
+    return 0 if result.status.ok else 3
+
+
+def pairs(texts: list[str], option: str) -> dict[str, str]:
+    """`NAME=VALUE` texts as a dictionary; the last of equal names counts."""
+    split = [text.partition("=") for text in texts]
+    for name, equals, value in split:
+        if not (name.strip() and equals and value.strip()):
+            raise RunError(f"{option} {name}{equals}{value}: expected NAME=VALUE.")
+    return {name.strip(): value.strip() for name, _, value in split}
+
+
+def _request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
+    """Keyword arguments of `simulate`: the command's, else the model's `run_defaults`; the rest is left to it."""
+    defaults = dict(loaded.model.run_defaults)
+    for name in defaults:
+        if name not in KNOWN_DEFAULTS:
+            raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
+    given = {name: getattr(options, name) for name in PASSED_ON if getattr(options, name) is not None}
+    request = {"until": UNTIL, **defaults, **given}
+    initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
+    for name, values in (("initial", initial), ("parameters", loaded.parameters)):
+        if values:
+            request[name] = {**(request.get(name) or {}), **values}
+    if options.quiet:
+        request["progress"] = False
+    return request
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise RunError(f"--initial {name}: {text!r} is not a number.") from None
+
+
+def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
+    """The files to write by kind; whatever would stop us from writing them is an error before the run, not after."""
+    names = {kind: getattr(options, kind) for kind in ("csv", "parquet", "hdf5", "plot")}
+    if names["plot"] == "":
+        names["plot"] = f"{loaded.name}.png"
+    files = {kind: Path(name) for kind, name in names.items() if name is not None}
+    for kind, module in (("parquet", "pyarrow.parquet"), ("hdf5", "h5py"), ("plot", "matplotlib")):
+        if kind in files:
+            extra(module, kind)
+    if "plot" in files:
+        plot.check_path(files["plot"])
+    for path in files.values():
+        if path.is_dir():
+            raise RunError(f"cannot write {str(path)!r}: it is a folder.")
+    return files
+
+
+def _write(result: Result, kind: str, path: Path) -> None:
+    if kind == "plot":
+        plot.plot_result(result, "*", path)
+    else:
+        {"csv": result.to_csv, "parquet": result.to_parquet, "hdf5": result.to_hdf5}[kind](path)

@@ -1,0 +1,42 @@
+"""The catalogue of joints, constraints, forces and solids. It uses only what a user may use."""
+
+from kompono.library import solids
+from kompono.library.constraints import Distance, Drive, Gear, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
+from kompono.library.joints import (
+    Cylindrical,
+    Free,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+    Weld,
+)
+
+__all__ = [
+    "AppliedLoad",
+    "Bushing",
+    "Cylindrical",
+    "Distance",
+    "Drive",
+    "Free",
+    "Gear",
+    "Gravity",
+    "JointEffort",
+    "ParallelAxes",
+    "Planar",
+    "PlaneToPlane",
+    "PointInPlane",
+    "PointOnLine",
+    "Prismatic",
+    "Revolute",
+    "RotationalSpringDamper",
+    "Screw",
+    "Spherical",
+    "SpringDamper",
+    "Universal",
+    "Weld",
+    "solids",
+]

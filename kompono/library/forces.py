@@ -1,0 +1,153 @@
+"""Forces: gravity, springs and dampers, bushings, and loads given by an expression."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import ModelError
+from kompono.library.constraints import coordinate_of
+from kompono.model.body import Frame
+from kompono.model.force import Effort, Field, Force
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Motion, Wrench, pose_jacobian, symbolic_pose
+from kompono.spatial.rotation import unskew
+
+
+def _vector(value: Any, what: str) -> ca.SX:
+    vector = ca.SX(value) if isinstance(value, ca.SX | ca.DM) else ca.SX(ca.vertcat(*value))
+    if vector.shape != (3, 1):
+        raise ModelError(f"{what} has three components.", fix="Use (x, y, z), each a number or an expression.")
+    return vector
+
+
+class Gravity(Field):
+    """Uniform gravity, (0, 0, -9.81) m/s^2 unless given."""
+
+    def __init__(self, acceleration: Any = (0.0, 0.0, -9.81)) -> None:
+        self.vector = _vector(acceleration, "gravity")
+
+    def acceleration(self, position: Any) -> Any:
+        return self.vector
+
+    def potential(self, position: Any) -> Any:
+        return -ca.dot(self.vector, position)
+
+
+class SpringDamper(Force):
+    """Pulls two origins towards `rest` [m] apart: stiffness k [N/m], damping c [N s/m] along the line between them."""
+
+    def __init__(self, first: Frame, second: Frame, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0) -> None:
+        super().__init__(first, second)
+        self.k, self.c, self.rest = k, c, rest
+
+    def wrench(self, motion: Motion) -> Wrench:
+        tension = self.k * (motion.length - self.rest) + self.c * motion.length_rate
+        return Wrench(force=-tension * motion.position / motion.length)
+
+    def potential(self, motion: Motion) -> Any:
+        return self.k * (motion.length - self.rest) ** 2 / 2
+
+
+class RotationalSpringDamper(Effort):
+    """Turns a joint coordinate towards `rest` [rad]: stiffness k [N m/rad], damping c [N m s/rad]; counts whole turns."""
+
+    def __init__(
+        self, joint: Joint, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0, coordinate: str | None = None
+    ) -> None:
+        super().__init__(joint)
+        coordinate_of(joint, coordinate)
+        if joint.freedoms != len(joint.coordinates):
+            raise ModelError("a torsion spring needs a joint whose rates are its speeds.", fix="Use Bushing instead.")
+        self.index = 0 if coordinate is None else joint.coordinates.index(coordinate)
+        self.k, self.c, self.rest = k, c, rest
+
+    def effort(self, q: Any, v: Any) -> Any:
+        effort = ca.SX(self.joint.freedoms, 1)
+        effort[self.index] = -self.k * (q[self.index] - self.rest) - self.c * v[self.index]
+        return effort
+
+    def potential(self, q: Any) -> Any:
+        return self.k * (q[self.index] - self.rest) ** 2 / 2
+
+
+class Bushing(Force):
+    """A 6x6 elastic mount between two frames that coincide at rest.
+
+    Deflection d = (position, half the skew part of the rotation): translation [m] and, for small turns, rotation [rad].
+    The wrench derives from the energy d^T K d / 2, so it conserves energy at any turn; damping acts on d_dot with matrix c.
+    """
+
+    def __init__(self, first: Frame, second: Frame, *, k: Any, c: Any = None) -> None:
+        super().__init__(first, second)
+        self.k = self._matrix(k, "stiffness")
+        self.c = self._matrix(np.zeros(6) if c is None else c, "damping")
+
+    @staticmethod
+    def _matrix(value: Any, what: str) -> np.ndarray:
+        array = np.asarray(value, dtype=float)
+        matrix = np.diag(array) if array.ndim == 1 else array
+        if matrix.shape != (6, 6) or not np.allclose(matrix, matrix.T):
+            raise ModelError(f"a bushing's {what} is six numbers or a symmetric 6x6 matrix.")
+        return matrix
+
+    def wrench(self, motion: Motion) -> Wrench:
+        pose = symbolic_pose()
+        deflection = ca.vertcat(pose.position, unskew(pose.rotation))
+        gamma = pose_jacobian(deflection, pose)
+        rate = gamma @ ca.vertcat(motion.velocity, motion.angular_velocity)
+        load = -gamma.T @ (ca.DM(self.k) @ deflection + ca.DM(self.c) @ rate)
+        symbols = ca.vertcat(pose.position, ca.vec(pose.rotation))
+        actual = ca.vertcat(ca.SX(motion.position), ca.vec(ca.SX(motion.rotation)))
+        load = ca.substitute(load, symbols, actual)
+        return Wrench(load[:3], load[3:])
+
+    def potential(self, motion: Motion) -> Any:
+        deflection = ca.vertcat(motion.position, unskew(motion.rotation))
+        return deflection.T @ ca.DM(self.k) @ deflection / 2
+
+
+class AppliedLoad(Force):
+    """A force [N] and torque [N m] given by expressions, on one frame; with `reaction`, the opposite acts on that frame's body.
+
+    axes: "world" (with `reaction`: that frame's axes) or "body" (axes of the loaded frame).
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        *,
+        force: Any = (0, 0, 0),
+        torque: Any = (0, 0, 0),
+        reaction: Frame | None = None,
+        axes: Literal["world", "body"] = "world",
+    ) -> None:
+        super().__init__(*([frame] if reaction is None else [reaction, frame]))
+        if axes not in ("world", "body"):
+            raise ModelError(f"axes {axes!r} are not known.", fix='Use "world" or "body".')
+        self.force, self.torque, self.axes = _vector(force, "a force"), _vector(torque, "a torque"), axes
+
+    def wrench(self, motion: Motion) -> Wrench:
+        turn = motion.rotation if self.axes == "body" else ca.DM.eye(3)
+        return Wrench(turn @ self.force, turn @ self.torque)
+
+
+class JointEffort(Effort):
+    """A torque [N m] or force [N] on a joint coordinate, given by an expression: `JointEffort(self.pin, 3 * cos(time))`."""
+
+    def __init__(self, joint: Joint, effort: Any, *, coordinate: str | None = None) -> None:
+        super().__init__(joint)
+        names = joint.coordinates if joint.speeds is None else joint.speeds
+        if coordinate is None and len(names) != 1:
+            raise ModelError(f"{type(joint).__name__} has {names}.", fix='Say which: coordinate="angle".')
+        if coordinate is not None and coordinate not in names:
+            raise ModelError(f"{type(joint).__name__} has no {coordinate!r} among {names}.")
+        self.index = 0 if coordinate is None else names.index(coordinate)
+        self.value = ca.SX(effort)
+
+    def effort(self, q: Any, v: Any) -> Any:
+        effort = ca.SX(self.joint.freedoms, 1)
+        effort[self.index] = self.value
+        return effort

@@ -1,0 +1,1 @@
+"""What a user declares: subsystems, bodies, joints, constraints, forces and signals."""

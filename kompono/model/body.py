@@ -1,0 +1,163 @@
+"""Bodies, grounds and the frames fixed to them.
+
+The frame of a body is its centre of mass. `body.at(x, y, z, orientation=...)` is a frame fixed on it: the one connector
+joints, constraints and forces use. A body or frame also offers its motion as symbols (`position`, `velocity`,
+`acceleration`, `angular_velocity`, world axes) for force laws and outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import ModelError
+from kompono.model.element import Element
+from kompono.spatial.pose import Pose
+from kompono.spatial.rotation import constant_matrix, quaternion_matrix, unit_quaternion
+from kompono.spatial.vectors import check_inertia
+
+SIGNALS = ("position", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
+
+
+@dataclass(frozen=True)
+class MassProperties:
+    """Mass [kg] and inertia tensor (3, 3) [kg m^2] about the centre of mass, in body axes; `shape` is for viewers."""
+
+    mass: Any
+    inertia: Any
+    shape: tuple[str, dict[str, Any]] | None = None
+
+
+class Frame:
+    """A frame fixed on a body: `position` in body axes from the centre of mass [m] and a constant orientation."""
+
+    def __init__(self, body: Carrier, pose: Pose) -> None:
+        self.body = body
+        self.pose = pose
+        self._signals: dict[str, ca.SX] = {}
+
+    def _signal(self, kind: str) -> ca.SX:
+        if kind not in self._signals:
+            self._signals[kind] = ca.SX.sym(kind, 3)
+            self.body._note_signals(self)
+        return self._signals[kind]
+
+    @property
+    def position(self) -> ca.SX:
+        """Position in the world [m], three symbols."""
+        return self._signal("position")
+
+    @property
+    def velocity(self) -> ca.SX:
+        """Velocity in the world [m/s], three symbols."""
+        return self._signal("velocity")
+
+    @property
+    def acceleration(self) -> ca.SX:
+        """Acceleration in the world [m/s^2], three symbols; for outputs only."""
+        return self._signal("acceleration")
+
+    @property
+    def angular_velocity(self) -> ca.SX:
+        """Angular velocity [rad/s] in world axes, three symbols."""
+        return self._signal("angular_velocity")
+
+    @property
+    def angular_acceleration(self) -> ca.SX:
+        """Angular acceleration [rad/s^2] in world axes, three symbols; for outputs only."""
+        return self._signal("angular_acceleration")
+
+
+class Carrier(Element, Frame):
+    """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
+
+    def __init__(self) -> None:
+        Frame.__init__(self, self, Pose.constant())
+        self._frames_with_signals: list[Frame] = []
+
+    def at(self, *position: Any, orientation: Any = None) -> Frame:
+        """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
+        point = position[0] if len(position) == 1 else position
+        symbolic = isinstance(point, ca.SX) or any(isinstance(x, ca.SX) for x in point)
+        vector = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
+        if not symbolic:
+            vector = np.asarray(point, dtype=float)
+            if vector.shape != (3,) or not np.all(np.isfinite(vector)):
+                raise ModelError(f"{point!r} is not a point.", path=self.label, fix="Use body.at(x, y, z).")
+        return Frame(self, Pose(ca.SX(vector) if symbolic else ca.DM(vector), ca.DM(constant_matrix(orientation))))
+
+    def _note_signals(self, frame: Frame) -> None:
+        if not any(frame is known for known in self._frames_with_signals):
+            self._frames_with_signals.append(frame)
+
+
+class Body(Carrier):
+    """A rigid body. `Body(solids.box(...))`, or `Body(mass=..., inertia=...)` with moments (3,) or a tensor (3, 3).
+
+    `start_*` place an independent body (one no joint chain leads to a ground) at the start: position [m], orientation
+    (quaternion), velocity [m/s], angular velocity [rad/s], all in the world.
+    """
+
+    def __init__(
+        self,
+        solid: MassProperties | None = None,
+        *,
+        mass: Any = None,
+        inertia: Any = None,
+        start_position: Any = None,
+        start_orientation: Any = None,
+        start_velocity: Any = None,
+        start_angular_velocity: Any = None,
+    ) -> None:
+        super().__init__()
+        if solid is None:
+            if mass is None or inertia is None:
+                raise ModelError("a body needs mass properties.", fix="Body(solids.sphere(...)) or Body(mass=, inertia=)")
+            solid = MassProperties(mass, tensor(inertia))
+        self.solid = solid
+        self.start_position = np.zeros(3) if start_position is None else np.asarray(start_position, float)
+        self.start_orientation = unit_quaternion((1, 0, 0, 0) if start_orientation is None else start_orientation)
+        self.start_velocity = np.zeros(3) if start_velocity is None else np.asarray(start_velocity, float)
+        spin = start_angular_velocity
+        self.start_angular_velocity = np.zeros(3) if spin is None else np.asarray(spin, float)
+
+    def _check(self, where: str) -> None:
+        mass, inertia = self.solid.mass, self.solid.inertia
+        if isinstance(mass, ca.SX) or isinstance(inertia, ca.SX):
+            return
+        problem = check_inertia(float(mass), np.asarray(inertia, dtype=float))
+        if problem:
+            raise ModelError(f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass.")
+
+
+def tensor(inertia: Any) -> Any:
+    """Inertia tensor (3, 3) from three moments or a tensor, of numbers or symbols."""
+    if isinstance(inertia, ca.SX):
+        return ca.diag(inertia) if inertia.shape == (3, 1) else inertia
+    if any(isinstance(entry, ca.SX) for entry in np.ravel(np.asarray(inertia, dtype=object))):
+        return ca.diag(ca.vertcat(*inertia))
+    array = np.asarray(inertia, dtype=float)
+    return np.diag(array) if array.ndim == 1 else array
+
+
+class Ground(Carrier):
+    """A body whose motion is prescribed: at rest, or `position` and `orientation` as expressions of `time`.
+
+    orientation: a constant quaternion or matrix, or four SX expressions that form a unit quaternion at all times.
+    """
+
+    def __init__(self, position: Any = (0.0, 0.0, 0.0), *, orientation: Any = None) -> None:
+        super().__init__()
+        moving = isinstance(orientation, ca.SX) or (
+            orientation is not None and any(isinstance(e, ca.SX) for e in np.ravel(np.asarray(orientation, dtype=object)))
+        )
+        if moving:
+            e = orientation if isinstance(orientation, ca.SX) else ca.vertcat(*orientation)
+            turned = quaternion_matrix(e)
+        else:
+            turned = ca.DM(constant_matrix(orientation))
+        place = position if isinstance(position, ca.SX) else ca.vertcat(*position)
+        self.motion = Pose(ca.SX(place), ca.SX(turned))

@@ -1,0 +1,61 @@
+"""Forces: between two frames, on a joint's coordinates, or a field on all bodies below a subsystem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kompono.errors import ModelError
+from kompono.model.body import Frame
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Motion, Wrench
+
+
+class Force(Element):
+    """A load between two frames that depends on their relative motion, or, with one frame, on its motion in the world.
+
+    `wrench(motion)` acts on the second (or only) frame at its origin, in the first frame's (or world) axes; the opposite acts
+    on the first body at the same point, so momentum is conserved whatever the law.
+    """
+
+    def __init__(self, first: Frame, second: Frame | None = None) -> None:
+        if not isinstance(first, Frame) or not (second is None or isinstance(second, Frame)):
+            raise ModelError(f"{type(self).__name__} acts on frames.", fix="Use body or body.at(x, y, z).")
+        self.first, self.second = (None, first) if second is None else (first, second)
+
+    def wrench(self, motion: Motion) -> Wrench:
+        """The load on the second frame."""
+        raise ModelError(f"{type(self).__name__} does not define wrench(motion).")
+
+    def potential(self, motion: Motion) -> Any:
+        """Potential energy [J], zero for what stores none."""
+        return 0.0
+
+
+class Effort(Element):
+    """A generalized force on the coordinates of one joint: a motor torque, a torsion spring, joint friction."""
+
+    def __init__(self, joint: Joint) -> None:
+        if not isinstance(joint, Joint):
+            raise ModelError(f"{type(self).__name__} acts on a joint.", fix="Give the joint first.")
+        self.joint = joint
+
+    def effort(self, q: Any, v: Any) -> Any:
+        """Generalized force (nv) on the joint at coordinates q and speeds v: [N m] on angles, [N] on displacements."""
+        raise ModelError(f"{type(self).__name__} does not define effort(q, v).")
+
+    def potential(self, q: Any) -> Any:
+        """Potential energy [J], zero for what stores none."""
+        return 0.0
+
+
+class Field(Element):
+    """An acceleration field that acts on every body of its owner and below, e.g. gravity."""
+
+    def acceleration(self, position: Any) -> Any:
+        """Acceleration (3) [m/s^2] of a free particle at a world position (3) [m]."""
+        raise ModelError(f"{type(self).__name__} does not define acceleration(position).")
+
+    def potential(self, position: Any) -> Any:
+        """Potential per mass [m^2/s^2] at a world position (3) [m]."""
+        return 0.0

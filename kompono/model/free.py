@@ -1,0 +1,48 @@
+"""The free joint: it lives in the model, not the library, because every independent body moves on one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.body import Frame
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Pose
+from kompono.spatial.rotation import matrix_quaternion, quaternion_matrix, quaternion_rate
+
+
+class Free(Joint):
+    """All six freedoms: position x, y, z [m] in first-frame axes, unit quaternion e0..e3.
+
+    Speeds vx, vy, vz [m/s] and wx, wy, wz [rad/s] are in second-frame axes.
+    """
+
+    coordinates = ("x", "y", "z", "e0", "e1", "e2", "e3")
+    units = ("m", "m", "m", "", "", "", "")
+    speeds = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+    def __init__(self, first: Frame, second: Frame, **start: float | None) -> None:
+        super().__init__(first, second, start=start)
+
+    def pose(self, q: Any) -> Pose:
+        return Pose(q[:3], quaternion_matrix(q[3:]))
+
+    def rate(self, q: Any, v: Any) -> Any:
+        return ca.vertcat(quaternion_matrix(q[3:]) @ v[:3], quaternion_rate(q[3:], v[3:]))
+
+    def subspace(self, q: Any) -> Any:
+        return ca.SX(ca.DM.eye(6))
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        return []
+
+    def measure(self, pose: Pose) -> Any:
+        return ca.vertcat(pose.position, matrix_quaternion(pose.rotation))
+
+    def neutral(self) -> np.ndarray:
+        return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+
+    def normalize(self, q: Any) -> Any:
+        return ca.vertcat(q[:3], q[3:] / ca.norm_2(q[3:]))

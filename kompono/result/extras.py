@@ -1,0 +1,21 @@
+"""Optional packages, imported where they are used; a missing one is one sentence with its remedy."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from kompono.errors import RunError
+
+
+class MissingExtra(RunError, ImportError):
+    """An optional package is not installed."""
+
+
+def extra(module: str, name: str) -> Any:
+    """The optional `module`, or the error that says how to install the extra `name` it belongs to."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as cause:
+        package = module.partition(".")[0]
+        raise MissingExtra(f"{package} is not installed.", fix=f"Try: pip install 'kompono[{name}]'") from cause

@@ -1,0 +1,182 @@
+"""The result of a run: a table of named channels over time, how the run ended, and what it cost.
+
+It reads like a dictionary of arrays: `result["body.position.z"]`, `result.select("left_*.angle")`. A run that failed
+has a result too: everything up to the failure, with the reason in `status`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import RunError, nearest
+from kompono.result import store
+from kompono.result.extras import extra
+from kompono.result.summary import summarize
+
+
+class UnknownChannel(RunError, KeyError):
+    """No channel has this name, or none matches this pattern."""
+
+    __str__ = Exception.__str__  # KeyError would show the message in quotes
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run ended: whether as planned, the reason if not, and the time reached [s]."""
+
+    ok: bool = True
+    message: str = ""
+    time: float = 0.0
+
+
+class Result(Mapping[str, np.ndarray]):
+    """Channels by name, each an array (n,) over `time` (n,) [s].
+
+    `table` (n, k) holds all of them, column by column in the order of `names`; arrays are read-only. `units` maps names
+    to SI units, `statistics` says what the run cost (steps, evaluations, seconds), `model` what was simulated.
+    """
+
+    def __init__(
+        self,
+        time: np.ndarray,
+        names: Sequence[str],
+        table: np.ndarray,
+        *,
+        units: Mapping[str, str] | None = None,
+        status: Status | None = None,
+        statistics: Mapping[str, Any] | None = None,
+        model: str = "",
+    ) -> None:
+        self.time = _frozen(time)
+        self.names = tuple(names)
+        self.table = _frozen(table)
+        if self.time.ndim != 1 or self.table.shape != (len(self.time), len(self.names)):
+            raise ValueError(f"{self.table.shape} values, {self.time.shape} times and {len(self.names)} names disagree")
+        self._columns = {name: i for i, name in enumerate(self.names)}
+        if len(self._columns) < len(self.names) or "time" in self._columns:
+            raise RunError("channels need different names, and none may be called 'time'.")
+        self.units = {name: (units or {}).get(name, "") for name in self.names}
+        self.status = status or Status(time=float(self.time[-1]) if len(self.time) else 0.0)
+        self.statistics = dict(statistics or {})
+        self.model = model
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The values (n,) of one channel, or the times for `time`."""
+        if name == "time":
+            return self.time
+        if name not in self._columns:
+            raise UnknownChannel(f"there is no channel {name!r}.", fix=nearest(name, self.names))
+        return self.table[:, self._columns[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __eq__(self, other: object) -> bool:  # arrays have no one answer; a result equals itself
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def select(self, patterns: str | Iterable[str]) -> Result:
+        """The channels that match a glob pattern (or any of several), in their order here."""
+        columns = matching(patterns, self.names)
+        return Result(
+            self.time,
+            [self.names[i] for i in columns],
+            self.table[:, columns],
+            units=self.units,
+            status=self.status,
+            statistics=self.statistics,
+            model=self.model,
+        )
+
+    def at(self, time: float) -> dict[str, float]:
+        """All channels at one `time` [s]: exact at recorded times, linear between them."""
+        if not len(self.time) or not self.time[0] <= time <= self.time[-1]:
+            span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "nothing"
+            raise RunError(f"there is no value at {time:g} s: the result covers {span}.")
+        i = int(np.searchsorted(self.time, time, side="right")) - 1
+        row = self.table[i]
+        if self.time[i] != time:
+            share = (time - self.time[i]) / (self.time[i + 1] - self.time[i])
+            row = (1 - share) * row + share * self.table[i + 1]
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+    def summary(self) -> str:
+        """A few lines for people: how it ended, what it cost, drift, energy, ranges of the first channels."""
+        return summarize(self)
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`: one column per channel, the time [s] as index, the rest in `attrs`."""
+        index = extra("pandas", "pandas").Index(self.time, name="time")
+        frame = extra("pandas", "pandas").DataFrame(self.table, index=index, columns=list(self.names))
+        frame.attrs.update(self._notes())
+        return frame
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset`: one variable per channel along `time`, each with its `units`."""
+        variables = {name: ("time", values, {"units": self.units[name]}) for name, values in self.items()}
+        time = ("time", self.time, {"units": "s"})
+        return extra("xarray", "xarray").Dataset(variables, coords={"time": time}, attrs=self._notes())
+
+    def to_csv(self, path: str | Path) -> None:
+        """A text table: header `time,<channels>`, every double with all its digits. Units and status are not kept."""
+        store.write_csv(path, self._record())
+
+    def to_parquet(self, path: str | Path) -> None:
+        """A Parquet file: one column per channel; `Result.load` gives the same result back."""
+        store.write_parquet(path, self._record())
+
+    def to_hdf5(self, path: str | Path) -> None:
+        """An HDF5 file: datasets `time`, `values`, `names`; `Result.load` gives the same result back."""
+        store.write_hdf5(path, self._record())
+
+    @staticmethod
+    def load(path: str | Path) -> Result:
+        """The result in a file written by `to_csv`, `to_parquet` or `to_hdf5` (by suffix: csv, parquet, h5, hdf5)."""
+        record = store.read(path)
+        notes = dict(record.notes)
+        status = Status(**notes.pop("status")) if "status" in notes else None
+        return Result(record.time, record.names, record.table, status=status, **notes)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
+        outcome = "" if self.status.ok else f", ended early: {self.status.message}"
+        return f"<Result {self.model}: {len(self.names)} channels, {len(self.time)} rows, {span}{outcome}>"
+
+    def _notes(self) -> dict[str, Any]:
+        notes = {"units": self.units, "status": asdict(self.status), "statistics": self.statistics}
+        return {**notes, "model": self.model}
+
+    def _record(self) -> store.Record:
+        return store.Record(self.time, self.names, self.table, self._notes())
+
+
+def matching(patterns: str | Iterable[str], names: Sequence[str]) -> list[int]:
+    """Positions of the `names` that match any glob pattern; a pattern that matches none is an error."""
+    chosen: set[int] = set()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        found = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+        if not found and pattern != "*":
+            raise UnknownChannel(f"no channel matches {pattern!r}.", fix=nearest(pattern, names))
+        chosen.update(found)
+    return sorted(chosen)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only float64 view (or copy, if it is not float64 yet)."""
+    view = np.asarray(array, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view

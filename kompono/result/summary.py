@@ -1,0 +1,80 @@
+"""A result in a few lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from kompono.result.result import Result
+
+RANGES = 8  # channels whose range is shown
+
+
+def summarize(result: Result) -> str:
+    """How the run ended, what it cost, drift, energy and the ranges of the first channels."""
+    lines = [_outcome(result), *_cost(result), *_quality(result), *_ranges(result)]
+    return "\n".join(lines)
+
+
+def _outcome(result: Result) -> str:
+    span = f"{result.time[0]:g} to {result.time[-1]:g} s" if len(result.time) else "no times"
+    ended = "" if result.status.ok else f", ended early at {result.status.time:.6g} s: {result.status.message}"
+    return f"{result.model or 'Result'}: {span}, {len(result.time)} rows of {len(result.names)} channels{ended}"
+
+
+def _cost(result: Result) -> list[str]:
+    """Lines about method, work and wall time, as far as the statistics know them."""
+    known = {name: value for name, value in result.statistics.items() if value is not None}
+    lines = []
+    if "degrees_of_freedom" in known:
+        lines.append(_line("freedom", f"{known['degrees_of_freedom']} degrees of freedom"))
+    how = [str(known["method"])] if "method" in known else []
+    how += [f"{known['engine']} engine"] if "engine" in known else []
+    how += [f"step {known['step']:g} s"] if "step" in known else []
+    if how:
+        lines.append(_line("method", ", ".join(how)))
+    work = [f"{known[key]} {key}" for key in ("steps", "evaluations", "rejected") if key in known]
+    if work:
+        lines.append(_line("work", ", ".join(work)))
+    keys = ("seconds_translate", "seconds_compile", "seconds_run")
+    spent = [f"{known[key]:.3g} s {key.removeprefix('seconds_')}" for key in keys if key in known]
+    if spent:
+        lines.append(_line("wall time", ", ".join(spent)))
+    return lines
+
+
+def _quality(result: Result) -> list[str]:
+    """Lines about drift off the constraints and change of energy, as far as recorded."""
+    lines = []
+    drift = [
+        f"{level} {np.nanmax(np.abs(result[name])):.2g}"
+        for level in ("position", "velocity")
+        if (name := f"drift.{level}") in result and np.isfinite(result[name]).any()
+    ]
+    if drift:
+        lines.append(_line("drift", "at most " + ", ".join(drift)))
+    energy = result["energy.total"] if "energy.total" in result else np.empty(0)
+    energy = energy[np.isfinite(energy)]
+    if len(energy):
+        change, spread = energy[-1] - energy[0], np.max(np.abs(energy - energy[0]))
+        lines.append(_line("energy", f"{energy[0]:.6g} J, changed by {change:.3g} J, at most {spread:.3g} J"))
+    return lines
+
+
+def _ranges(result: Result) -> list[str]:
+    """Smallest and largest value of the first few channels, without those told above."""
+    names = [name for name in result.names if not name.startswith(("drift.", "energy.")) and len(result.time)]
+    width = max(map(len, names[:RANGES]), default=0)
+    lines = []
+    for name in names[:RANGES]:
+        values = result[name][np.isfinite(result[name])]
+        span = f"{values.min():12.6g} .. {values.max():<12.6g}" if len(values) else "not finite"
+        lines.append(f"  {name:{width}s}  {span} {result.units[name]}".rstrip())
+    more = len(names) - RANGES
+    return [*lines, f"  and {more} more channels"] if more > 0 else lines
+
+
+def _line(label: str, text: str) -> str:
+    return f"  {label:10s} {text}"

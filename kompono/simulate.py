@@ -1,0 +1,189 @@
+"""The façade: model -> translate -> compile -> assemble -> integrate -> result."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kompono.compile import compile_program
+from kompono.errors import ModelWarning, RunError, nearest
+from kompono.model.subsystem import Subsystem
+from kompono.result import Result, Status, matching, unwrap
+from kompono.result.unwrap import continuous_quaternions
+from kompono.solve.assemble import Assembly, assemble
+from kompono.solve.inputs import Feed, Source, feed_of
+from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
+from kompono.translate import Translation, translate
+from kompono.translate.diagnose import diagnose
+from kompono.translate.start import start_state
+
+
+class Simulation:
+    """A translated and compiled model, ready to run; `simulate` makes one for a single run."""
+
+    def __init__(
+        self,
+        model: Subsystem,
+        *,
+        engine: str = "relative",
+        cut: Iterable[str] = (),
+        independent: Iterable[str] = (),
+        native: bool = True,
+        cache: bool = True,
+    ) -> None:
+        begun = clock.perf_counter()
+        self.translation: Translation = translate(model, engine=engine, cut=cut, independent=independent)
+        self.program = self.translation.program
+        self.kernel: Any = compile_program(self.program, native=native, cache=cache)
+        self.engine = engine
+        self.seconds_translate = clock.perf_counter() - begun
+
+    def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
+        """Values of all tunable parameters, some replaced by path."""
+        values = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
+        _known(given or {}, values, "tunable parameter")
+        return np.array([float({**values, **(given or {})}[name]) for name in values])
+
+    def feed(self, given: Mapping[str, Any] | None = None) -> Feed:
+        """What feeds the inputs, some replaced by path."""
+        declared = {}
+        for signal in self.translation.model.inputs:
+            name = self.translation.model.path(signal)
+            if signal.table is not None:
+                declared[name] = Source(name, table=signal.table)
+            elif callable(signal.value):
+                declared[name] = Source(name, function=signal.value, period=float(signal.period or 0))
+            else:
+                declared[name] = Source(name, value=float(signal.value))
+        _known(given or {}, declared, "input")
+        return feed_of(declared, given or {})
+
+    def assemble(
+        self, initial: Mapping[str, float] | None = None, *, parameters: np.ndarray | None = None, feed: Feed | None = None
+    ) -> Assembly:
+        """The consistent start state, and which coordinates had to move."""
+        start = start_state(self.translation.engine, initial or {})
+        feed = feed or self.feed()
+        values = self.parameters() if parameters is None else parameters
+        return assemble(
+            self.kernel, 0.0, start.state, feed.at(0.0), values,
+            given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
+            rows=self.translation.engine.row_labels(),
+        )  # fmt: skip
+
+    def channel(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, name: str) -> float:
+        """One channel at one state."""
+        names = [channel.name for channel in self.program.channels]
+        _known([name], names, "channel")
+        return float(self.kernel.evaluate("outputs", time, state, inputs, parameters)[0][names.index(name)])
+
+    def run(
+        self,
+        settings: Settings,
+        *,
+        channels: str | Iterable[str] = "*",
+        inputs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        initial: Mapping[str, float] | None = None,
+        progress: bool | None = None,
+    ) -> Result:
+        """Assemble and run; a run that fails returns its reason and all results up to it."""
+        check_settings(settings)
+        names = [channel.name for channel in self.program.channels]
+        columns = matching(channels, names)
+        values, feed = self.parameters(parameters), self.feed(inputs)
+        assembly = self.assemble(initial, parameters=values, feed=feed)
+        _tell_moves(self, assembly)
+        begun = clock.perf_counter()
+        problem = Problem(
+            self.kernel, assembly.state, values, feed, lambda t, y, u, name: self.channel(t, y, u, values, name)
+        )
+        trajectory = integrate(problem, settings, progress)
+        spent = clock.perf_counter() - begun
+        return self._result(trajectory, settings, columns, values, spent)
+
+    def _result(
+        self, trajectory: Trajectory, settings: Settings, columns: list[int], parameters: np.ndarray, spent: float
+    ) -> Result:
+        rows, size = trajectory.rows, self.program.state_size
+        times, states, inputs = rows[:, 0], rows[:, 1 : 1 + size], rows[:, 1 + size :]
+        table = self.kernel.map("outputs", times, states, inputs, parameters)
+        table = continuous_quaternions(unwrap(times, table, self.program.channels), self.program.channels)
+        message = trajectory.message
+        if not trajectory.ok and "not a number" in message:
+            where = diagnose(self.translation, trajectory.time, states[-1], inputs[-1], parameters, settings.step)
+            message = f"{where}: {message}" if where else message
+        if message:
+            message = f"{message} at t = {trajectory.time:.9g} s"
+        chosen = [self.program.channels[i] for i in columns]
+        statistics = {
+            "method": settings.method,
+            "engine": self.engine,
+            "step": settings.step,
+            **trajectory.statistics,
+            "seconds_translate": self.seconds_translate,
+            "seconds_run": spent,
+        }
+        return Result(
+            times,
+            [channel.name for channel in chosen],
+            table[:, columns],
+            units={channel.name: channel.unit for channel in chosen},
+            status=Status(trajectory.ok, message, trajectory.time),
+            statistics=statistics,
+            model=type(self.translation.model.model).__name__,
+        )
+
+
+def simulate(
+    model: Subsystem,
+    *,
+    until: float,
+    step: float = 1e-3,
+    method: str = "rk4",
+    engine: str = "relative",
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    every: int = 1,
+    channels: str | Iterable[str] = "*",
+    inputs: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    initial: Mapping[str, float] | None = None,
+    stabilize: bool = True,
+    cut: Iterable[str] = (),
+    independent: Iterable[str] = (),
+    native: bool = True,
+    cache: bool = True,
+    progress: bool | None = None,
+) -> Result:
+    """Simulate a model from time 0 to `until` [s] and return its named channels.
+
+    method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances `rtol`,
+    `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep. `inputs`,
+    `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift. `cut` names joints
+    that shall close loops, `independent` bodies that shall be roots of the tree.
+    """
+    settings = Settings(method, float(until), float(step), int(every), rtol, 1e-3 * rtol if atol is None else atol, stabilize)
+    check_settings(settings)
+    simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=native, cache=cache)
+    return simulation.run(
+        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress
+    )
+
+
+def _known(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            raise RunError(f"there is no {what} {name!r}.", fix=nearest(name, known) or f"There are {', '.join(known) or 'none'}.")
+
+
+def _tell_moves(simulation: Simulation, assembly: Assembly) -> None:
+    large = {name: change for name, change in assembly.moved.items() if abs(change) > 1e-6}
+    if large:
+        listed = ", ".join(f"{name} by {change:+.6g}" for name, change in list(large.items())[:6])
+        more = f" and {len(large) - 6} more" if len(large) > 6 else ""
+        warnings.warn(f"assembly moved {listed}{more} to close the loops.", ModelWarning, stacklevel=4)

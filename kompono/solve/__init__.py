@@ -1,0 +1,1 @@
+"""Kernel and state to trajectory; knows no bodies and no symbols."""

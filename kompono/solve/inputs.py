@@ -1,0 +1,103 @@
+"""What feeds the inputs of a run: constants, tables over time, callables sampled at a period and held."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import RunError
+
+Read = Callable[[str], float]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input: a constant value, a table (times, values), or a callable with its period [s]."""
+
+    name: str
+    value: float = 0.0
+    table: tuple[np.ndarray, np.ndarray] | None = None
+    function: Callable[..., float] | None = None
+    period: float = 0.0
+
+
+class Feed:
+    """All inputs of a run. Callables are asked at their sampling times; between these the native loop runs alone."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+        self.held = np.array([source.value for source in sources], dtype=float)
+        self.due = [0.0 if source.function else np.inf for source in sources]
+        self._counts = [0] * len(self.sources)
+
+    def sample(self, time: float, read: Read) -> bool:
+        """Ask the callables that are due at `time`; True if any was."""
+        asked = False
+        for i, source in enumerate(self.sources):
+            if source.function is not None and time >= self.due[i] - 1e-9 * source.period:
+                self.held[i] = self._ask(source, time, read)
+                self._counts[i] += 1
+                self.due[i] = self._counts[i] * source.period
+                asked = True
+        return asked
+
+    def _ask(self, source: Source, time: float, read: Read) -> float:
+        assert source.function is not None
+        takes_reader = len(inspect.signature(source.function).parameters) > 1
+        value = float(source.function(time, read) if takes_reader else source.function(time))
+        if not np.isfinite(value):
+            raise RunError(f"the callable returned {value} at t = {time:.9g} s.", path=source.name)
+        return value
+
+    @property
+    def next_due(self) -> float:
+        """The next time a callable wants to be asked [s]."""
+        return min(self.due, default=np.inf)
+
+    def table(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """All inputs as one piecewise linear table (times, values), callables at what they hold; None without inputs."""
+        if not self.sources:
+            return None
+        tables = [source.table for source in self.sources if source.table is not None]
+        times = np.unique(np.concatenate([t for t, _ in tables])) if tables else np.zeros(1)
+        columns = [
+            np.interp(times, *source.table) if source.table is not None else np.full(len(times), self.held[i])
+            for i, source in enumerate(self.sources)
+        ]
+        return times, np.column_stack(columns)
+
+    def at(self, time: float) -> np.ndarray:
+        """The inputs at a time."""
+        table = self.table()
+        if table is None:
+            return np.zeros(0)
+        times, values = table
+        return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
+
+
+def make_source(name: str, given: Any, period: float | None = None) -> Source:
+    """A source from what a user gives: a number, a (times, values) pair, or a callable with a period."""
+    if callable(given):
+        if period is None or not period > 0:
+            raise RunError("a callable input needs a sampling period.", path=name, fix="Use (function, period).")
+        return Source(name, function=given, period=float(period))
+    if isinstance(given, tuple) and len(given) == 2 and callable(given[0]):
+        return make_source(name, given[0], given[1])
+    if isinstance(given, tuple) and len(given) == 2:
+        times, values = np.asarray(given[0], float), np.asarray(given[1], float)
+        if times.ndim != 1 or times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
+            raise RunError("a table needs rising times and as many values.", path=name)
+        return Source(name, table=(times, values))
+    return Source(name, value=float(given))
+
+
+def feed_of(declared: Mapping[str, Source], overrides: Mapping[str, Any]) -> Feed:
+    """The declared sources with some replaced."""
+    chosen = dict(declared)
+    for name, given in overrides.items():
+        chosen[name] = make_source(name, given, declared[name].period or None)
+    return Feed(list(chosen.values()))

@@ -1,0 +1,187 @@
+"""Run a kernel from a start state to an end time: native chunks, sampled inputs, and a status instead of an exception."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import RunError, nearest
+from kompono.solve.inputs import Feed
+from kompono.solve.progress import Progress
+from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
+
+FIXED = ("rk2", "rk4", "adams")
+METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
+CHUNK_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: method, end [s], step [s] (recording interval of adaptive methods), record every n-th step, tolerances."""
+
+    method: str
+    until: float
+    step: float
+    every: int = 1
+    rtol: float = 1e-8
+    atol: float = 1e-8
+    stabilize: bool = True
+
+
+@dataclass
+class Trajectory:
+    """Recorded rows (time, state..., inputs...) and how the run ended."""
+
+    rows: np.ndarray
+    ok: bool = True
+    message: str = ""
+    time: float = 0.0
+    statistics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Problem:
+    """A kernel with a consistent start, its parameters and what feeds its inputs."""
+
+    kernel: Any
+    state: np.ndarray
+    parameters: np.ndarray
+    feed: Feed
+    read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise RunError for a method that does not exist or numbers that make no sense."""
+    if settings.method not in METHODS:
+        raise RunError(
+            f"there is no method {settings.method!r}.",
+            fix=nearest(settings.method, METHODS) or f"Methods: {', '.join(METHODS)}.",
+        )
+    if not (np.isfinite(settings.until) and settings.until >= 0):
+        raise RunError(f"until = {settings.until!r} s is not a time to run to.", fix="Give a positive number of seconds.")
+    if not (np.isfinite(settings.step) and settings.step > 0):
+        raise RunError(f"step = {settings.step!r} s is not positive.", fix="Use e.g. step=1e-3.")
+    if settings.every < 1:
+        raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
+    if settings.rtol < 0 or settings.atol < 0 or settings.rtol + settings.atol <= 0:
+        raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
+
+
+def integrate(problem: Problem, settings: Settings, show_progress: bool | None) -> Trajectory:
+    """Run with the method asked for."""
+    check_settings(settings)
+    with Progress(settings.until, show_progress) as progress:
+        if settings.method in FIXED:
+            return _fixed(problem, settings, progress)
+        if settings.method == "dopri5":
+            return _adaptive(problem, settings, progress)
+        rows, ok, message, reached, statistics = integrate_scipy(problem, settings, progress)
+        return Trajectory(rows, ok, message, reached, statistics)
+
+
+class _Recorder:
+    def __init__(self) -> None:
+        self.parts: list[np.ndarray] = []
+
+    def take(self, run: Any) -> None:
+        if run.rows:
+            self.parts.append(run.take())
+
+    def finish(self, last: np.ndarray) -> np.ndarray:
+        """All rows, the last state among them."""
+        rows = np.concatenate(self.parts) if self.parts else last[None, :]
+        return rows if rows[-1, 0] >= last[0] else np.vstack([rows, last])
+
+
+def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
+    h = settings.step
+    whole = int(np.floor(settings.until / h + 1e-9))
+    rest = settings.until - whole * h
+    recorder = _Recorder()
+    feed = problem.feed
+    feed.sample(0.0, _reader(problem, 0.0, problem.state))
+    run = problem.kernel.fixed(
+        settings.method, 0.0, problem.state, step=h, parameters=problem.parameters, inputs=feed.table(),
+        every=settings.every, project=settings.stabilize,
+    )  # fmt: skip
+    ended = _chunks(problem, run, recorder, progress, lambda: _next_sample(feed, h, whole) - run.step, lambda: run.step >= whole)
+    if ended == "" and rest > 1e-9 * h:
+        run = problem.kernel.fixed(
+            "rk4" if settings.method == "adams" else settings.method, whole * h, run.state.copy(), step=rest,
+            parameters=problem.parameters, inputs=feed.table(), project=settings.stabilize,
+        )  # fmt: skip
+        ended = _chunks(problem, run, _Recorder(), progress, lambda: 1, lambda: run.step >= 1)
+    return _finish(problem, run, recorder, ended)
+
+
+def _next_sample(feed: Feed, h: float, whole: int) -> int:
+    """Number of the step at or after which a callable must be asked, at most the last."""
+    due = feed.next_due
+    return whole if due == np.inf else min(whole, int(np.ceil(due / h - 1e-9)))
+
+
+def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
+    recorder = _Recorder()
+    feed = problem.feed
+    feed.sample(0.0, _reader(problem, 0.0, problem.state))
+    run = problem.kernel.adaptive(
+        0.0, problem.state, until=min(settings.until, feed.next_due), interval=settings.step * settings.every,
+        rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
+        project=settings.stabilize,
+    )  # fmt: skip
+
+    def budget() -> int:
+        if run.done:
+            run.aim(min(settings.until, feed.next_due))
+        return 1 << 30
+
+    ended = _chunks(problem, run, recorder, progress, budget, lambda: run.time >= settings.until)
+    return _finish(problem, run, recorder, ended)
+
+
+def _chunks(
+    problem: Problem, run: Any, recorder: _Recorder, progress: Progress, budget: Callable[[], int], done: Callable[[], bool]
+) -> str:
+    """Advance chunk by chunk until done; returns why it ended early, or nothing."""
+    size = 256
+    feed = problem.feed
+    while not done():
+        if feed.sample(run.time, _reader(problem, run.time, run.state)):
+            run.set_inputs(feed.table())
+        begun = clock.perf_counter()
+        status = run.advance(max(1, min(size, budget())))
+        spent = clock.perf_counter() - begun
+        recorder.take(run)
+        progress.update(run.time)
+        if status.name == "BUFFER_FULL":
+            continue
+        if status.name != "OK":
+            return status.name
+        if progress.interrupted:
+            return "INTERRUPTED"
+        size = int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(spent, 1e-9)))) + 1
+    run.advance(0)
+    recorder.take(run)
+    return ""
+
+
+def _reader(problem: Problem, time: float, state: np.ndarray) -> Callable[[str], float]:
+    return lambda name: problem.read(time, state, problem.feed.at(time), name)
+
+
+def _finish(problem: Problem, run: Any, recorder: _Recorder, ended: str) -> Trajectory:
+    last = np.concatenate([[run.time], run.state, problem.feed.at(run.time)])
+    messages = {
+        "": "",
+        "INTERRUPTED": "interrupted by the user",
+        "STOPPED": "stopped",
+        "NOT_FINITE": "a value became infinite or not a number",
+        "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
+        "(try method='Radau')",
+    }
+    statistics = {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
+    return Trajectory(recorder.finish(last), ended == "", messages[ended], float(run.time), statistics)

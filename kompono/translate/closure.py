@@ -1,0 +1,138 @@
+"""Conditions that close loops: of joints outside the tree, constraints and couplings; G, g, g_dot and u by differentiation.
+
+For a condition g of the motion (p, R, v, w) of one frame relative to another,
+
+    g_dot = Gamma (v, w) + dg/dt,      g_ddot = G v_dot + u,
+
+Gamma is derived once per kind of condition from small changes of the pose; G follows by carrying its rows back along
+the tree path between the two bodies, so it touches only the joints of the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.model.signal import time
+from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
+from kompono.spatial.vectors import carry_twist, twist_matrix
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.topology import Topology
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The rows of one closing element at the present state."""
+
+    element: Element
+    groups: tuple[int, ...]
+    residual: Any  # g
+    rate: Any  # g_dot
+    bias: Any  # u
+    columns: dict[int, Any]  # G by id(joint)
+    gamma: Any = None  # rows on the relative twist in first-frame axes, for reactions
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return sum(self.groups)
+
+
+def group_sizes(element: Any) -> tuple[int, ...]:
+    """Sizes of the groups of like rows of a closing element."""
+    groups = element.conditions() if isinstance(element, Coupling) else element.conditions(symbolic_pose())
+    return tuple(ca.SX(group).numel() for group in groups)
+
+
+def path_joints(topology: Topology, element: Any) -> list[Joint]:
+    """Tree joints whose coordinates a closing element's conditions depend on."""
+    if isinstance(element, Coupling):
+        for joint in element.joints:
+            if all(joint is not other for other in topology.tree_joints):
+                raise TranslationError(
+                    f"the coordinates of {joint.path} are coupled, but that joint closes a loop.",
+                    path=element.path,
+                    fix="Cut the loop at another joint: cut=[...].",
+                )
+        return list(element.joints)
+    up, down = topology.path(element.first.body, element.second.body)
+    return [link.joint for link in (*up, *down) if link.joint is not None and link.joint.freedoms]
+
+
+def trace_closure(kinematics: Kinematics, element: Joint | Constraint | Coupling) -> Closure:
+    """Trace all that the conditions of an element need."""
+    if isinstance(element, Coupling):
+        return _trace_coupling(kinematics, element)
+    return _trace_pair(kinematics, element)
+
+
+def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure:
+    groups = group_sizes(coupling)
+    joints = list({id(joint): joint for joint in coupling.joints}.values())
+    g = ca.vertcat(*[ca.vec(ca.SX(group)) for group in coupling.conditions()])
+    q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
+    q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
+    g_dot = ca.jtimes(g, q, q_dot) + ca.jacobian(g, time)
+    u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
+    rows = [ca.jacobian(g_dot, joint.v) for joint in joints]
+    path = kinematics.model.path(coupling)
+    values = kinematics.tracer.call(lambda: (g, g_dot, u, *rows), path=path, free=True)
+    assert v.shape[0] == sum(row.shape[1] for row in rows)
+    columns = {id(joint): block for joint, block in zip(joints, values[3:], strict=True)}
+    return Closure(coupling, groups, *values[:3], columns)
+
+
+def _trace_pair(kinematics: Kinematics, element: Joint | Constraint) -> Closure:
+    groups = group_sizes(element)
+    first, second = element.first, element.second
+    path = kinematics.model.path(element)
+    call = kinematics.tracer.call
+    relative = kinematics.relative(first.body, second.body)
+    outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
+
+    def trace(p: Any, r: Any, twist: Any, bias: Any) -> tuple[Any, ...]:
+        actual = outer @ Pose(p, r) @ inner
+        turn = actual.rotation
+        w, a = carry_twist(inner, twist), carry_twist(inner, bias)
+        velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
+        acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
+        g, g_dot, u, gamma = differentiate_conditions(element, actual, velocity, acceleration)
+        turned = ca.diagcat(turn, turn)
+        return g, g_dot, u, gamma, ca.sparsify(gamma @ turned @ twist_matrix(inner))
+
+    g, g_dot, u, gamma, row = call(trace, relative.pose.position, relative.pose.rotation, relative.twist, relative.bias, path=path)
+    columns: dict[int, Any] = {}
+    up, down = kinematics.topology.path(first.body, second.body)
+    for link in reversed(down):
+        step = kinematics.step(link)
+        if link.joint is not None and link.joint.freedoms:
+            columns[id(link.joint)] = call(lambda row, s: row @ s, row, step.subspace, path=path)
+        row = call(lambda row, p, r: row @ twist_matrix(Pose(p, r)), row, step.pose.position, step.pose.rotation, path=path)
+    for link in reversed(up):
+        step = kinematics.step(link)
+        row = call(
+            lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()), row, step.pose.position, step.pose.rotation, path=path
+        )
+        if link.joint is not None and link.joint.freedoms:
+            columns[id(link.joint)] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
+    return Closure(element, groups, g, g_dot, u, columns, gamma)
+
+
+def differentiate_conditions(element: Joint | Constraint, actual: Pose, velocity: Any, acceleration: Any) -> tuple[Any, ...]:
+    """(g, g_dot, u, Gamma) of a pair's conditions at an actual pose, velocity (6) and acceleration bias (6)."""
+    pose, speed = symbolic_pose(), ca.SX.sym("V", 6)
+    g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in element.conditions(pose) or [ca.SX(0, 1)]]))
+    gamma = pose_jacobian(g, pose)
+    g_dot = gamma @ speed + ca.jacobian(g, time)
+    along = pose_jacobian(g_dot, pose) @ speed + ca.jacobian(g_dot, time)
+    symbols = ca.vertcat(pose.position, ca.vec(pose.rotation), speed)
+    values = ca.densify(ca.vertcat(ca.SX(actual.position), ca.vec(ca.densify(ca.SX(actual.rotation))), ca.densify(velocity)))
+    g, g_dot, along, gamma = ca.substitute([g, g_dot, along, gamma], [symbols], [values])
+    gamma = ca.sparsify(gamma)
+    return g, g_dot, along + gamma @ acceleration, gamma

@@ -1,0 +1,235 @@
+"""The order of elimination follows the components: parts condense first, then their owner, leaves to root.
+
+Inside one component the deepest bodies go first. Each operation belongs to a component: hanging a body belongs to the owner of
+its tree joint, closing a loop to the lowest component that contains the whole loop. A joint's acceleration stays
+an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. What is left of
+a component when its own operations are done is its answer at its ports: the motion of its base and of the joints leading to
+ports in use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.body import Body, Carrier, Ground
+from kompono.model.joint import Joint
+from kompono.model.subsystem import Subsystem
+from kompono.spatial.pose import Pose
+from kompono.spatial.vectors import carry_twist, twist_matrix
+from kompono.translate.closure import Closure, path_joints
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.elimination import Elimination, RightSide
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.loads import Loads, body_inertia
+from kompono.translate.topology import Link, Topology, common_owner
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Hang one body, or close one loop."""
+
+    level: Subsystem
+    link: Link | None = None
+    element: Any = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All operations in order, and after which of them each joint's acceleration can go."""
+
+    operations: tuple[Operation, ...]
+    last_use: dict[int, int]  # id(joint) -> index of operation
+    joints: dict[int, Joint]
+
+
+def closing_elements(model: Elaborated, topology: Topology) -> tuple[Any, ...]:
+    """Everything that closes loops, in order of declaration by kind."""
+    return (*topology.closing, *model.constraints, *model.couplings)
+
+
+def make_plan(model: Elaborated, topology: Topology) -> Plan:
+    """Order the operations by component and find the last use of each joint."""
+    by_level: dict[int, list[Link]] = {id(subsystem): [] for subsystem in model.subsystems}
+    for link in topology.links:
+        if link.joint is not None:
+            owner = link.joint.owner or link.carrier.owner
+            by_level[id(owner)].append(link)
+    loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
+    for element in closing_elements(model, topology):
+        joints = path_joints(topology, element)
+        level = common_owner(model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)])
+        loops[id(level)].append((element, {id(joint) for joint in joints}))
+    operations: list[Operation] = []
+    hung: set[int] = set()
+    _plan_component(model.model, by_level, loops, operations, hung)
+    return Plan(tuple(operations), _last_uses(topology, operations), {id(j): j for j in topology.tree_joints})
+
+
+def _independent(topology: Topology, joint: Joint) -> Carrier:
+    return next(link.carrier for link in topology.links if link.joint is joint)
+
+
+def _plan_component(component: Subsystem, by_level: Any, loops: Any, operations: list[Operation], hung: set[int]) -> None:
+    for part in component.members.values():
+        if isinstance(part, Subsystem):
+            _plan_component(part, by_level, loops, operations, hung)
+    pending = list(loops[id(component)])
+
+    def close_ready() -> None:
+        for item in list(pending):
+            element, joints = item
+            if joints <= hung:
+                operations.append(Operation(component, element=element))
+                pending.remove(item)
+
+    for link in sorted(by_level[id(component)], key=lambda link: -link.depth):
+        operations.append(Operation(component, link=link))
+        hung.add(id(link.joint))
+        close_ready()
+    close_ready()
+
+
+def _last_uses(topology: Topology, operations: list[Operation]) -> dict[int, int]:
+    when = {id(op.link.carrier): i for i, op in enumerate(operations) if op.link is not None}
+    last: dict[int, int] = {}
+    for i, operation in enumerate(operations):
+        if operation.link is not None:
+            last[id(operation.link.joint)] = max(i, last.get(id(operation.link.joint), 0))
+            for link in chain_to_unknown(topology, operation.link, when, i):
+                last[id(link.joint)] = i
+        else:
+            for joint in path_joints(topology, operation.element):
+                last[id(joint)] = i
+    return last
+
+
+def chain_to_unknown(topology: Topology, link: Link, when: dict[int, int], now: int) -> list[Link]:
+    """Links above a body that are hung already when it is hung itself: its motion is expressed through theirs."""
+    chain = []
+    carrier = link.parent
+    while isinstance(carrier, Body) and when[id(carrier)] < now:
+        above = topology.link(carrier)
+        chain.append(above)
+        carrier = above.parent
+    return chain
+
+
+class Condensation:
+    """The factored equations of motion of a model in its tree coordinates; `solve` gives accelerations and multipliers."""
+
+    def __init__(self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure]) -> None:
+        self.kinematics, self.plan, self.closures = kinematics, plan, closures
+        self.model, self.topology = kinematics.model, kinematics.topology
+        self.elimination = Elimination(kinematics.tracer)
+        self.chains: dict[int, list[tuple[Link, Any]]] = {}  # per body: links whose offsets add up to its own
+        when = {id(op.link.carrier): i for i, op in enumerate(plan.operations) if op.link is not None}
+        for body in self.model.bodies:
+            self.elimination.add(("body", id(body)), 6, self._inertia(body))
+        for index, operation in enumerate(plan.operations):
+            if operation.link is not None:
+                self._hang(operation.link, chain_to_unknown(self.topology, operation.link, when, index))
+            else:
+                self._close(operation.element)
+            self._eliminate_finished(index)
+
+    def _inertia(self, body: Body) -> Any:
+        inertia = body_inertia(self.kinematics, body)
+        return self.kinematics.tracer.call(lambda: inertia, path=self.model.path(body))
+
+    def _hang(self, link: Link, chain: list[Link]) -> None:
+        """Express the body through the nearest unknown body above (or a ground) and the joints in between."""
+        call, path = self.kinematics.tracer.call, self.model.path(link.carrier)
+        maps: dict[Any, Any] = {}
+        offsets: list[tuple[Link, Any]] = []
+        carried = ca.SX(ca.DM.eye(6))
+        for above in [link, *chain]:
+            step = self.kinematics.step(above)
+            offsets.append((above, carried))
+            if above.joint is not None and above.joint.freedoms:
+                maps["joint", id(above.joint)] = call(lambda x, s: x @ s, carried, step.subspace, path=path)
+            carried = call(
+                lambda x, p, r: x @ twist_matrix(Pose(p, r)), carried, step.pose.position, step.pose.rotation, path=path
+            )
+        top = (chain[-1] if chain else link).parent
+        if isinstance(top, Body):
+            maps["body", id(top)] = carried
+        self.chains[id(link.carrier)] = offsets
+        if link.joint is not None and link.joint.freedoms:
+            self.elimination.add(("joint", id(link.joint)), link.joint.freedoms)
+        self.elimination.hang(("body", id(link.carrier)), maps, path)
+
+    def _close(self, element: Any) -> None:
+        closure = self.closures[id(element)]
+        if closure.size:
+            columns = {("joint", key): block for key, block in closure.columns.items()}
+            self.elimination.add_rows(("rows", id(element)), columns, closure.groups, self.model.path(element))
+
+    def _eliminate_finished(self, index: int) -> None:
+        finished = [key for key, last in self.plan.last_use.items() if last == index]
+        depth = {id(link.joint): link.depth for link in self.topology.links}
+        for key in sorted(finished, key=lambda key: -depth[key]):
+            joint = self.plan.joints[key]
+            if joint.freedoms:
+                self.elimination.pivot(("joint", key), self.model.path(joint) or joint._name)
+        for rows in self.elimination.ready_rows():
+            element = next(e for e in self.closures.values() if ("rows", id(e.element)) == rows).element
+            self.elimination.pivot(rows, self.model.path(element))
+
+    def accelerations(self, loads: Loads) -> dict[Any, Any]:
+        """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
+        bias: dict[Any, Any] = {("body", id(body)): loads.bias(body) for body in self.model.bodies}
+        for joint in self.topology.tree_joints:
+            if id(joint) in loads.efforts:
+                bias["joint", id(joint)] = self.kinematics.tracer.call(lambda f: -f, loads.efforts[id(joint)])
+        for closure in self.closures.values():
+            bias["rows", id(closure.element)] = closure.bias
+        return self.elimination.solve(RightSide(bias, self._offsets(loads)))
+
+    def corrections(self, residuals: dict[int, Any]) -> dict[Any, Any]:
+        """Changes of speeds (or coordinates, through q_dot = N v) with G delta = -residual, of least kinetic energy."""
+        bias = {("rows", key): value for key, value in residuals.items()}
+        return self.elimination.solve(RightSide(bias))
+
+    def _offsets(self, loads: Loads) -> dict[Any, Any]:
+        """d of each hung body: its own and its chain's velocity terms, and what its ground is prescribed to do."""
+        call = self.kinematics.tracer.call
+        offsets = {}
+        for operation in self.plan.operations:
+            if operation.link is None:
+                continue
+            path = self.model.path(operation.link.carrier)
+            total = ca.SX(6, 1)
+            for link, carried in self.chains[id(operation.link.carrier)]:
+                local = self.kinematics.local_bias(link)
+                if not isinstance(link.parent, Body):
+                    local = self._add_base(link, local, loads)
+                total = call(lambda t, x, b: t + x @ b, total, carried, local, path=path)
+            offsets["body", id(operation.link.carrier)] = total
+        return offsets
+
+    def _add_base(self, link: Link, local: Any, loads: Loads) -> Any:
+        """Add the known acceleration of the ground (or world) a body hangs on."""
+        base = ground_acceleration(self.kinematics, loads, link.parent)
+        step = self.kinematics.step(link)
+        return self.kinematics.tracer.call(
+            lambda b, a, p, r: b + carry_twist(Pose(p, r), a), local, base, step.pose.position, step.pose.rotation,
+            path=self.model.path(link.carrier),
+        )  # fmt: skip
+
+
+def ground_acceleration(kinematics: Kinematics, loads: Loads, ground: Carrier) -> Any:
+    """Spatial acceleration of a ground, less the uniform field (a body at rest in gravity accelerates upwards)."""
+    call = kinematics.tracer.call
+    free_fall = call(lambda g: ca.vertcat(-g, ca.SX(3, 1)), loads.uniform)
+    if ground is kinematics.topology.world:
+        return free_fall
+    assert isinstance(ground, Ground)
+    link = kinematics.topology.link(ground)
+    step = kinematics.step(link)
+    return call(
+        lambda a, p, r, b: carry_twist(Pose(p, r), a) + b, free_fall, step.pose.position, step.pose.rotation, step.bias,
+        path=kinematics.model.path(ground),
+    )  # fmt: skip

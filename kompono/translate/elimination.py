@@ -1,0 +1,325 @@
+"""Condense and resolve: symmetric block elimination, with rows that depend on others dropped (DESIGN sections 3 and 4).
+
+The unknowns are accelerations of bodies (6), of joint coordinates (nv) and multipliers of condition rows. Together they make
+
+    H y + p = 0,     H = [ inertia  G^T ]      p = [ bias ]
+                         [ G        0   ]          [ u    ]
+
+Three steps eliminate an unknown; each is recorded, so the matrix part is factored once and `solve` replays only vectors:
+`hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates joint
+accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its multipliers.
+`solve` runs forward (condense, leaves to root) and backward (resolve, root to leaves).
+
+A multiplier's pivot that falls below `TOLERANCE` times the largest first diagonal among its like rows counts as implied by
+earlier rows: it gets a zero multiplier. That is a select, not a branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.spatial.vectors import symmetric
+from kompono.translate.tracer import Tracer
+
+TOLERANCE = 1e-9
+
+Key = Hashable
+
+
+@dataclass
+class Hang:
+    """Body `key` was replaced by its parent's motion and its joint's: a = sum_k T_k y_k + d."""
+
+    key: Key
+    maps: dict[Key, Any]
+    own: Any
+    coupled: dict[Key, Any]
+    path: str
+
+
+@dataclass
+class Pivot:
+    """Unknown `key` was eliminated: sign * H_ee = L D L^T, W_k = L^-1 H_ek."""
+
+    key: Key
+    sign: int
+    lower: Any
+    inverse: Any  # 1/D, zero where dropped
+    coupled: dict[Key, Any]
+    path: str
+
+
+@dataclass
+class Rows:
+    """Bookkeeping of a set of condition rows."""
+
+    groups: Sequence[int]  # sizes of groups of like rows
+    waiting: set[Key]  # columns not eliminated yet
+    first: Any = None  # first diagonal, per row
+    pivot: Any = None  # pivots found, per row
+
+
+class Elimination:
+    """The matrix part, factored while it is built."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.sizes: dict[Key, int] = {}
+        self.order: dict[Key, int] = {}
+        self.blocks: dict[tuple[Key, Key], Any] = {}
+        self.neighbours: dict[Key, set[Key]] = {}
+        self.rows: dict[Key, Rows] = {}
+        self.steps: list[Hang | Pivot] = []
+
+    # -- the matrix
+
+    def add(self, key: Key, size: int, block: Any = None) -> None:
+        """A new unknown with its diagonal block."""
+        self.sizes[key] = size
+        self.order[key] = len(self.order)
+        self.neighbours[key] = set()
+        if block is not None:
+            self.blocks[key, key] = ca.SX(block)
+
+    def add_rows(self, key: Key, columns: dict[Key, Any], groups: Sequence[int], path: str) -> None:
+        """Condition rows G y + u = 0 on unknowns that are all present."""
+        self.add(key, sum(groups))
+        self.rows[key] = Rows(groups, set())
+        for column, block in columns.items():
+            block = ca.sparsify(ca.SX(block))
+            if block.nnz():
+                self._store(key, column, block)
+                self.rows[key].waiting.add(column)
+        if not self.rows[key].waiting:
+            self.pivot(key, path)
+
+    def hang(self, key: Key, maps: dict[Key, Any], path: str) -> None:
+        """Substitute y_key = sum_k T_k y_k + d (d is given to `solve`)."""
+        own = self.blocks.pop((key, key))
+        coupled = {other: self._take(other, key) for other in self._sorted(self.neighbours[key])}
+        self.steps.append(Hang(key, maps, own, coupled, path))
+        targets = list(maps)
+        for i, k in enumerate(targets):
+            moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
+            for other in targets[i:]:
+                term = self.tracer.call(lambda a, t, same=other is k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path)
+                self._accumulate(k, other, term, path)
+            for other, block in coupled.items():
+                self._accumulate(k, other, self.tracer.call(lambda t, h: t.T @ h.T, maps[k], block, path=path), path)
+        self._forget(key)
+
+    def pivot(self, key: Key, path: str) -> None:
+        """Eliminate an unknown: joint accelerations (positive pivot) or multipliers (negative, rows may drop)."""
+        sign = -1 if key in self.rows else 1
+        size = self.sizes[key]
+        own = self.blocks.pop((key, key), ca.SX(size, size))
+        coupled = {other: self._take(key, other) for other in self._sorted(self.neighbours[key])}
+        if sign > 0:
+            _check_mass(own, path)
+            lower, inverse = self.tracer.call(_factor, own, path=path)
+        else:
+            record = self.rows[key]
+            first = record.first if record.first is not None else ca.SX(size, 1)
+            lower, inverse, record.pivot = self.tracer.call(
+                lambda h, d: _factor_dropping(-h, d, record.groups), own, first, path=path
+            )
+            record.first = first
+        scaled = {
+            other: self.tracer.call(lambda low, h: ca.sparsify(forward(low, h)), lower, block, path=path)
+            for other, block in coupled.items()
+        }
+        self.steps.append(Pivot(key, sign, lower, inverse, scaled, path))
+        names = list(scaled)
+        for i, k in enumerate(names):
+            for other in names[i:]:
+                update = self.tracer.call(
+                    lambda a, d, b, same=other is k: _schur(a, d, b, sign, same), scaled[k], inverse, scaled[other], path=path
+                )
+                self._accumulate(k, other, update, path)
+                if sign > 0 and other is k and k in self.rows:
+                    self._note_first(k, update, path)
+        for row in self.rows.values():
+            row.waiting.discard(key)
+        self._forget(key)
+
+    def ready_rows(self) -> list[Key]:
+        """Rows whose columns are all eliminated."""
+        return [key for key, rows in self.rows.items() if key in self.neighbours and not rows.waiting]
+
+    def _note_first(self, key: Key, update: Any, path: str) -> None:
+        record = self.rows[key]
+        before = record.first if record.first is not None else ca.SX(self.sizes[key], 1)
+        record.first = self.tracer.call(lambda d, h: d - ca.diag(h), before, update, path=path)
+
+    def _accumulate(self, k: Key, other: Key, term: Any, path: str) -> None:
+        if term.nnz() == 0:
+            return
+        present = self._block(k, other)
+        total = term if present is None else self.tracer.call(
+            lambda a, b: a + b, present, term, path=path
+        )
+        self._store(k, other, total)
+
+    def _block(self, k: Key, other: Key) -> Any:
+        if (k, other) in self.blocks:
+            return self.blocks[k, other]
+        if (other, k) in self.blocks:
+            return self.blocks[other, k].T
+        return None
+
+    def _store(self, k: Key, other: Key, block: Any) -> None:
+        self.blocks.pop((other, k), None)
+        self.blocks[k, other] = block
+        if k != other:
+            self.neighbours[k].add(other)
+            self.neighbours[other].add(k)
+
+    def _take(self, k: Key, other: Key) -> Any:
+        block = self._block(k, other)
+        self.blocks.pop((k, other), None)
+        self.blocks.pop((other, k), None)
+        return block
+
+    def _sorted(self, keys: set[Key]) -> list[Key]:
+        return sorted(keys, key=lambda key: self.order[key])
+
+    def _forget(self, key: Key) -> None:
+        for other in self.neighbours.pop(key):
+            self.neighbours[other].discard(key)
+
+    # -- the vector part
+
+    def solve(self, right: RightSide) -> dict[Key, Any]:
+        """All unknowns for given biases and offsets: forward through the steps, then back."""
+        p = dict(right.bias)
+        call = self.tracer.call
+        eliminated: dict[Key, Any] = {}
+        for step in self.steps:
+            own = p.pop(step.key, ca.SX(self.sizes[step.key], 1))
+            if isinstance(step, Hang):
+                offset = right.offsets.get(step.key, ca.SX(6, 1))
+                load = call(lambda f, h, d: f + h @ d, own, step.own, offset, path=step.path)
+                for k, t in step.maps.items():
+                    _add(p, k, call(lambda t, f: t.T @ f, t, load, path=step.path), call, step.path)
+                for k, block in step.coupled.items():
+                    _add(p, k, call(lambda h, d: h @ d, block, offset, path=step.path), call, step.path)
+            else:
+                scaled = call(lambda low, f: forward(low, f), step.lower, own, path=step.path)
+                eliminated[step.key] = scaled
+                for k, w in step.coupled.items():
+                    change = call(lambda w, d, f, s=step.sign: -s * (w.T @ (d * f)), w, step.inverse, scaled, path=step.path)
+                    _add(p, k, change, call, step.path)
+        return self._back(right, eliminated)
+
+    def _back(self, right: RightSide, eliminated: dict[Key, Any]) -> dict[Key, Any]:
+        call = self.tracer.call
+        y: dict[Key, Any] = {}
+        for step in reversed(self.steps):
+            if isinstance(step, Hang):
+                total = right.offsets.get(step.key, ca.SX(6, 1))
+                for k, t in step.maps.items():
+                    total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
+                y[step.key] = total
+            else:
+                total = eliminated[step.key]
+                for k, w in step.coupled.items():
+                    total = call(lambda s, w, x: s + w @ x, total, w, y[k], path=step.path)
+                y[step.key] = call(
+                    lambda low, d, f, s=step.sign: -s * backward(low, d * f), step.lower, step.inverse, total, path=step.path
+                )
+        return y
+
+
+@dataclass
+class RightSide:
+    """Vectors of one solve: `bias` p per unknown, `offsets` d per hung body."""
+
+    bias: dict[Key, Any] = field(default_factory=dict)
+    offsets: dict[Key, Any] = field(default_factory=dict)
+
+
+def _add(p: dict[Key, Any], key: Key, term: Any, call: Any, path: str) -> None:
+    p[key] = call(lambda a, b: a + b, p[key], term, path=path) if key in p else term
+
+
+def _check_mass(own: Any, path: str) -> None:
+    if any(own[k, k].is_zero() for k in range(own.shape[0])):
+        raise TranslationError(
+            "no mass or inertia beyond this joint; its acceleration is undetermined.",
+            path=path,
+            fix="Give the body it moves a mass and inertia, or weld the joint.",
+        )
+
+
+def _factor(matrix: Any) -> tuple[Any, Any]:
+    """L (unit lower) and 1/D of a positive definite matrix."""
+    size = matrix.shape[0]
+    lower, inverse = ca.SX.eye(size), []
+    schur = matrix
+    for k in range(size):
+        inverse.append(1 / schur[k, k])
+        column = schur[k + 1 :, k]
+        lower[k + 1 :, k] = column * inverse[k]
+        update = lower[k + 1 :, k] @ column.T
+        schur = ca.SX(schur)
+        schur[k + 1 :, k + 1 :] = symmetric(schur[k + 1 :, k + 1 :] - update)
+    return ca.sparsify(lower), ca.vertcat(*inverse)
+
+
+def _factor_dropping(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[Any, Any, Any]:
+    """L, 1/D (zero for rows implied by earlier ones) and the pivots D, of a positive semidefinite matrix."""
+    size = matrix.shape[0]
+    reference = []
+    start = 0
+    for count in groups:
+        largest = first[start]
+        for k in range(start + 1, start + count):
+            largest = ca.fmax(largest, first[k]) if not first[k].is_zero() else largest
+        reference += [largest] * count
+        start += count
+    lower, inverse, pivots = ca.SX.eye(size), [], []
+    schur = ca.SX(ca.densify(matrix))
+    for k in range(size):
+        pivot = schur[k, k]
+        pivots.append(pivot)
+        dead = first[k].is_zero() or pivot.is_zero()
+        inverse.append(ca.SX(0) if dead else ca.if_else(pivot > TOLERANCE * reference[k], 1 / pivot, 0))
+        column = schur[k + 1 :, k]
+        lower[k + 1 :, k] = column * inverse[k]
+        schur[k + 1 :, k + 1 :] = symmetric(schur[k + 1 :, k + 1 :] - lower[k + 1 :, k] @ column.T)
+    return ca.sparsify(lower), ca.vertcat(*inverse), ca.vertcat(*pivots)
+
+
+def forward(lower: Any, right: Any) -> Any:
+    """L^-1 right."""
+    rows: list[Any] = []
+    for k in range(lower.shape[0]):
+        row = ca.SX(right[k, :])
+        for j in range(k):
+            if not lower[k, j].is_zero():
+                row = row - lower[k, j] * rows[j]
+        rows.append(row)
+    return ca.vertcat(*rows)
+
+
+def backward(lower: Any, right: Any) -> Any:
+    """L^-T right."""
+    size = lower.shape[0]
+    rows: list[Any] = [None] * size
+    for k in reversed(range(size)):
+        row = ca.SX(right[k, :])
+        for j in range(k + 1, size):
+            if not lower[j, k].is_zero():
+                row = row - lower[j, k] * rows[j]
+        rows[k] = row
+    return ca.vertcat(*rows)
+
+
+def _schur(a: Any, inverse: Any, b: Any, sign: int, same: bool) -> Any:
+    product = -sign * (a.T @ (ca.diag(inverse) @ b))
+    return ca.sparsify(symmetric(product) if same else product)

@@ -1,0 +1,137 @@
+"""Loads at the present state: forces, efforts and fields as wrenches on bodies (working axes) and on joint coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.body import Body, Carrier
+from kompono.model.force import Effort, Field, Force
+from kompono.spatial.pose import Motion, Pose
+from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.topology import free_symbols
+
+
+class Loads:
+    """All loads of a model, summed per body and per joint."""
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        self.kinematics = kinematics
+        self.model = kinematics.model
+        self.tracer = kinematics.tracer
+        self.wrenches: dict[int, Any] = {}
+        self.efforts: dict[int, Any] = {}
+        for force in self.model.forces:
+            self._add_force(force)
+        for effort in self.model.efforts:
+            self._add_effort(effort)
+        self.uniform = ca.SX(3, 1)  # acceleration field that acts on all bodies alike
+        for field in self.model.fields:
+            self._add_field(field)
+
+    def bias(self, body: Body) -> Any:
+        """p of a body: gyroscopic terms less the applied wrench."""
+        twist = self.kinematics.absolute(body).twist
+        inertia = body_inertia(self.kinematics, body)
+        path = self.model.path(body)
+        applied = self.wrenches.get(id(body), ca.SX(6, 1))
+        return self.tracer.call(lambda w, f: wrench_cross(w, inertia @ w) - f, twist, applied, path=path)
+
+    def _wrench(self, carrier: Carrier, wrench: Any, path: str) -> None:
+        key = id(carrier)
+        if key in self.wrenches:
+            wrench = self.tracer.call(lambda a, b: a + b, self.wrenches[key], wrench, path=path)
+        self.wrenches[key] = wrench
+
+    def _add_force(self, force: Force) -> None:
+        motion = self.kinematics.motion(force.first, force.second)
+        self._pair(force.first, force.second, motion, lambda *m: force.wrench(Motion(*m)), self.model.path(force))
+
+    def _pair(self, first: Any, second: Any, motion: Motion, law: Any, path: str) -> None:
+        """Apply a law's wrench (second's origin, first's axes) to the second body, the opposite to the first."""
+        frames = self.kinematics.frames
+        inner = frames.locate(second)
+        outer = frames.locate(first) if first is not None else None
+
+        def trace(p: Any, r: Any, v: Any, w: Any) -> tuple[Any, ...]:
+            load = law(p, r, v, w)
+            force, torque = ca.SX(load.force), ca.SX(load.torque)
+            on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
+            if outer is None:
+                return (on_second,)
+            return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
+
+        values = self.tracer.call(
+            trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity, path=path, free=True
+        )
+        self._wrench(second.body, values[0], path)
+        if outer is not None:
+            self._wrench(first.body, values[1], path)
+
+    def _add_effort(self, effort: Effort) -> None:
+        joint, path = effort.joint, self.model.path(effort)
+        q, v = self.kinematics.joint_state(joint)
+        value = self.tracer.call(lambda q, v: ca.SX(effort.effort(q, v)), q, v, path=path, free=True)
+        key = id(joint)
+        if key in self.efforts:
+            value = self.tracer.call(lambda a, b: a + b, self.efforts[key], value, path=path)
+        self.efforts[key] = value
+        if key not in self.kinematics.q:
+            self._effort_as_wrench(joint, q, value, path)
+
+    def _effort_as_wrench(self, joint: Any, q: Any, effort: Any, path: str) -> None:
+        wrench = self.tracer.call(lambda q, f: effort_wrench(joint.subspace(q), f), q, effort, path=path)
+        frames = self.kinematics.frames
+        motion = self.kinematics.motion(joint.first, joint.second)
+        inner, outer = frames.locate(joint.second), frames.locate(joint.first)
+
+        def trace(load: Any, p: Any, r: Any) -> tuple[Any, Any]:
+            pose = Pose(p, r)
+            return carry_wrench_back(inner, load), carry_wrench_back(outer @ pose, -load)
+
+        on_second, on_first = self.tracer.call(trace, wrench, motion.position, motion.rotation, path=path)
+        self._wrench(joint.second.body, on_second, path)
+        self._wrench(joint.first.body, on_first, path)
+
+    def _add_field(self, field: Field) -> None:
+        position = ca.SX.sym("x", 3)
+        value = ca.SX(field.acceleration(position))
+        symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
+        varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
+        if not varies and field.owner is self.model.model:
+            path = self.model.path(field)
+            self.uniform = self.tracer.call(lambda a: a + value, self.uniform, path=path, free=True)
+            return
+        owner = field.owner
+        for body in self.model.bodies:
+            if owner is not None and owner.contains(body):
+                self._field_on(field, body)
+
+    def _field_on(self, field: Field, body: Body) -> None:
+        centre = self.kinematics.frames.centre(body)
+        absolute = self.kinematics.absolute(body).pose
+
+        def trace(p: Any, r: Any) -> Any:
+            pose = Pose(p, r) @ centre
+            force = body.solid.mass * ca.SX(field.acceleration(pose.position))
+            return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
+
+        path = self.model.path(field)
+        self._wrench(body, self.tracer.call(trace, absolute.position, absolute.rotation, path=path, free=True), path)
+
+
+def body_inertia(kinematics: Kinematics, body: Body) -> Any:
+    """6x6 inertia in the working frame (constant, or of tunable parameters)."""
+    centre = kinematics.frames.centre(body)
+    inertia = body.solid.inertia
+    tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
+    turned = centre.rotation @ tensor @ centre.rotation.T
+    return ca.sparsify(ca.SX(inertia_matrix(body.solid.mass, centre.position, turned)))
+
+
+def effort_wrench(subspace: Any, effort: Any) -> Any:
+    """A wrench (second-frame axes) that does the work of a generalized force: S (S^T S)^-1 f."""
+    subspace = ca.SX(subspace)
+    return subspace @ ca.solve(ca.mtimes(subspace.T, subspace), effort)

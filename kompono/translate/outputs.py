@@ -1,0 +1,259 @@
+"""Channels of the result: motion of bodies, coordinates and reactions of joints, energy, drift and declared outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.body import Body, Carrier
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Motion, Pose
+from kompono.spatial.rotation import matrix_quaternion
+from kompono.spatial.vectors import carry_twist, carry_wrench_back, twist_cross
+from kompono.translate.closure import Closure
+from kompono.translate.condense import ground_acceleration
+from kompono.translate.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
+from kompono.translate.loads import Loads, body_inertia, effort_wrench
+from kompono.translate.program import Channel
+from kompono.translate.signals import bind_signals, frame_acceleration
+
+_XYZ = ("x", "y", "z")
+
+
+def trace_channels(
+    kinematics: Kinematics, loads: Loads, closures: dict[int, Closure], solution: dict[Any, Any]
+) -> tuple[tuple[Channel, ...], list[Any]]:
+    """All channels and their traced values, in the same order."""
+    writer = _Writer(kinematics, loads, closures, solution)
+    for body in kinematics.model.bodies:
+        writer.body(body)
+    for joint in kinematics.model.joints:
+        writer.joint(joint)
+    writer.energy()
+    writer.drift()
+    writer.declared()
+    return tuple(writer.channels), writer.values
+
+
+class _Writer:
+    def __init__(self, kinematics: Kinematics, loads: Loads, closures: dict[int, Closure], solution: dict[Any, Any]) -> None:
+        self.kinematics, self.loads, self.closures, self.solution = kinematics, loads, closures, solution
+        self.model, self.tracer = kinematics.model, kinematics.tracer
+        self.channels: list[Channel] = []
+        self.values: list[Any] = []
+        self._transmitted: dict[int, Any] | None = None
+
+    def write(self, path: str, names: tuple[str, ...], unit: str | tuple[str, ...], value: Any, angles: tuple[bool, ...] = ()) -> None:
+        units = (unit,) * len(names) if isinstance(unit, str) else unit
+        flags = angles or (False,) * len(names)
+        for name, one, flag in zip(names, units, flags, strict=True):
+            self.channels.append(Channel(f"{path}.{name}" if path else name, one, flag))
+        self.values.append(ca.densify(ca.SX(value)))
+
+    def acceleration(self, carrier: Carrier) -> Any:
+        """Spatial acceleration in the world (the uniform field added back)."""
+        if isinstance(carrier, Body):
+            relative = self.solution["body", id(carrier)]
+        else:
+            relative = ground_acceleration(self.kinematics, self.loads, carrier)
+        rotation = self.kinematics.absolute(carrier).pose.rotation
+        return self.tracer.call(
+            lambda a, r, g: ca.vertcat(a[:3] + r.T @ g, a[3:]), relative, rotation, self.loads.uniform
+        )
+
+    def body(self, body: Body) -> None:
+        path = self.model.path(body)
+        motion = self.kinematics.motion(None, body)
+        orientation = self.tracer.call(lambda r: matrix_quaternion(r), motion.rotation, path=path)
+        linear, angular = frame_acceleration(self.kinematics, body, self.acceleration)
+        self.write(f"{path}.position", _XYZ, "m", motion.position)
+        self.write(f"{path}.orientation", ("e0", "e1", "e2", "e3"), "", orientation)
+        self.write(f"{path}.velocity", _XYZ, "m/s", motion.velocity)
+        self.write(f"{path}.angular_velocity", _XYZ, "rad/s", motion.angular_velocity)
+        self.write(f"{path}.acceleration", _XYZ, "m/s^2", linear)
+        self.write(f"{path}.angular_acceleration", _XYZ, "rad/s^2", angular)
+
+    def joint(self, joint: Joint) -> None:
+        path = self.model.path(joint)
+        if joint.coordinates and joint.measure(Pose(ca.SX.zeros(3), ca.SX.eye(3))) is not None or id(joint) in self.kinematics.q:
+            self._coordinates(joint, path)
+        force, torque = self._reaction(joint, path)
+        self.write(f"{path}.force", _XYZ, "N", force)
+        self.write(f"{path}.torque", _XYZ, "N m", torque)
+
+    def _coordinates(self, joint: Joint, path: str) -> None:
+        if not joint.coordinates:
+            return
+        q, v = self.kinematics.joint_state(joint)
+        v_dot = self._joint_acceleration(joint, q, v, path)
+
+        def trace(q: Any, v: Any, v_dot: Any) -> tuple[Any, Any]:
+            x, s = ca.SX.sym("x", q.shape[0]), ca.SX.sym("s", v.shape[0])
+            rate = ca.densify(ca.SX(joint.rate(x, s)))
+            second = ca.jtimes(rate, x, rate) + ca.jacobian(rate, s) @ v_dot
+            rate, second = ca.substitute([rate, second], [x, s], [ca.densify(q), ca.densify(v)])
+            return rate, second
+
+        rate, second = self.tracer.call(trace, q, v, v_dot, path=path)
+        names, units = joint.coordinates, joint.units or ("",) * len(joint.coordinates)
+        closes = id(joint) not in self.kinematics.q
+        self.write(path, names, units, q, tuple(closes and unit == "rad" for unit in units))
+        self.write(path, tuple(f"{n}.rate" for n in names), tuple(f"{u or 1}/s" for u in units), rate)
+        self.write(path, tuple(f"{n}.acceleration" for n in names), tuple(f"{u or 1}/s^2" for u in units), second)
+        if joint.speeds is not None:
+            self.write(path, joint.speeds, "", v)
+
+    def _joint_acceleration(self, joint: Joint, q: Any, v: Any, path: str) -> Any:
+        if id(joint) in self.kinematics.q:
+            return self.solution["joint", id(joint)]
+        frames = self.kinematics.frames
+        first, second = frames.locate(joint.first), frames.locate(joint.second)
+        motion = self.kinematics.motion(joint.first, joint.second)
+        twist = [self.kinematics.absolute(f.body).twist for f in (joint.first, joint.second)]
+        a = [self.acceleration(f.body) for f in (joint.first, joint.second)]
+
+        def trace(q: Any, v: Any, p: Any, r: Any, w1: Any, w2: Any, a1: Any, a2: Any) -> Any:
+            x = Pose(p, r)
+            inner_twist = carry_twist(second, w2)
+            moving = inner_twist - carry_twist(x, carry_twist(first, w1))
+            change = carry_twist(second, a2) - carry_twist(x, carry_twist(first, a1)) - twist_cross(inner_twist, moving)
+            return speeds_of_twist(joint.subspace(q), change - rate_along(joint, False, q, v))
+
+        return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
+
+    def _reaction(self, joint: Joint, path: str) -> tuple[Any, Any]:
+        """Force and torque on the second body at the second frame's origin, world axes."""
+        rotation = self.kinematics.motion(None, joint.second).rotation
+        if id(joint) in self.closures:
+            local = self._closing_reaction(joint, path)
+        else:
+            local = self._tree_reaction(joint, path)
+        return self.tracer.call(lambda r, f: (r @ f[:3], r @ f[3:]), rotation, local, path=path)
+
+    def _closing_reaction(self, joint: Joint, path: str) -> Any:
+        closure = self.closures[id(joint)]
+        rotation = self.kinematics.motion(joint.first, joint.second).rotation
+        if not closure.size:
+            return ca.SX(6, 1)
+        multiplier = self.solution["rows", id(joint)]
+
+        def trace(gamma: Any, multiplier: Any, r: Any) -> Any:
+            load = -(gamma.T @ multiplier)
+            return ca.vertcat(r.T @ load[:3], r.T @ load[3:])
+
+        return self.tracer.call(trace, closure.gamma, multiplier, rotation, path=path)
+
+    def _tree_reaction(self, joint: Joint, path: str) -> Any:
+        link = next(link for link in self.kinematics.topology.links if link.joint is joint)
+        total = self.transmitted()[id(link.carrier)]
+        effort = self.loads.efforts.get(id(joint), ca.SX(joint.freedoms, 1))
+        q = self.kinematics.q[id(joint)]
+
+        def trace(total: Any, q: Any, effort: Any) -> Any:
+            if joint.freedoms:
+                total = total - effort_wrench(joint_subspace(joint, q, link.reverse), effort)
+            if link.reverse:  # total acts on the first body at the first frame; move it to the second and turn it round
+                total = -carry_wrench_back(joint_pose_of_first(joint, q), total)
+            return total
+
+        return self.tracer.call(trace, total, q, effort, path=path)
+
+    def transmitted(self) -> dict[int, Any]:
+        """Wrench each tree joint exerts on its child, in the child's working frame: Newton-Euler, leaves to root."""
+        if self._transmitted is not None:
+            return self._transmitted
+        call, total = self.tracer.call, {}
+        for body in self.model.bodies:
+            inertia = body_inertia(self.kinematics, body)
+            total[id(body)] = call(
+                lambda a, b, m=inertia: m @ a + b, self.solution["body", id(body)], self.loads.bias(body),
+                path=self.model.path(body),
+            )  # fmt: skip
+        self._subtract_closing(total)
+        for link in reversed(self.kinematics.topology.links):
+            if link.joint is not None and isinstance(link.parent, Body):
+                step = self.kinematics.step(link)
+                total[id(link.parent)] = call(
+                    lambda t, f, p, r: t + carry_wrench_back(Pose(p, r), f),
+                    total[id(link.parent)], total[id(link.carrier)], step.pose.position, step.pose.rotation,
+                    path=self.model.path(link.carrier),
+                )  # fmt: skip
+        self._transmitted = total
+        return total
+
+    def _subtract_closing(self, total: dict[int, Any]) -> None:
+        """Take the wrenches of closing joints and constraints off what tree joints must carry."""
+        frames = self.kinematics.frames
+        for key, closure in self.closures.items():
+            if closure.gamma is None or not closure.size:
+                continue
+            element: Any = closure.element
+            motion = self.kinematics.motion(element.first, element.second)
+            outer, inner = frames.locate(element.first), frames.locate(element.second)
+
+            def trace(gamma: Any, multiplier: Any, p: Any, r: Any, outer: Pose = outer, inner: Pose = inner) -> tuple[Any, Any]:
+                load = -(gamma.T @ multiplier)
+                force, torque = load[:3], load[3:]
+                on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
+                return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
+
+            wrenches = self.tracer.call(
+                trace, closure.gamma, self.solution["rows", key], motion.position, motion.rotation, path=self.model.path(element)
+            )
+            for frame, wrench in zip((element.second, element.first), wrenches, strict=True):
+                if id(frame.body) in total:
+                    total[id(frame.body)] = self.tracer.call(lambda t, f: t - f, total[id(frame.body)], wrench)
+
+    def energy(self) -> None:
+        call = self.tracer.call
+        kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
+        for body in self.model.bodies:
+            inertia = body_inertia(self.kinematics, body)
+            twist = self.kinematics.absolute(body).twist
+            kinetic = call(lambda e, w, m=inertia: e + w.T @ m @ w / 2, kinetic, twist)
+            for field in self.model.fields:
+                if field.owner is not None and field.owner.contains(body):
+                    position = self.kinematics.motion(None, body).position
+                    potential = call(lambda e, x, f=field, b=body: e + b.solid.mass * f.potential(x), potential, position, free=True)
+        for force in self.model.forces:
+            m = self.kinematics.motion(force.first, force.second)
+            potential = call(
+                lambda e, p, r, v, w, f=force: e + f.potential(Motion(p, r, v, w)),
+                potential, m.position, m.rotation, m.velocity, m.angular_velocity, free=True,
+            )  # fmt: skip
+        for effort in self.model.efforts:
+            q, _ = self.kinematics.joint_state(effort.joint)
+            potential = call(lambda e, q, f=effort: e + f.potential(q), potential, q, free=True)
+        total = call(lambda a, b: a + b, kinetic, potential)
+        self.write("energy", ("kinetic", "potential", "total"), "J", ca.vertcat(ca.SX(kinetic), ca.SX(potential), ca.SX(total)))
+
+    def drift(self) -> None:
+        """Largest violation of the loop conditions on coordinate and velocity level."""
+        for name, kind in (("position", "residual"), ("velocity", "rate")):
+            worst = ca.SX(0)
+            for closure in self.closures.values():
+                if closure.size:
+                    worst = self.tracer.call(
+                        lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
+                    )
+            self.write("drift", (name,), "", worst)
+
+    def declared(self) -> None:
+        bind_signals(self.tracer, self.kinematics, self.acceleration)
+        for output in self.model.outputs:
+            path = self.model.path(output)
+            value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
+            self.write("", (path,), output.unit, value)
+        for kind in ("inputs", "parameters"):
+            for index, signal in enumerate(getattr(self.model, kind)):
+                if kind == "inputs":
+                    self.write("", (self.model.path(signal),), signal.unit, self.tracer.values[kind][index])
+
+
+def joint_pose_of_first(joint: Joint, q: Any) -> Pose:
+    """Pose of the first frame seen from the second."""
+    pose = joint.pose(q)
+    return Pose(ca.SX(pose.position), ca.SX(pose.rotation)).inverse()
+
+

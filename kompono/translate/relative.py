@@ -1,0 +1,170 @@
+"""The relative engine: routines in the joint coordinates of the spanning tree (DESIGN section 5).
+
+derivative   (q_dot, v_dot) by condensation of the tree and multipliers of what closes its loops
+project      coordinates and speeds back on the loop conditions: one factorization, two coordinate and two velocity passes,
+             each the acceleration problem with another right side; unit quaternions normalized
+closure      g, g_dot, G of the loop conditions, first diagonals and pivots of their rows
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.joint import Joint
+from kompono.model.signal import time
+from kompono.translate.closure import Closure, group_sizes, trace_closure
+from kompono.translate.condense import Condensation, Plan, closing_elements, make_plan
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.loads import Loads
+from kompono.translate.outputs import trace_channels
+from kompono.translate.program import Channel, Routine
+from kompono.translate.signals import bind_signals
+from kompono.translate.topology import Topology
+from kompono.translate.tracer import InlineTracer, SharingTracer, Tracer
+
+
+class RelativeEngine:
+    """Traces the routines of a model whose state is (q, v) of its tree joints, roots first."""
+
+    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        self.model, self.topology, self.kernels, self.shared = model, topology, kernels, shared
+        self.joints = topology.tree_joints
+        self.closing = closing_elements(model, topology)
+        self.plan: Plan = make_plan(model, topology)
+        self.nq = sum(len(joint.coordinates) for joint in self.joints)
+        self.nv = sum(joint.freedoms for joint in self.joints)
+
+    # -- names
+
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of q: `<joint path>.<coordinate>`, `<body path>.position.x` ... of independent bodies."""
+        return tuple(name for joint in self.joints for name in self._names(joint, joint.coordinates))
+
+    def speed_names(self) -> tuple[str, ...]:
+        """Names of v."""
+        return tuple(name for joint in self.joints for name in self._names(joint, joint.speed_names()))
+
+    def _names(self, joint: Joint, names: tuple[str, ...]) -> list[str]:
+        path = self.model.path(joint) if joint.owner else f"{joint._name}.free"
+        return [f"{path}.{name}" for name in names]
+
+    # -- routines
+
+    def derivative(self) -> Routine:
+        """state -> rate."""
+        tracer, kinematics = self._start()
+        closures = self._closures(kinematics)
+        solution = Condensation(kinematics, self.plan, closures).accelerations(Loads(kinematics))
+        q_dot = ca.vertcat(*[kinematics.step(link).rate for link in self.topology.links if link.joint is not None])
+        v_dot = ca.vertcat(*[solution["joint", id(joint)] for joint in self.joints if joint.freedoms])
+        return tracer.routine("derivative", [("rate", ca.vertcat(ca.SX(q_dot), ca.SX(v_dot)))])
+
+    @property
+    def projects(self) -> bool:
+        """Whether there are loop conditions or quaternions to keep."""
+        return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
+
+    def project(self) -> Routine:
+        """state -> state on the loop conditions."""
+        tracer, kinematics = self._start()
+        q, v = kinematics.q, kinematics.v
+        if self.closing:
+            closures = self._closures(kinematics)
+            condensation = Condensation(kinematics, self.plan, closures)
+            q = self._move(tracer, q, condensation.corrections({k: c.residual for k, c in closures.items()}))
+            closures = self._closures(self._rebind(tracer, q, v))
+            q = self._move(tracer, q, condensation.corrections({k: c.residual for k, c in closures.items()}))
+            q = self._normalized(tracer, q)
+            for _ in range(2):
+                closures = self._closures(self._rebind(tracer, q, v))
+                change = condensation.corrections({k: c.rate for k, c in closures.items()})
+                v = {
+                    key: tracer.call(lambda a, b: a + b, value, change["joint", key]) if value.numel() else value
+                    for key, value in v.items()
+                }
+        else:
+            q = self._normalized(tracer, q)
+        state = ca.vertcat(*[q[id(j)] for j in self.joints], *[v[id(j)] for j in self.joints])
+        return tracer.routine("project", [("state", state)])
+
+    def closure(self) -> Routine:
+        """g, g_dot, G (rows x nv, column by column), u, first diagonals and pivots of all rows."""
+        tracer, kinematics = self._start()
+        closures = self._closures(kinematics)
+        elimination = Condensation(kinematics, self.plan, closures).elimination
+        g, g_dot, bias, first, pivot, rows = [], [], [], [], [], []
+        for key, closure in closures.items():
+            g.append(closure.residual)
+            g_dot.append(closure.rate)
+            bias.append(closure.bias)
+            blocks = [closure.columns.get(id(j), ca.SX(closure.size, j.freedoms)) for j in self.joints]
+            rows.append(ca.horzcat(*blocks))
+            if closure.size:
+                record = elimination.rows["rows", key]
+                first.append(record.first)
+                pivot.append(record.pivot)
+        outputs = [("g", g), ("g_dot", g_dot), ("G", rows), ("u", bias), ("first", first), ("pivot", pivot)]
+        return tracer.routine("closure", [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs])
+
+    def rates(self) -> Routine:
+        """q_dot = N(q) v alone: how speeds move coordinates."""
+        tracer, kinematics = self._start()
+        links = [link for link in self.topology.links if link.joint is not None]
+        return tracer.routine("rates", [("q_dot", ca.vertcat(*[kinematics.step(link).rate for link in links]))])
+
+    def row_labels(self) -> tuple[str, ...]:
+        """Path of the element each condition row belongs to, in the order of `closure`."""
+        return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
+
+    def outputs(self) -> tuple[Routine, tuple[Channel, ...]]:
+        """All channels of the result."""
+        tracer, kinematics = self._start()
+        closures = self._closures(kinematics)
+        loads = Loads(kinematics)
+        condensation = Condensation(kinematics, self.plan, closures)
+        solution = condensation.accelerations(loads)
+        channels, values = trace_channels(kinematics, loads, closures, solution)
+        return tracer.routine("outputs", [("channels", ca.vertcat(*values))]), channels
+
+    # -- parts of them
+
+    def _start(self) -> tuple[Tracer, Kinematics]:
+        state = ca.vertcat(*[joint.q for joint in self.joints], *[joint.v for joint in self.joints])
+        inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in kind]) for kind in (self.model.inputs, self.model.parameters))
+        make = SharingTracer if self.shared else InlineTracer
+        tracer = make(
+            [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))], self.kernels
+        )
+        state = tracer.values["state"]
+        q, v = {}, {}
+        i, k = 0, self.nq
+        for joint in self.joints:
+            q[id(joint)], v[id(joint)] = state[i : i + len(joint.coordinates)], state[k : k + joint.freedoms]
+            i, k = i + len(joint.coordinates), k + joint.freedoms
+        return tracer, self._rebind(tracer, q, v)
+
+    def _rebind(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Kinematics:
+        kinematics = Kinematics(tracer, self.model, self.topology, q, v)
+        bind_signals(tracer, kinematics)
+        return kinematics
+
+    def _closures(self, kinematics: Kinematics) -> dict[int, Closure]:
+        return {id(element): trace_closure(kinematics, element) for element in self.closing}
+
+    def _move(self, tracer: Tracer, q: dict[int, Any], change: dict[Any, Any]) -> dict[int, Any]:
+        moved = {}
+        for joint in self.joints:
+            moved[id(joint)] = q[id(joint)]
+            if joint.freedoms:
+                step = change["joint", id(joint)]
+                moved[id(joint)] = tracer.call(lambda q, d, j=joint: q + j.rate(q, d), q[id(joint)], step)
+        return moved
+
+    def _normalized(self, tracer: Tracer, q: dict[int, Any]) -> dict[int, Any]:
+        return {
+            id(joint): tracer.call(lambda q, j=joint: j.normalize(q), q[id(joint)]) if joint.coordinates else q[id(joint)]
+            for joint in self.joints
+        }

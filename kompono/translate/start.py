@@ -1,0 +1,121 @@
+"""The start as the user gave it: joint start values, poses of independent bodies, and what overrides them by channel name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import RunError, nearest
+from kompono.model.body import Body
+from kompono.model.joint import Joint
+from kompono.spatial.rotation import quaternion_matrix
+from kompono.translate.relative import RelativeEngine
+from kompono.translate.topology import Link
+
+_BODY = {
+    "position": ("x", "y", "z"),
+    "orientation": ("e0", "e1", "e2", "e3"),
+    "velocity": ("x", "y", "z"),
+    "angular_velocity": ("x", "y", "z"),
+}
+
+
+@dataclass(frozen=True)
+class Start:
+    """State (q, v) before assembly, and which entries of q and v the user gave (they move last)."""
+
+    state: np.ndarray
+    given_coordinates: np.ndarray
+    given_speeds: np.ndarray
+
+
+def start_state(engine: RelativeEngine, initial: Mapping[str, float]) -> Start:
+    """The declared start with `initial` values (by channel name) put over it."""
+    left = dict(initial)
+    q, v, given_q, given_v = [], [], [], []
+    for link in engine.topology.links:
+        if link.joint is None:
+            continue
+        if link.independent:
+            values, given = _independent(engine, link, left)
+        else:
+            values, given = _joint(engine, link.joint, left)
+        count = len(link.joint.coordinates)
+        q.append(values[:count])
+        v.append(values[count:])
+        given_q.append(given[:count])
+        given_v.append(given[count:])
+    if left:
+        _complain(engine, next(iter(left)))
+    state = np.concatenate([*q, *v]) if q else np.zeros(0)
+    return Start(state, _together(given_q, bool), _together(given_v, bool))
+
+
+def _together(parts: list[Any], dtype: type) -> np.ndarray:
+    return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype)
+
+
+def _joint(engine: RelativeEngine, joint: Joint, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    path = engine.model.path(joint)
+    names = joint.start_names()
+    values = np.concatenate([joint.neutral(), np.zeros(joint.freedoms)])
+    given = np.zeros(len(values))
+    for index, name in enumerate(names):
+        if name in joint.start:
+            values[index], given[index] = joint.start[name], 1
+        if f"{path}.{name}" in left:
+            values[index], given[index] = left.pop(f"{path}.{name}"), 1
+    count = len(joint.coordinates)
+    values[:count] = np.asarray(ca.DM(joint.normalize(ca.DM(values[:count])))).ravel() if count else values[:count]
+    rates = {name: left.pop(f"{path}.{name}.rate") for name in joint.coordinates if f"{path}.{name}.rate" in left}
+    if rates:
+        values[count:] = _speeds_for_rates(joint, values[:count], values[count:], rates)
+        given[count:] = 1
+    return values, given
+
+
+def _speeds_for_rates(joint: Joint, q: np.ndarray, v: np.ndarray, rates: dict[str, float]) -> np.ndarray:
+    """Speeds closest to v whose coordinate rates are the ones asked for."""
+    symbols = ca.SX.sym("v", joint.freedoms)
+    matrix = np.asarray(ca.DM(ca.evalf(ca.jacobian(ca.SX(joint.rate(ca.DM(q), symbols)), symbols))))
+    rows = [joint.coordinates.index(name) for name in rates]
+    change = np.linalg.lstsq(matrix[rows], np.array(list(rates.values())) - matrix[rows] @ v, rcond=None)[0]
+    return v + change
+
+
+def _independent(engine: RelativeEngine, link: Link, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    body = link.carrier
+    assert isinstance(body, Body)
+    path = engine.model.path(body)
+    parts = {
+        "position": body.start_position.copy(),
+        "orientation": body.start_orientation.copy(),
+        "velocity": body.start_velocity.copy(),
+        "angular_velocity": body.start_angular_velocity.copy(),
+    }
+    for kind, names in _BODY.items():
+        for index, name in enumerate(names):
+            if f"{path}.{kind}.{name}" in left:
+                parts[kind][index] = left.pop(f"{path}.{kind}.{name}")
+    e = parts["orientation"] / np.linalg.norm(parts["orientation"])
+    back = np.asarray(ca.DM(quaternion_matrix(e))).T
+    values = np.concatenate([parts["position"], e, back @ parts["velocity"], back @ parts["angular_velocity"]])
+    return values, np.zeros(len(values))
+
+
+def _complain(engine: RelativeEngine, name: str) -> None:
+    known = [f"{engine.model.path(j)}.{n}" for j in engine.joints if j.owner for n in j.start_names()]
+    for link in engine.topology.links:
+        if link.independent:
+            path = engine.model.path(link.carrier)
+            known += [f"{path}.{kind}.{n}" for kind, names in _BODY.items() for n in names]
+    closing = {engine.model.path(joint) for joint in engine.topology.closing}
+    if any(name.startswith(f"{path}.") for path in closing):
+        reason = "that joint closes a loop; its coordinates follow from the others"
+    else:
+        reason = "it is no coordinate or speed of the start state"
+    raise RunError(f"cannot set the start of {name!r}: {reason}.", fix=nearest(name, known) or f"Settable: {', '.join(known[:8])}, ...")

@@ -1,0 +1,183 @@
+"""The spanning tree ("sequence of dependencies") and what closes its loops.
+
+The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
+joints that must be in the tree (their coordinates are used, or they cannot close a loop), then those with
+start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads to get a free joint
+to the world: the first of each island is "independent". Joints left over close loops.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import ModelError, TranslationError, nearest
+from kompono.model.body import Body, Carrier, Ground
+from kompono.model.free import Free
+from kompono.model.joint import Joint
+from kompono.model.subsystem import Subsystem
+from kompono.spatial.pose import symbolic_pose
+from kompono.translate.elaborate import Elaborated
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a carrier hangs in the tree: on `parent` through `joint` (None: a ground moved as prescribed)."""
+
+    carrier: Carrier
+    parent: Carrier
+    joint: Joint | None
+    reverse: bool  # the child is the joint's first body
+    depth: int
+    independent: bool = False
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The tree, roots first, and the joints that close loops."""
+
+    world: Ground
+    links: tuple[Link, ...]
+    closing: tuple[Joint, ...]
+
+    def link(self, carrier: Carrier) -> Link:
+        """The link of a carrier (not of the world)."""
+        return self._table[id(carrier)]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_table", {id(link.carrier): link for link in self.links})
+
+    @property
+    def tree_joints(self) -> tuple[Joint, ...]:
+        """Joints of the tree, roots first."""
+        return tuple(link.joint for link in self.links if link.joint is not None)
+
+    def path(self, start: Carrier, end: Carrier) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+        """Links to climb from `start` and to descend to `end` through their nearest common ancestor."""
+        up, down = self._ancestors(start), self._ancestors(end)
+        while up and down and up[-1].carrier is down[-1].carrier:
+            up.pop()
+            down.pop()
+        return tuple(up), tuple(reversed(down))
+
+    def _ancestors(self, carrier: Carrier) -> list[Link]:
+        chain = []
+        while carrier is not self.world:
+            link = self.link(carrier)
+            chain.append(link)
+            carrier = link.parent
+        return chain
+
+
+def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Topology:
+    """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots."""
+    cut_joints = {id(_named(model, path, model.joints, "joint")) for path in cut}
+    roots = [_named(model, path, model.bodies, "body") for path in independent]
+    world = Ground()
+    links: dict[int, Link] = {}
+    for ground in model.grounds:
+        links[id(ground)] = Link(ground, world, None, False, 1)
+    growth = _Growth(model, world, links, cut_joints)
+    for body in roots:
+        growth.free(body)
+    growth.grow([world, *model.grounds, *roots])
+    for body in sorted(model.bodies, key=lambda body: -len(growth.neighbours[id(body)])):
+        if id(body) not in links:
+            growth.free(body)
+            growth.grow([body])
+    used = {id(link.joint) for link in links.values()}
+    closing = tuple(joint for joint in model.joints if id(joint) not in used)
+    for joint in closing:
+        if joint.conditions(symbolic_pose()) is None:
+            raise TranslationError(
+                f"this {type(joint).__name__} closes a loop but defines no conditions(pose).",
+                path=model.path(joint),
+                fix="Write conditions(pose) for it, or cut the loop at another joint (cut=...).",
+            )
+    return Topology(world, tuple(links.values()), closing)
+
+
+class _Growth:
+    """Prim's algorithm on the joints of a model."""
+
+    def __init__(self, model: Elaborated, world: Ground, links: dict[int, Link], cut: set[int]) -> None:
+        self.model, self.world, self.links = model, world, links
+        self.neighbours: dict[int, list[tuple[tuple[Any, ...], Joint]]] = {
+            id(carrier): [] for carrier in (*model.bodies, *model.grounds, world)
+        }
+        referenced = _referenced_joints(model)
+        for order, joint in enumerate(model.joints):
+            if id(joint) in cut:
+                continue
+            needed = id(joint) in referenced or joint.conditions(symbolic_pose()) is None
+            rank = (not needed, not joint.start, order, joint)
+            self.neighbours[id(joint.first.body)].append((rank, joint))
+            self.neighbours[id(joint.second.body)].append((rank, joint))
+
+    def depth(self, carrier: Carrier) -> int:
+        return 0 if carrier is self.world else self.links[id(carrier)].depth
+
+    def free(self, body: Body) -> None:
+        joint = Free(self.world, body)
+        joint._name = self.model.path(body)
+        self.links[id(body)] = Link(body, self.world, joint, False, 1, independent=True)
+
+    def grow(self, seeds: list[Carrier]) -> None:
+        frontier: list[tuple[Any, ...]] = []
+
+        def offer(carrier: Carrier) -> None:
+            for (not_needed, no_start, order, joint), _ in self.neighbours[id(carrier)]:
+                key = (not_needed, no_start, self.depth(carrier), joint.freedoms, order)
+                heapq.heappush(frontier, (key, id(joint), joint))
+
+        for seed in seeds:
+            offer(seed)
+        while frontier:
+            _, _, joint = heapq.heappop(frontier)
+            first, second = joint.first.body, joint.second.body
+            known_first, known_second = (c is self.world or id(c) in self.links for c in (first, second))
+            if known_first and known_second:
+                continue
+            parent, child = (first, second) if known_first else (second, first)
+            self.links[id(child)] = Link(child, parent, joint, child is first, self.depth(parent) + 1)
+            offer(child)
+
+
+def _referenced_joints(model: Elaborated) -> set[int]:
+    """Joints whose coordinates appear in couplings, efforts or expressions: they belong in the tree if possible."""
+    referenced = {id(joint) for coupling in model.couplings for joint in coupling.joints}
+    return referenced | {id(effort.joint) for effort in model.efforts}
+
+
+def _named(model: Elaborated, path: str, known: Iterable[Any], what: str) -> Any:
+    paths = {model.path(element): element for element in known}
+    if path not in paths:
+        raise ModelError(f"there is no {what} {path!r}.", fix=nearest(path, paths))
+    return paths[path]
+
+
+def common_owner(model: Elaborated, elements: Iterable[Any]) -> Subsystem:
+    """The lowest subsystem that contains all elements."""
+    chains = []
+    for element in elements:
+        chain = []
+        owner = element.owner
+        while owner is not None and owner is not model.model:
+            chain.append(owner)
+            owner = owner.owner
+        chains.append(list(reversed(chain)))
+    common = model.model
+    for level in zip(*chains, strict=False):
+        if any(owner is not level[0] for owner in level):
+            break
+        common = level[0]
+    return common
+
+
+def free_symbols(expression: Any) -> list[ca.SX]:
+    """The scalar symbols of an expression."""
+    return ca.symvar(ca.vec(ca.SX(expression)))

@@ -1,0 +1,260 @@
+"""Trace a model into routines: inlined into one straight-line kernel, or as a schedule of small shared kernels.
+
+The translation code is written as plain functions on SX matrices, run through `tracer.call(function, *values)`. An
+`InlineTracer` simply runs them: the routine becomes one kernel, constants fold across components, nothing goes through
+memory. A `SharingTracer` runs each on fresh symbols, keeps the resulting kernel under the hash of its content and notes a call,
+so that a thousand equal links compile one kernel. There a traced value is an SX matrix whose entries are slots of the
+workspace or constants; constants are baked into the kernel and results that turn out constant stay constants, so
+the zeros of a planar mechanism vanish across kernels as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.translate.program import Call, Routine
+
+
+class Tracer:
+    """What both tracers share: the routine's inputs and the meaning of model symbols at the present state.
+
+    `inputs` are (name, column of model symbols): time, state, inputs, parameters.
+    """
+
+    def __init__(self, inputs: Sequence[tuple[str, ca.SX]], kernels: dict[str, ca.Function]) -> None:
+        self.inputs = tuple((name, symbols.numel()) for name, symbols in inputs)
+        self.symbols = ca.vertcat(*[symbols for _, symbols in inputs])
+        self.kernels = kernels
+        self.values: dict[str, Any] = {}
+        self._known: dict[int, Any] = {}
+        self._providers: dict[int, Callable[[], Any]] = {}
+
+    def unbind(self) -> None:
+        """Forget all definitions: the next ones belong to another state."""
+        self._known.clear()
+        self._providers.clear()
+
+    def define(self, symbols: ca.SX, provider: Callable[[], Any]) -> None:
+        """Let functions use model `symbols` (column); `provider` traces their values when one is first met."""
+        for index, symbol in enumerate(ca.vertsplit(symbols)):
+            self._providers[symbol.element_hash()] = lambda index=index: provider()[index]
+
+    def lookup(self, symbol: ca.SX) -> Any:
+        """The traced value of a model symbol."""
+        key = symbol.element_hash()
+        if key not in self._known:
+            if key not in self._providers:
+                raise TranslationError(
+                    f"an expression uses the symbol {symbol.name()!r}, which is no signal of this model.",
+                    fix="Use time, joint.angle, body.position, Input, Parameter of this model.",
+                )
+            self._known[key] = self._providers[key]()
+        return self._known[key]
+
+    def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
+        """Run `function` on traced values; `free` says that it may contain expressions of a user (any model symbol)."""
+        raise NotImplementedError
+
+    def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
+        """The finished routine with these outputs."""
+        raise NotImplementedError
+
+
+class InlineTracer(Tracer):
+    """Values are expressions of the routine's inputs themselves."""
+
+    def __init__(self, inputs: Sequence[tuple[str, ca.SX]], kernels: dict[str, ca.Function]) -> None:
+        super().__init__(inputs, kernels)
+        self.values = dict(inputs)
+        self._own = {symbol.element_hash() for symbol in ca.vertsplit(self.symbols)}
+
+    def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
+        """Run the function now."""
+        outputs = self._closed(function, values) if free else function(*values)
+        if isinstance(outputs, tuple | list):
+            return tuple(sparse(out) for out in outputs)
+        return sparse(outputs)
+
+    def _closed(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """Run on stand-ins, so that only the function's own expressions are searched for symbols to replace."""
+        values = [ca.SX(value) for value in values]
+        stand_ins = [constants_kept(value) for value in values]
+        outputs = function(*stand_ins)
+        single = not isinstance(outputs, tuple | list)
+        outputs = [ca.SX(out) for out in ([outputs] if single else outputs)]
+        before, after = ca.veccat(*stand_ins), ca.veccat(*values)
+        moving = [i for i in range(before.numel()) if not before[i].is_constant()]
+        local = {before[i].element_hash() for i in moving}
+        free = [s for s in ca.symvar(ca.veccat(*outputs)) if s.element_hash() not in local]
+        free = [s for s in free if s.element_hash() in self._providers or s.element_hash() not in self._own]
+        old = ca.vertcat(*[before[i] for i in moving], *free)
+        new = ca.vertcat(*[after[i] for i in moving], *[ca.SX(self.lookup(s)) for s in free])
+        outputs = ca.substitute(outputs, [old], [ca.densify(new)]) if old.numel() else outputs
+        return outputs[0] if single else outputs
+
+    def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
+        """One call of one kernel."""
+        count = self.symbols.numel()
+        columns = [ca.densify(ca.vec(ca.SX(value))) for _, value in outputs]
+        computed: list[ca.SX] = []
+        result = []
+        for column in columns:
+            row: list[int | float] = []
+            for entry in ca.vertsplit(column) if column.numel() else []:
+                if entry.is_constant():
+                    row.append(float(entry))
+                else:
+                    row.append(count + len(computed))
+                    computed.append(entry)
+            result.append(tuple(row))
+        sizes = tuple((label, len(row)) for (label, _), row in zip(outputs, result, strict=True))
+        calls: tuple[Call, ...] = ()
+        if computed:
+            kernel = add_kernel(self.kernels, self.symbols, ca.cse(ca.vertcat(*computed)))
+            calls = (Call(kernel, tuple(range(count)), tuple(range(count, count + len(computed))), "inlined"),)
+        return Routine(name, self.inputs, sizes, calls, tuple(result), count + len(computed))
+
+
+def sparse(value: Any) -> ca.SX:
+    """An SX matrix without stored zeros."""
+    return ca.sparsify(value if type(value) is ca.SX else ca.SX(value))
+
+
+def constants_kept(value: ca.SX) -> ca.SX:
+    """A matrix of fresh symbols in place of all entries that are not constant."""
+    entries = [ca.SX(entry) if ca.SX(entry).is_constant() else ca.SX.sym("x") for entry in value.nonzeros()]
+    return ca.SX(value.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*value.shape)
+
+
+class SharingTracer(Tracer):
+    """Values are slots of a workspace; kernels are shared by content."""
+
+    def __init__(self, inputs: Sequence[tuple[str, ca.SX]], kernels: dict[str, ca.Function]) -> None:
+        super().__init__(inputs, kernels)
+        self.calls: list[Call] = []
+        self.slots: dict[int, int] = {}  # element hash of a slot symbol -> slot
+        self._alive: list[ca.SX] = []
+        self.values = {name: self._allocate(symbols.numel()) for name, symbols in inputs}
+        slots = ca.vertcat(*self.values.values())
+        self._inputs = {s.element_hash(): slots[i] for i, s in enumerate(ca.vertsplit(self.symbols))}
+
+    def _allocate(self, size: int) -> ca.SX:
+        symbols = [ca.SX.sym("s") for _ in range(size)]
+        for symbol in symbols:
+            self.slots[symbol.element_hash()] = len(self._alive)
+            self._alive.append(symbol)
+        return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
+
+    def lookup(self, symbol: ca.SX) -> Any:
+        """The slot of a model symbol."""
+        key = symbol.element_hash()
+        return self._inputs[key] if key in self._inputs and key not in self._providers else super().lookup(symbol)
+
+    def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
+        """Run `function` on traced values as one kernel; returns traced values of the same shapes."""
+        locals_by_slot: dict[int, tuple[ca.SX, ca.SX]] = {}
+        arguments = [self._localize(ca.SX(value), locals_by_slot) for value in values]
+        outputs = function(*arguments)
+        single = not isinstance(outputs, tuple | list)
+        outputs = [ca.sparsify(ca.SX(out)) for out in ([outputs] if single else outputs)]
+        outputs = self._resolve_free_symbols(outputs, locals_by_slot)
+        results = self._emit(outputs, locals_by_slot, path)
+        return results[0] if single else tuple(results)
+
+    def _localize(self, value: ca.SX, table: dict[int, tuple[ca.SX, ca.SX]]) -> ca.SX:
+        entries = []
+        for entry in value.nonzeros():
+            entry = ca.SX(entry)
+            if entry.is_constant():
+                entries.append(entry)
+                continue
+            key = entry.element_hash()
+            if key not in table:
+                if key not in self.slots:
+                    raise TranslationError("internal: a traced value is not a slot")
+                table[key] = (ca.SX.sym("x"), entry)
+            entries.append(table[key][0])
+        return ca.SX(value.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*value.shape)
+
+    def _resolve_free_symbols(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]]) -> list[ca.SX]:
+        known = {local.element_hash() for local, _ in table.values()}
+        entries = ca.veccat(*outputs)
+        free = [symbol for symbol in ca.symvar(entries) if symbol.element_hash() not in known]
+        if not free:
+            return outputs
+        replacements = [self._localize(ca.SX(self.lookup(symbol)), table) for symbol in free]
+        replaced = ca.substitute(outputs, [ca.vertcat(*free)], [ca.densify(ca.vertcat(*replacements))])
+        return [ca.sparsify(out) for out in replaced]
+
+    def _emit(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str) -> list[ca.SX]:
+        slot_of_local = {local.element_hash(): slot for local, slot in table.values()}
+        fresh: dict[int, int] = {}
+        computed: list[ca.SX] = []
+        plan: list[list[Any]] = []
+        for out in outputs:
+            row: list[Any] = []
+            for entry in out.nonzeros():
+                entry = ca.SX(entry)
+                key = entry.element_hash()
+                if entry.is_constant():
+                    row.append(entry)
+                elif key in slot_of_local:
+                    row.append(slot_of_local[key])
+                else:
+                    if key not in fresh:
+                        fresh[key] = len(computed)
+                        computed.append(entry)
+                    row.append(fresh[key])
+            plan.append(row)
+        slots = self._record(computed, table, path) if computed else []
+        results = []
+        for out, row in zip(outputs, plan, strict=True):
+            entries = [slots[item] if isinstance(item, int) else item for item in row]
+            results.append(ca.SX(out.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*out.shape))
+        return results
+
+    def _record(self, computed: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str) -> list[ca.SX]:
+        column = ca.vertcat(*computed)
+        used = {symbol.element_hash() for symbol in ca.symvar(column)}
+        pairs = [(local, slot) for local, slot in table.values() if local.element_hash() in used]
+        name = add_kernel(self.kernels, ca.vertcat(*[local for local, _ in pairs]), column)
+        result = self._allocate(len(computed))
+        outputs = [self.slots[symbol.element_hash()] for symbol in ca.vertsplit(result)]
+        inputs = tuple(self.slots[slot.element_hash()] for _, slot in pairs)
+        self.calls.append(Call(name, inputs, tuple(outputs), path))
+        return ca.vertsplit(result)
+
+    def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
+        """The finished schedule, without calls nobody needs."""
+        results = []
+        for _, value in outputs:
+            dense = [ca.SX(entry) for entry in ca.vertsplit(ca.vec(ca.densify(ca.SX(value))))]
+            results.append(
+                tuple(float(e) if e.is_constant() else self.slots[e.element_hash()] for e in dense)
+            )
+        needed = {slot for row in results for slot in row if isinstance(slot, int)}
+        kept = []
+        for call in reversed(self.calls):
+            if needed.intersection(call.outputs):
+                kept.append(call)
+                needed.update(call.inputs)
+        sizes = tuple((label, len(row)) for (label, _), row in zip(outputs, results, strict=True))
+        return Routine(name, self.inputs, sizes, tuple(reversed(kept)), tuple(results), len(self._alive))
+
+
+def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -> str:
+    """Keep a kernel under the hash of its content."""
+    function = ca.Function("kernel", [inputs], [ca.densify(outputs)])
+    name = hashlib.sha256(function.serialize().encode()).hexdigest()[:24]
+    kernels.setdefault(name, function)
+    return name
+
+
+def operations(routine: Routine, kernels: dict[str, ca.Function]) -> int:
+    """Arithmetic operations of one evaluation."""
+    return sum(kernels[call.kernel].n_nodes() for call in routine.calls)

@@ -1,0 +1,105 @@
+"""translate(model) -> Translation: the program, and what people and solvers want to know about how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+
+from kompono.errors import RunError, nearest
+from kompono.model.subsystem import Subsystem
+from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.program import Program, Routine
+from kompono.translate.relative import RelativeEngine
+from kompono.translate.topology import Topology, find_topology
+from kompono.translate.tracer import add_kernel, operations
+
+ENGINES = ("relative",)
+INLINE_LIMIT = 40_000  # operations of the derivative; a larger model stays a schedule of shared kernels
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A program with the model and topology it came from."""
+
+    model: Elaborated
+    topology: Topology
+    engine: RelativeEngine
+    program: Program
+
+
+class Routines(Mapping[str, Routine]):
+    """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
+
+    def __init__(self, makers: dict[str, Callable[[], Routine]]) -> None:
+        self._makers = makers
+        self._made: dict[str, Routine] = {}
+
+    def __getitem__(self, name: str) -> Routine:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def translate(
+    model: Subsystem,
+    *,
+    engine: str = "relative",
+    cut: Iterable[str] = (),
+    independent: Iterable[str] = (),
+    inline_limit: int = INLINE_LIMIT,
+) -> Translation:
+    """Translate a model; `cut` names joints that shall close loops, `independent` bodies that shall be roots."""
+    if engine not in ENGINES:
+        raise RunError(f"there is no engine {engine!r}.", fix=nearest(engine, ENGINES) or f"Engines: {', '.join(ENGINES)}.")
+    elaborated = elaborate(model)
+    topology = find_topology(elaborated, cut=cut, independent=independent)
+    kernels: dict[str, ca.Function] = {}
+    relative = RelativeEngine(elaborated, topology, kernels, shared=len(elaborated.bodies) > inline_limit // 100)
+    derivative = relative.derivative()
+    if operations(derivative, kernels) > inline_limit and not relative.shared:
+        relative = RelativeEngine(elaborated, topology, kernels, shared=True)
+        derivative = relative.derivative()
+    outputs, channels = relative.outputs()
+    makers: dict[str, Callable[[], Routine]] = {
+        "derivative": lambda: derivative,
+        "outputs": lambda: outputs,
+        "closure": relative.closure,
+        "rates": relative.rates,
+        "jacobian": lambda: jacobian(RelativeEngine(elaborated, topology, kernels, shared=False).derivative(), kernels),
+    }
+    if relative.projects:
+        makers["project"] = relative.project
+    program = Program(
+        kernels,
+        Routines(makers),
+        relative.coordinate_names(),
+        relative.speed_names(),
+        tuple(elaborated.path(signal) for signal in elaborated.inputs),
+        tuple(elaborated.path(signal) for signal in elaborated.parameters),
+        channels,
+    )
+    return Translation(elaborated, topology, relative, program)
+
+
+def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
+    """d rate / d state (column by column), exact, from the inlined derivative."""
+    call = whole.calls[0]
+    count = sum(size for _, size in whole.inputs)
+    x = ca.SX.sym("x", count)
+    values = ca.vertcat(x, kernels[call.kernel](x))
+    rate = ca.vertcat(*[values[s] if isinstance(s, int) else ca.SX(s) for s in whole.result[0]])
+    size = rate.shape[0]
+    matrix = ca.vec(ca.densify(ca.jacobian(rate, x[1 : 1 + size])))
+    name = add_kernel(kernels, x, matrix)
+    call = type(call)(name, tuple(range(count)), tuple(range(count, count + size * size)), "jacobian")
+    return Routine(
+        "jacobian", whole.inputs, (("jacobian", size * size),), (call,), (call.outputs,), count + size * size
+    )
