@@ -19,6 +19,7 @@ from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
+from kompono.report import Report, inspect
 from kompono.result import Result
 from kompono.simulate import Simulation, simulate
 from kompono.spatial.pose import Motion, Pose, Wrench
@@ -48,11 +49,13 @@ __all__ = [
     "Parameter",
     "Pose",
     "Result",
+    "Report",
     "RunError",
     "Simulation",
     "Subsystem",
     "TranslationError",
     "Wrench",
+    "inspect",
     "rotation",
     "simulate",
     "time",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile import compile_program
+from kompono.compile import Interpreter, compile_program
 from kompono.errors import ModelWarning, RunError, nearest
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result, Status, matching, unwrap
@@ -70,7 +70,7 @@ class Simulation:
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
         return assemble(
-            self.kernel, 0.0, start.state, feed.at(0.0), values,
+            Interpreter(self.program), 0.0, start.state, feed.at(0.0), values,
             given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
             rows=self.translation.engine.row_labels(),
         )  # fmt: skip

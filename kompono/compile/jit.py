@@ -5,19 +5,21 @@ Two steps, so that the middle product can be kept on disk: `assemble` makes an o
 side, so the small code model is safe and constants are one instruction away; mathematical functions come from the
 process itself.
 
-Choice of effort, measured on a straight-line function of 20,600 SX instructions (2.8 GHz Ice Lake, one core):
+Choice of effort, measured on straight-line functions of 20,000 SX instructions, a chain of bodies and the solution of a
+dense linear system (2.8 GHz Ice Lake, one core):
 
-    optimizer           codegen   compile   evaluation
-    none                0         0.16 s    7.4 us
-    none                2         0.41 s    5.3 us
-    O1                  1         0.53 s    5.0 us
-    O2                  2         0.64 s    5.0 us
-    O3                  3         0.63 s    4.9 us
-    O2 + SLP vectors    2         3.1 s     4.3 us
+    optimizer               codegen   compile          evaluation
+    none                    0         0.16 / 0.10 s    7.4 / 7.0 us
+    none                    2         0.41 / 0.72 s    5.0 / 3.6 us
+    value numbering         2         0.50 / 0.81 s    4.9 / 3.6 us
+    O1                      2         0.55 / 1.10 s    5.0 / 3.6 us
+    O3                      3         0.63 s           4.9 us
+    O2 + SLP vectors        2         3.1 s            4.3 us
 
-CasADi has already shared common subexpressions, so there is little left to optimize in straight-line code, but the step
-loops do profit: they get O2 (loop vectorizer on, SLP off), straight-line code O1. llvmlite holds a lock of its own
-around every call, so compiling in threads would not pay.
+Straight-line code leaves little to optimize, so it gets value numbering only, which shares what CasADi did not. Step
+loops are small and do profit from O2 with the loop vectorizer. Compile time grows a little faster than the number of
+instructions (90,000 take 6 to 8 s, most of it register allocation). llvmlite holds a lock of its own around every call,
+so compiling in threads would not pay.
 """
 
 from __future__ import annotations
@@ -33,8 +35,6 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from kompono.errors import CompileError
-
-STRAIGHT, LOOPS = 1, 2  # optimizer levels
 
 _lock = threading.Lock()
 _serial = itertools.count()
@@ -66,8 +66,8 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(_target_machine(), use_jit_link=True, suppress_errors=True)
 
 
-def assemble(text: str, level: int = STRAIGHT) -> bytes:
-    """Object code for this processor."""
+def assemble(text: str, *, loops: bool = False) -> bytes:
+    """Object code for this processor; `loops` asks for the full optimizer."""
     with _lock:
         machine = _target_machine()
         try:
@@ -75,12 +75,21 @@ def assemble(text: str, level: int = STRAIGHT) -> bytes:
             module.verify()
         except RuntimeError as error:
             raise CompileError(f"the code generator wrote invalid code: {error}") from error
-        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.slp_vectorization = False
-        options.loop_vectorization = level >= LOOPS
+        options.loop_vectorization = True
         builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        passes = builder.getModulePassManager() if loops else _straight_line_passes()
+        passes.run(module, builder)
         return machine.emit_object(module)
+
+
+def _straight_line_passes() -> Any:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_new_gvn_pass()
+    return passes
 
 
 def load(objects: Iterable[bytes], name: str) -> Any:

@@ -65,17 +65,17 @@ class Objects:
             return model + loop()
 
         shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
-        objects = [self._object(kind, routines if inline else [], (inline, settings, shapes), jit.LOOPS, text)]
+        objects = [self._object(kind, routines if inline else [], (inline, settings, shapes), True, text)]
         if not inline:
             objects += [self._routine_object(routine.name) for routine in routines]
         return jit.load(objects, f"kompono.{kind}")
 
     def _make_routine_object(self, name: str) -> bytes:
         routine = self._program.routines[name]
-        return self._object("routine", [routine], (), jit.STRAIGHT, lambda: schedule.define(self._program, [routine]))
+        return self._object("routine", [routine], (), False, lambda: schedule.define(self._program, [routine]))
 
-    def _object(self, kind: str, routines: list[Routine], extra: object, level: int, text: Callable[[], str]) -> bytes:
+    def _object(self, kind: str, routines: list[Routine], extra: object, loops: bool, text: Callable[[], str]) -> bytes:
         def make() -> bytes:
-            return jit.assemble(PRELUDE + text(), level)
+            return jit.assemble(PRELUDE + text(), loops=loops)
 
         return cache.fetch(cache.key(kind, routines, extra), make) if self._use_cache else make()

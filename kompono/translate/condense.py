@@ -141,7 +141,7 @@ class Condensation:
 
     def _hang(self, link: Link, chain: list[Link]) -> None:
         """Express the body through the nearest unknown body above (or a ground) and the joints in between."""
-        call, path = self.kinematics.tracer.call, self.model.path(link.carrier)
+        call, path = self.kinematics.tracer.call, self.kinematics.label(link)
         maps: dict[Any, Any] = {}
         offsets: list[tuple[Link, Any]] = []
         carried = ca.SX(ca.DM.eye(6))
@@ -183,7 +183,7 @@ class Condensation:
         bias: dict[Any, Any] = {("body", id(body)): loads.bias(body) for body in self.model.bodies}
         for joint in self.topology.tree_joints:
             if id(joint) in loads.efforts:
-                bias["joint", id(joint)] = self.kinematics.tracer.call(lambda f: -f, loads.efforts[id(joint)])
+                bias["joint", id(joint)] = self.kinematics.tracer.call(lambda f: -f, loads.efforts[id(joint)], path=self.model.path(joint))
         for closure in self.closures.values():
             bias["rows", id(closure.element)] = closure.bias
         return self.elimination.solve(RightSide(bias, self._offsets(loads)))
@@ -200,7 +200,7 @@ class Condensation:
         for operation in self.plan.operations:
             if operation.link is None:
                 continue
-            path = self.model.path(operation.link.carrier)
+            path = self.kinematics.label(operation.link)
             total = ca.SX(6, 1)
             for link, carried in self.chains[id(operation.link.carrier)]:
                 local = self.kinematics.local_bias(link)
@@ -216,7 +216,7 @@ class Condensation:
         step = self.kinematics.step(link)
         return self.kinematics.tracer.call(
             lambda b, a, p, r: b + carry_twist(Pose(p, r), a), local, base, step.pose.position, step.pose.rotation,
-            path=self.model.path(link.carrier),
+            path=self.kinematics.label(link),
         )  # fmt: skip
 
 

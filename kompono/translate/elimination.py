@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
@@ -107,7 +108,7 @@ class Elimination:
         for i, k in enumerate(targets):
             moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
             for other in targets[i:]:
-                term = self.tracer.call(lambda a, t, same=other is k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path)
+                term = self.tracer.call(lambda a, t, same=other == k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path)
                 self._accumulate(k, other, term, path)
             for other, block in coupled.items():
                 self._accumulate(k, other, self.tracer.call(lambda t, h: t.T @ h.T, maps[k], block, path=path), path)
@@ -138,10 +139,10 @@ class Elimination:
         for i, k in enumerate(names):
             for other in names[i:]:
                 update = self.tracer.call(
-                    lambda a, d, b, same=other is k: _schur(a, d, b, sign, same), scaled[k], inverse, scaled[other], path=path
+                    lambda a, d, b, same=other == k: _schur(a, d, b, sign, same), scaled[k], inverse, scaled[other], path=path
                 )
                 self._accumulate(k, other, update, path)
-                if sign > 0 and other is k and k in self.rows:
+                if sign > 0 and other == k and k in self.rows:
                     self._note_first(k, update, path)
         for row in self.rows.values():
             row.waiting.discard(key)
@@ -161,7 +162,7 @@ class Elimination:
             return
         present = self._block(k, other)
         total = term if present is None else self.tracer.call(
-            lambda a, b: a + b, present, term, path=path
+            lambda a, b: symmetric(a + b) if k == other else a + b, present, term, path=path
         )
         self._store(k, other, total)
 
@@ -293,6 +294,17 @@ def _factor_dropping(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[An
         lower[k + 1 :, k] = column * inverse[k]
         schur[k + 1 :, k + 1 :] = symmetric(schur[k + 1 :, k + 1 :] - lower[k + 1 :, k] @ column.T)
     return ca.sparsify(lower), ca.vertcat(*inverse), ca.vertcat(*pivots)
+
+
+def implied_rows(first: np.ndarray, pivot: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+    """Which rows (n,) were dropped, from numeric first diagonals and pivots and the sizes of groups of like rows."""
+    reference = np.concatenate([np.full(size, part.max(initial=0.0)) for size, part in _parts(first, groups)]) if len(first) else first
+    return ~(pivot > TOLERANCE * reference)
+
+
+def _parts(values: np.ndarray, groups: Sequence[int]) -> list[tuple[int, np.ndarray]]:
+    ends = np.cumsum(groups)
+    return [(size, values[end - size : end]) for size, end in zip(groups, ends, strict=True)]
 
 
 def forward(lower: Any, right: Any) -> Any:

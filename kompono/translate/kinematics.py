@@ -82,6 +82,11 @@ class Kinematics:
         self._steps: dict[int, Step] = {}
         self._relative: dict[tuple[int, int], Relative] = {}
 
+    def label(self, link: Link) -> str:
+        """The element a link's kernels belong to: its joint, or the ground or independent body itself."""
+        joint = link.joint
+        return self.model.path(joint if joint is not None and joint.owner is not None else link.carrier)
+
     def step(self, link: Link) -> Step:
         """The link's own motion."""
         key = id(link.carrier)
@@ -100,7 +105,7 @@ class Kinematics:
             placed = base @ pose
             return placed.position, placed.rotation, subspace, twist, rate_along(joint, link.reverse, q, v), rate
 
-        values = self.tracer.call(trace, self.q[id(joint)], self.v[id(joint)], path=self.model.path(link.carrier))
+        values = self.tracer.call(trace, self.q[id(joint)], self.v[id(joint)], path=self.label(link))
         return Step(Pose(values[0], values[1]), *values[2:])
 
     def _ground_step(self, link: Link) -> Step:
@@ -112,7 +117,7 @@ class Kinematics:
             twist = ca.vertcat(rotation.T @ ca.jacobian(position, time), turning)
             return position, rotation, twist, ca.jacobian(ca.densify(twist), time)
 
-        position, rotation, twist, bias = self.tracer.call(trace, path=self.model.path(link.carrier))
+        position, rotation, twist, bias = self.tracer.call(trace, path=self.label(link))
         return Step(Pose(position, rotation), ca.SX(6, 0), twist, bias, ca.SX(0, 1))
 
     def relative(self, start: Carrier, end: Carrier) -> Relative:
@@ -159,7 +164,7 @@ class Kinematics:
     def _traced(self, trace: Any, before: Relative, step: Step, link: Link) -> Relative:
         values = self.tracer.call(
             trace, before.pose.position, before.pose.rotation, before.twist, before.bias,
-            step.pose.position, step.pose.rotation, step.twist, step.bias, path=self.model.path(link.carrier),
+            step.pose.position, step.pose.rotation, step.twist, step.bias, path=self.label(link),
         )  # fmt: skip
         return Relative(Pose(values[0], values[1]), values[2], values[3])
 
@@ -167,7 +172,7 @@ class Kinematics:
         """S_dot v + twist x (S v): what the child's acceleration has beyond the parent's and S v_dot."""
         step, twist = self.step(link), self.absolute(link.carrier).twist
         return self.tracer.call(
-            lambda w, sv, bias: bias + twist_cross(w, sv), twist, step.twist, step.bias, path=self.model.path(link.carrier)
+            lambda w, sv, bias: bias + twist_cross(w, sv), twist, step.twist, step.bias, path=self.label(link)
         )
 
     def motion(self, first: Frame | None, second: Frame) -> Motion:

@@ -8,6 +8,8 @@ closure      g, g_dot, G of the loop conditions, first diagonals and pivots of t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -22,8 +24,20 @@ from kompono.translate.loads import Loads
 from kompono.translate.outputs import trace_channels
 from kompono.translate.program import Channel, Routine
 from kompono.translate.signals import bind_signals
-from kompono.translate.topology import Topology
+from kompono.translate.topology import Link, Topology
 from kompono.translate.tracer import InlineTracer, SharingTracer, Tracer
+
+
+@dataclass(frozen=True)
+class Present:
+    """What is traced once for the state the routines are given."""
+
+    tracer: Tracer
+    kinematics: Kinematics
+    closures: dict[int, Closure]
+    loads: Loads
+    condensation: Condensation
+    solution: dict[Any, Any]
 
 
 class RelativeEngine:
@@ -55,12 +69,10 @@ class RelativeEngine:
 
     def derivative(self) -> Routine:
         """state -> rate."""
-        tracer, kinematics = self._start()
-        closures = self._closures(kinematics)
-        solution = Condensation(kinematics, self.plan, closures).accelerations(Loads(kinematics))
-        q_dot = ca.vertcat(*[kinematics.step(link).rate for link in self.topology.links if link.joint is not None])
-        v_dot = ca.vertcat(*[solution["joint", id(joint)] for joint in self.joints if joint.freedoms])
-        return tracer.routine("derivative", [("rate", ca.vertcat(ca.SX(q_dot), ca.SX(v_dot)))])
+        now = self.present
+        q_dot = ca.vertcat(*[now.kinematics.step(link).rate for link in self._moving_links()])
+        v_dot = ca.vertcat(*[now.solution["joint", id(joint)] for joint in self.joints if joint.freedoms])
+        return now.tracer.routine("derivative", [("rate", ca.vertcat(ca.SX(q_dot), ca.SX(v_dot)))])
 
     @property
     def projects(self) -> bool:
@@ -92,44 +104,53 @@ class RelativeEngine:
 
     def closure(self) -> Routine:
         """g, g_dot, G (rows x nv, column by column), u, first diagonals and pivots of all rows."""
-        tracer, kinematics = self._start()
-        closures = self._closures(kinematics)
-        elimination = Condensation(kinematics, self.plan, closures).elimination
+        now = self.present
         g, g_dot, bias, first, pivot, rows = [], [], [], [], [], []
-        for key, closure in closures.items():
+        for key, closure in now.closures.items():
             g.append(closure.residual)
             g_dot.append(closure.rate)
             bias.append(closure.bias)
             blocks = [closure.columns.get(id(j), ca.SX(closure.size, j.freedoms)) for j in self.joints]
             rows.append(ca.horzcat(*blocks))
             if closure.size:
-                record = elimination.rows["rows", key]
+                record = now.condensation.elimination.rows["rows", key]
                 first.append(record.first)
                 pivot.append(record.pivot)
         outputs = [("g", g), ("g_dot", g_dot), ("G", rows), ("u", bias), ("first", first), ("pivot", pivot)]
-        return tracer.routine("closure", [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs])
+        columns = [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs]
+        return now.tracer.routine("closure", columns)
 
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""
-        tracer, kinematics = self._start()
-        links = [link for link in self.topology.links if link.joint is not None]
-        return tracer.routine("rates", [("q_dot", ca.vertcat(*[kinematics.step(link).rate for link in links]))])
+        rates = [self.present.kinematics.step(link).rate for link in self._moving_links()]
+        return self.present.tracer.routine("rates", [("q_dot", ca.vertcat(*rates))])
+
+    def _moving_links(self) -> list[Link]:
+        return [link for link in self.topology.links if link.joint is not None]
 
     def row_labels(self) -> tuple[str, ...]:
         """Path of the element each condition row belongs to, in the order of `closure`."""
         return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
 
+    def row_groups(self) -> tuple[int, ...]:
+        """Sizes of the groups of like rows, in the order of `closure`."""
+        return tuple(size for e in self.closing for size in group_sizes(e))
+
     def outputs(self) -> tuple[Routine, tuple[Channel, ...]]:
         """All channels of the result."""
-        tracer, kinematics = self._start()
-        closures = self._closures(kinematics)
-        loads = Loads(kinematics)
-        condensation = Condensation(kinematics, self.plan, closures)
-        solution = condensation.accelerations(loads)
-        channels, values = trace_channels(kinematics, loads, closures, solution)
-        return tracer.routine("outputs", [("channels", ca.vertcat(*values))]), channels
+        now = self.present
+        channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
+        return now.tracer.routine("outputs", [("channels", ca.vertcat(*values))]), channels
 
     # -- parts of them
+
+    @cached_property
+    def present(self) -> Present:
+        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
+        tracer, kinematics = self._start()
+        closures, loads = self._closures(kinematics), Loads(kinematics)
+        condensation = Condensation(kinematics, self.plan, closures)
+        return Present(tracer, kinematics, closures, loads, condensation, condensation.accelerations(loads))
 
     def _start(self) -> tuple[Tracer, Kinematics]:
         state = ca.vertcat(*[joint.q for joint in self.joints], *[joint.v for joint in self.joints])

@@ -28,9 +28,9 @@ def compiled(monkeypatch) -> list[str]:
     """What was compiled, in order."""
     made, assemble = [], jit.assemble
 
-    def spy(text: str, level: int = jit.STRAIGHT) -> bytes:
+    def spy(text: str, *, loops: bool = False) -> bytes:
         made.append(text)
-        return assemble(text, level)
+        return assemble(text, loops=loops)
 
     monkeypatch.setattr(jit, "assemble", spy)
     return made

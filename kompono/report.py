@@ -1,0 +1,181 @@
+"""inspect(model) -> Report: what a model is made of and how it will be solved, as text for people and as fields for tests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kompono.model.element import Element
+from kompono.model.subsystem import Subsystem
+from kompono.simulate import Simulation
+from kompono.solve.assemble import RANK
+from kompono.translate import Translation
+from kompono.translate.closure import path_joints
+from kompono.translate.elimination import implied_rows
+from kompono.translate.relative import RelativeEngine
+from kompono.translate.tracer import operations
+
+
+@dataclass(frozen=True)
+class ComponentType:
+    """A kind of component: its class, how many equal instances there are, operations of one in the derivative."""
+
+    name: str
+    instances: int
+    kernels: int
+    operations: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings. `str(report)` is the whole text."""
+
+    model: str
+    tree: tuple[str, ...]
+    bodies: int
+    joints: int
+    coordinates: int
+    conditions: int
+    degrees_of_freedom: int
+    spanning_tree: tuple[str, ...]
+    independent: tuple[str, ...]
+    loops: tuple[str, ...]
+    redundant: tuple[str, ...]
+    redundant_count: int
+    moved: dict[str, float]
+    types: tuple[ComponentType, ...]
+    kernels: int
+    calls: int
+    operations: dict[str, int]
+
+    def __str__(self) -> str:
+        lines = [f"{self.model}: {self.bodies} bodies, {self.joints} joints, {self.degrees_of_freedom} degrees of freedom"]
+        lines += ["", "Components", *self.tree]
+        lines += ["", f"Spanning tree: {self.coordinates} coordinates", *(f"  {line}" for line in self.spanning_tree)]
+        if self.independent:
+            lines.append(f"  independent bodies: {', '.join(self.independent)}")
+        if self.loops:
+            lines += ["", f"Closing conditions: {self.conditions} rows, {self.redundant_count} redundant"]
+            lines += [f"  {line}" for line in self.loops]
+        lines += [f"  {line}" for line in self.redundant]
+        if self.moved:
+            moved = ", ".join(f"{name} by {change:+.6g}" for name, change in self.moved.items())
+            lines += ["", f"Assembly moved {moved}"]
+        lines += ["", "Component types (instances, shared kernels, operations per evaluation of one)"]
+        lines += [f"  {t.name:<24}{t.instances:>6}{t.kernels:>8}{t.operations:>10}" for t in self.types]
+        lines += ["", f"Kernels: {self.kernels} distinct in {self.calls} calls when shared"]
+        lines += [f"  {name:<12}{count:>8} operations per evaluation" for name, count in self.operations.items()]
+        return "\n".join(lines)
+
+
+def inspect(model: Subsystem, *, engine: str = "relative", cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Report:
+    """Translate and assemble a model, and report its structure."""
+    simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=False)
+    translation = simulation.translation
+    assembly = simulation.assemble()
+    feed, parameters = simulation.feed(), simulation.parameters()
+    speeds = len(simulation.program.speeds)
+    g, _, matrix, _, first, pivot = simulation.kernel.evaluate("closure", 0.0, assembly.state, feed.at(0.0), parameters)
+    rows = matrix.reshape(speeds, len(g)).T
+    labels = translation.engine.row_labels()
+    implied = implied_rows(first, pivot, translation.engine.row_groups())
+    rank = int(np.linalg.matrix_rank(rows, tol=RANK * np.linalg.norm(rows, 2))) if rows.size and rows.any() else 0
+    types, kernels, calls = _types(translation)
+    program = simulation.program
+    names = [name for name in ("derivative", "project", "outputs") if name in program.routines]
+    return Report(
+        model=type(model).__name__,
+        tree=tuple(_tree(model, "  ")),
+        bodies=len(translation.model.bodies),
+        joints=len(translation.model.joints),
+        coordinates=speeds,
+        conditions=len(g),
+        degrees_of_freedom=speeds - rank,
+        spanning_tree=tuple(_spanning_tree(translation)),
+        independent=tuple(translation.model.path(link.carrier) for link in translation.topology.links if link.independent),
+        loops=tuple(_loops(translation)),
+        redundant=tuple(_redundant(rows, labels, implied)),
+        redundant_count=len(g) - rank,
+        moved=assembly.moved,
+        types=types,
+        kernels=kernels,
+        calls=calls,
+        operations={name: operations(program.routines[name], dict(program.kernels)) for name in names},
+    )
+
+
+def _tree(component: Subsystem, indent: str) -> Iterator[str]:
+    for name, member in component.members.items():
+        exposed = " (exposed)" if component.exposes(member) else ""
+        yield f"{indent}{name}: {type(member).__name__}{exposed}"
+        if isinstance(member, Subsystem):
+            yield from _tree(member, indent + "  ")
+
+
+def _spanning_tree(translation: Translation) -> Iterator[str]:
+    path = translation.model.path
+    for link in translation.topology.links:
+        indent = "  " * (link.depth - 1)
+        parent = path(link.parent) if link.parent is not translation.topology.world else "world"
+        if link.joint is None:
+            yield f"{indent}{path(link.carrier)} (ground)"
+        elif link.independent:
+            yield f"{indent}{path(link.carrier)} free in the world"
+        else:
+            kind = type(link.joint).__name__.lower()
+            yield f"{indent}{path(link.carrier)} on {parent} by {path(link.joint)} ({kind}, {link.joint.freedoms})"
+
+
+def _loops(translation: Translation) -> Iterator[str]:
+    path = translation.model.path
+    labels = Counter(translation.engine.row_labels())
+    for element in translation.engine.closing:
+        joints = [path(joint) or joint._name for joint in path_joints(translation.topology, element)]
+        over = f" over {', '.join(joints)}" if joints else ""
+        yield f"{path(element)} ({type(element).__name__.lower()}, {labels[path(element)]} conditions){over}"
+
+
+def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -> Iterator[str]:
+    """One line per element: how many of its conditions are implied, and by which other elements."""
+    kept = np.flatnonzero(~implied)
+    for label in dict.fromkeys(labels):
+        mine = [i for i, name in enumerate(labels) if name == label]
+        dropped = [i for i in mine if implied[i]]
+        if not dropped:
+            continue
+        sources: dict[str, None] = {}
+        for i in dropped:
+            if np.abs(rows[i]).max(initial=0.0) < 1e-12:
+                sources["the joints of its loop"] = None
+                continue
+            share = np.linalg.lstsq(rows[kept].T, rows[i], rcond=None)[0]
+            for k in kept[np.abs(share) > 1e-6]:
+                sources["its other conditions" if labels[k] == label else labels[k]] = None
+        verb = "is" if len(dropped) == 1 else "are"
+        yield f"{label}: {len(dropped)} of its {len(mine)} conditions {verb} implied by {', '.join(sources) or 'the others'}"
+
+
+def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
+    """Trace once more with shared kernels and group subsystems whose kernels are the same."""
+    kernels: dict[str, object] = {}
+    engine = RelativeEngine(translation.model, translation.topology, kernels, shared=True)  # type: ignore[arg-type]
+    routine = engine.derivative()
+    owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
+    by_owner: dict[int, list[str]] = {id(s): [] for s in translation.model.subsystems}
+    for call in routine.calls:
+        owner = owner_of.get(call.path, translation.model.model)
+        by_owner[id(owner)].append(call.kernel)
+    groups: dict[tuple[str, str], list[Element]] = {}
+    for subsystem in translation.model.subsystems:
+        content = hashlib.sha256("".join(sorted(by_owner[id(subsystem)])).encode()).hexdigest()
+        groups.setdefault((type(subsystem).__name__, content), []).append(subsystem)
+    types = []
+    for (name, _), members in groups.items():
+        used = by_owner[id(members[0])]
+        count = sum(kernels[kernel].n_nodes() for kernel in used)  # type: ignore[attr-defined]
+        types.append(ComponentType(name, len(members), len(set(used)), count))
+    return tuple(types), len({call.kernel for call in routine.calls}), len(routine.calls)
