@@ -1,7 +1,8 @@
-"""The manipulator of the dissertation: three motors and beams in series, driven by cosine torques; a tree with three freedoms.
+"""The manipulator of the dissertation: three motors and beams in series, driven by cosine torques; a tree with three
+freedoms.
 
-    kompono run examples/manipulator.py --plot      5 s with adams at 0.1 ms, as in the dissertation
-    python examples/manipulator.py                  all figures into results/manipulator/
+kompono run examples/manipulator.py --plot      5 s with adams at 0.1 ms, as in the dissertation
+python examples/manipulator.py                  all figures into results/manipulator/
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kompono: multibody dynamics from components that stay components while the whole is solved.
 
-    from kompono import Body, Ground, Subsystem, simulate
-    from kompono.library import Gravity, Revolute, solids
+from kompono import Body, Ground, Subsystem, simulate
+from kompono.library import Gravity, Revolute, solids
 """
 
 from kompono.errors import (
@@ -48,8 +48,8 @@ __all__ = [
     "Output",
     "Parameter",
     "Pose",
-    "Result",
     "Report",
+    "Result",
     "RunError",
     "Simulation",
     "Subsystem",

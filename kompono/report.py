@@ -1,4 +1,6 @@
-"""inspect(model) -> Report: what a model is made of and how it will be solved, as text for people and as fields for tests."""
+"""inspect(model) -> Report: what a model is made of and how it will be solved, as text for people and as fields for
+tests.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ class Report:
     operations: dict[str, int]
 
     def __str__(self) -> str:
-        lines = [f"{self.model}: {self.bodies} bodies, {self.joints} joints, {self.degrees_of_freedom} degrees of freedom"]
+        lines = [
+            f"{self.model}: {self.bodies} bodies, {self.joints} joints, {self.degrees_of_freedom} degrees of freedom"
+        ]
         lines += ["", "Components", *self.tree]
         lines += ["", f"Spanning tree: {self.coordinates} coordinates", *(f"  {line}" for line in self.spanning_tree)]
         if self.independent:
@@ -72,7 +76,9 @@ class Report:
         return "\n".join(lines)
 
 
-def inspect(model: Subsystem, *, engine: str = "relative", cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Report:
+def inspect(
+    model: Subsystem, *, engine: str = "relative", cut: Iterable[str] = (), independent: Iterable[str] = ()
+) -> Report:
     """Translate and assemble a model, and report its structure."""
     simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=False)
     translation = simulation.translation
@@ -96,7 +102,9 @@ def inspect(model: Subsystem, *, engine: str = "relative", cut: Iterable[str] = 
         conditions=len(g),
         degrees_of_freedom=speeds - rank,
         spanning_tree=tuple(_spanning_tree(translation)),
-        independent=tuple(translation.model.path(link.carrier) for link in translation.topology.links if link.independent),
+        independent=tuple(
+            translation.model.path(link.carrier) for link in translation.topology.links if link.independent
+        ),
         loops=tuple(_loops(translation)),
         redundant=tuple(_redundant(rows, labels, implied)),
         redundant_count=len(g) - rank,
@@ -156,7 +164,8 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
             for k in kept[np.abs(share) > 1e-6]:
                 sources["its other conditions" if labels[k] == label else labels[k]] = None
         verb = "is" if len(dropped) == 1 else "are"
-        yield f"{label}: {len(dropped)} of its {len(mine)} conditions {verb} implied by {', '.join(sources) or 'the others'}"
+        by = ", ".join(sources) or "the others"
+        yield f"{label}: {len(dropped)} of its {len(mine)} conditions {verb} implied by {by}"
 
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:

@@ -22,6 +22,9 @@ from kompono.translate.diagnose import diagnose
 from kompono.translate.start import start_state
 
 
+OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
+
+
 class Simulation:
     """A translated and compiled model, ready to run; `simulate` makes one for a single run."""
 
@@ -63,7 +66,11 @@ class Simulation:
         return feed_of(declared, given or {})
 
     def assemble(
-        self, initial: Mapping[str, float] | None = None, *, parameters: np.ndarray | None = None, feed: Feed | None = None
+        self,
+        initial: Mapping[str, float] | None = None,
+        *,
+        parameters: np.ndarray | None = None,
+        feed: Feed | None = None,
     ) -> Assembly:
         """The consistent start state, and which coordinates had to move."""
         start = start_state(self.translation.engine, initial or {})
@@ -106,6 +113,28 @@ class Simulation:
         spent = clock.perf_counter() - begun
         return self._result(trajectory, settings, columns, values, spent)
 
+    def _status(self, trajectory: Trajectory, settings: Settings, parameters: np.ndarray, table: np.ndarray) -> Status:
+        """How the run ended, with the component to blame where one can be found."""
+        rows, size = trajectory.rows, self.program.state_size
+        if not trajectory.ok:
+            message = trajectory.message
+            if "not a number" in message:
+                last = rows[-1, 1 : 1 + size], rows[-1, 1 + size :]
+                where = diagnose(self.translation, trajectory.time, *last, parameters, settings.step)
+                message = f"{where}: {message}" if where else message
+            return Status(False, f"{message} at t = {trajectory.time:.9g} s", trajectory.time)
+        drift = table[:, [channel.name for channel in self.program.channels].index("drift.position")]
+        open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize else []
+        if len(open_rows):
+            row = rows[open_rows[0]]
+            g = Interpreter(self.program).evaluate("closure", row[0], row[1 : 1 + size], row[1 + size :], parameters)[0]
+            where = self.translation.engine.row_labels()[int(np.argmax(np.abs(g)))]
+            reason = (
+                "its conditions cannot be kept; drives or constraints contradict, or the position cannot be reached,"
+            )
+            return Status(False, f"{where}: {reason} from t = {row[0]:.9g} s", float(row[0]))
+        return Status(True, "", trajectory.time)
+
     def _result(
         self, trajectory: Trajectory, settings: Settings, columns: list[int], parameters: np.ndarray, spent: float
     ) -> Result:
@@ -113,12 +142,7 @@ class Simulation:
         times, states, inputs = rows[:, 0], rows[:, 1 : 1 + size], rows[:, 1 + size :]
         table = self.kernel.map("outputs", times, states, inputs, parameters)
         table = continuous_quaternions(unwrap(times, table, self.program.channels), self.program.channels)
-        message = trajectory.message
-        if not trajectory.ok and "not a number" in message:
-            where = diagnose(self.translation, trajectory.time, states[-1], inputs[-1], parameters, settings.step)
-            message = f"{where}: {message}" if where else message
-        if message:
-            message = f"{message} at t = {trajectory.time:.9g} s"
+        status = self._status(trajectory, settings, parameters, table)
         chosen = [self.program.channels[i] for i in columns]
         statistics = {
             "method": settings.method,
@@ -133,7 +157,7 @@ class Simulation:
             [channel.name for channel in chosen],
             table[:, columns],
             units={channel.name: channel.unit for channel in chosen},
-            status=Status(trajectory.ok, message, trajectory.time),
+            status=status,
             statistics=statistics,
             model=type(self.translation.model.model).__name__,
         )
@@ -162,12 +186,14 @@ def simulate(
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
-    method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances `rtol`,
-    `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep. `inputs`,
-    `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift. `cut` names joints
-    that shall close loops, `independent` bodies that shall be roots of the tree.
+    method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
+    `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
+    `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
+    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
     """
-    settings = Settings(method, float(until), float(step), int(every), rtol, 1e-3 * rtol if atol is None else atol, stabilize)
+    settings = Settings(
+        method, float(until), float(step), int(every), rtol, 1e-3 * rtol if atol is None else atol, stabilize
+    )
     check_settings(settings)
     simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=native, cache=cache)
     return simulation.run(
@@ -178,7 +204,9 @@ def simulate(
 def _known(given: Iterable[str], known: Iterable[str], what: str) -> None:
     for name in given:
         if name not in known:
-            raise RunError(f"there is no {what} {name!r}.", fix=nearest(name, known) or f"There are {', '.join(known) or 'none'}.")
+            raise RunError(
+                f"there is no {what} {name!r}.", fix=nearest(name, known) or f"There are {', '.join(known) or 'none'}."
+            )
 
 
 def _tell_moves(simulation: Simulation, assembly: Assembly) -> None:

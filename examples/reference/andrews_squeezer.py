@@ -61,7 +61,7 @@ def closed_angles(beta: float) -> tuple[float, float, float, float, float, float
     """theta, gamma, phi, delta, omega, epsilon that close the three loops at beta, by three intersections of circles."""
     f = (RR * cos(beta), RR * sin(beta))
     e = meet(f, D, B, SS)
-    g, h = meet(e, E, A, ZT), meet(A, U, e, ZF)
+    g, h = meet(A, ZT, e, E), meet(e, ZF, A, U)
     gamma = atan2(e[0] - B[0], B[1] - e[1])
     delta = atan2(g[1] - A[1], g[0] - A[0])
     epsilon = atan2(h[0] - A[0], A[1] - h[1])

@@ -1,6 +1,6 @@
 """Bennett's linkage: four skew hinges that should be locked by counting, and yet move.
 
-    kompono run examples/reference/bennett.py --plot
+kompono run examples/reference/bennett.py --plot
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ class Bennett(Subsystem):
     run_defaults = {"until": 5.0, "step": 1e-3}  # noqa: RUF012
 
     def __init__(
-        self, *, a: float = 1.0, alpha: float = pi / 6, beta: float = 7 * pi / 18, angle: float = 1.0, speed: float = 1.0, off: float = 0.0
+        self,
+        *,
+        a: float = 1.0,
+        alpha: float = pi / 6,
+        beta: float = 7 * pi / 18,
+        angle: float = 1.0,
+        speed: float = 1.0,
+        off: float = 0.0,
     ) -> None:
         b = a * sin(beta) / sin(alpha)
         lengths, twists = (a, b, a, b), (alpha, beta, alpha, beta)

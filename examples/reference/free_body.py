@@ -1,6 +1,6 @@
 """Bodies no joint holds: a symmetric top in free space, and a box thrown while it spins about its unstable axis.
 
-    kompono run examples/reference/free_body.py:ThrownBox --plot
+kompono run examples/reference/free_body.py:ThrownBox --plot
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The heavy top of the Lie-group literature: a fast spinning disc on a ball joint, axis horizontal at the start.
 
-    kompono run examples/reference/heavy_top.py --plot
+kompono run examples/reference/heavy_top.py --plot
 """
 
 from __future__ import annotations

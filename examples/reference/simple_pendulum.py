@@ -1,6 +1,6 @@
 """A01 of the IFToMM/LIM benchmark: a point mass on a massless bar, let go from the horizontal.
 
-    kompono run examples/reference/simple_pendulum.py --plot
+kompono run examples/reference/simple_pendulum.py --plot
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A crank that turns at constant speed drives a slider through a rod.
 
-    kompono run examples/reference/slider_crank.py --plot
+kompono run examples/reference/slider_crank.py --plot
 """
 
 from __future__ import annotations

@@ -73,9 +73,7 @@ def coordinate_of(joint: Joint, name: str | None) -> Any:
             )
         return joint.q[0]
     if name not in joint.coordinates:
-        raise ModelError(
-            f"{type(joint).__name__} has no coordinate {name!r}.", fix=nearest(name, joint.coordinates)
-        )
+        raise ModelError(f"{type(joint).__name__} has no coordinate {name!r}.", fix=nearest(name, joint.coordinates))
     return joint.q[joint.coordinates.index(name)]
 
 

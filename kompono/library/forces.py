@@ -52,7 +52,9 @@ class SpringDamper(Force):
 
 
 class RotationalSpringDamper(Effort):
-    """Turns a joint coordinate towards `rest` [rad]: stiffness k [N m/rad], damping c [N m s/rad]; counts whole turns."""
+    """Turns a joint coordinate towards `rest` [rad]: stiffness k [N m/rad], damping c [N m s/rad]; counts whole
+    turns.
+    """
 
     def __init__(
         self, joint: Joint, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0, coordinate: str | None = None
@@ -77,7 +79,8 @@ class Bushing(Force):
     """A 6x6 elastic mount between two frames that coincide at rest.
 
     Deflection d = (position, half the skew part of the rotation): translation [m] and, for small turns, rotation [rad].
-    The wrench derives from the energy d^T K d / 2, so it conserves energy at any turn; damping acts on d_dot with matrix c.
+    The wrench derives from the energy d^T K d / 2, so it conserves energy at any turn; damping acts on d_dot with
+    matrix c.
     """
 
     def __init__(self, first: Frame, second: Frame, *, k: Any, c: Any = None) -> None:
@@ -110,7 +113,8 @@ class Bushing(Force):
 
 
 class AppliedLoad(Force):
-    """A force [N] and torque [N m] given by expressions, on one frame; with `reaction`, the opposite acts on that frame's body.
+    """A force [N] and torque [N m] given by expressions, on one frame; with `reaction`, the opposite acts on that
+    frame's body.
 
     axes: "world" (with `reaction`: that frame's axes) or "body" (axes of the loaded frame).
     """
@@ -135,7 +139,9 @@ class AppliedLoad(Force):
 
 
 class JointEffort(Effort):
-    """A torque [N m] or force [N] on a joint coordinate, given by an expression: `JointEffort(self.pin, 3 * cos(time))`."""
+    """A torque [N m] or force [N] on a joint coordinate, given by an expression: `JointEffort(self.pin, 3 *
+    cos(time))`.
+    """
 
     def __init__(self, joint: Joint, effort: Any, *, coordinate: str | None = None) -> None:
         super().__init__(joint)

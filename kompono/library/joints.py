@@ -1,4 +1,5 @@
-"""The joints. Each is its pose; `subspace`, `conditions` and `measure` are written where they make it shorter or closable.
+"""The joints. Each is its pose; `subspace`, `conditions` and `measure` are written where they make it shorter or
+closable.
 
 Frames coincide at coordinates zero. Start values are keywords named as the coordinates, rates with the suffix `_rate`:
 `Revolute(a, b, axis="y", angle=0.3, angle_rate=2.0)`.
@@ -152,7 +153,9 @@ class Screw(_AxisJoint):
 
 
 class Universal(Joint):
-    """Turns by `angle1` [rad] about `first_axis`, fixed in the first frame, then `angle2` about `second_axis`, fixed in the second."""
+    """Turns by `angle1` [rad] about `first_axis`, fixed in the first frame, then `angle2` about `second_axis`, fixed
+    in the second.
+    """
 
     coordinates = ("angle1", "angle2")
     units = ("rad", "rad")

@@ -34,7 +34,9 @@ def cylinder(*, mass: float, length: float, radius: float, axis: Axis = "z") -> 
     """A uniform solid cylinder."""
     _positive(length=length, radius=radius)
     inertia = _along(axis, mass * radius**2 / 2, mass * (3 * radius**2 + length**2) / 12)
-    return MassProperties(mass, inertia, ("cylinder", {"length": length, "radius": radius, "axis": tuple(unit_axis(axis))}))
+    return MassProperties(
+        mass, inertia, ("cylinder", {"length": length, "radius": radius, "axis": tuple(unit_axis(axis))})
+    )
 
 
 def rod(*, mass: float, length: float, radius: float = 0.0, axis: Axis = "z") -> MassProperties:
@@ -43,7 +45,9 @@ def rod(*, mass: float, length: float, radius: float = 0.0, axis: Axis = "z") ->
         return cylinder(mass=mass, length=length, radius=radius, axis=axis)
     _positive(length=length)
     inertia = _along(axis, 0.0, mass * length**2 / 12)
-    return MassProperties(mass, inertia, ("cylinder", {"length": length, "radius": length / 50, "axis": tuple(unit_axis(axis))}))
+    return MassProperties(
+        mass, inertia, ("cylinder", {"length": length, "radius": length / 50, "axis": tuple(unit_axis(axis))})
+    )
 
 
 def tube(*, mass: float, length: float, radius: float, wall: float, axis: Axis = "z") -> MassProperties:

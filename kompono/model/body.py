@@ -115,7 +115,9 @@ class Body(Carrier):
         super().__init__()
         if solid is None:
             if mass is None or inertia is None:
-                raise ModelError("a body needs mass properties.", fix="Body(solids.sphere(...)) or Body(mass=, inertia=)")
+                raise ModelError(
+                    "a body needs mass properties.", fix="Body(solids.sphere(...)) or Body(mass=, inertia=)"
+                )
             solid = MassProperties(mass, tensor(inertia))
         self.solid = solid
         self.start_position = np.zeros(3) if start_position is None else np.asarray(start_position, float)
@@ -130,7 +132,9 @@ class Body(Carrier):
             return
         problem = check_inertia(float(mass), np.asarray(inertia, dtype=float))
         if problem:
-            raise ModelError(f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass.")
+            raise ModelError(
+                f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass."
+            )
 
 
 def tensor(inertia: Any) -> Any:
@@ -151,12 +155,9 @@ class Ground(Carrier):
 
     def __init__(self, position: Any = (0.0, 0.0, 0.0), *, orientation: Any = None) -> None:
         super().__init__()
-        moving = isinstance(orientation, ca.SX) or (
-            orientation is not None and any(isinstance(e, ca.SX) for e in np.ravel(np.asarray(orientation, dtype=object)))
-        )
-        if moving:
-            e = orientation if isinstance(orientation, ca.SX) else ca.vertcat(*orientation)
-            turned = quaternion_matrix(e)
+        entries = [] if orientation is None or isinstance(orientation, ca.SX) else list(orientation)
+        if isinstance(orientation, ca.SX) or any(isinstance(e, ca.SX) for e in entries):
+            turned = quaternion_matrix(orientation if isinstance(orientation, ca.SX) else ca.vertcat(*entries))
         else:
             turned = ca.DM(constant_matrix(orientation))
         place = position if isinstance(position, ca.SX) else ca.vertcat(*position)

@@ -14,14 +14,15 @@ from kompono.spatial.pose import Motion, Wrench
 class Force(Element):
     """A load between two frames that depends on their relative motion, or, with one frame, on its motion in the world.
 
-    `wrench(motion)` acts on the second (or only) frame at its origin, in the first frame's (or world) axes; the opposite acts
-    on the first body at the same point, so momentum is conserved whatever the law.
+    `wrench(motion)` acts on the second (or only) frame at its origin, in the first frame's (or world) axes; the
+    opposite acts on the first body at the same point, so momentum is conserved whatever the law.
     """
 
     def __init__(self, first: Frame, second: Frame | None = None) -> None:
         if not isinstance(first, Frame) or not (second is None or isinstance(second, Frame)):
             raise ModelError(f"{type(self).__name__} acts on frames.", fix="Use body or body.at(x, y, z).")
-        self.first, self.second = (None, first) if second is None else (first, second)
+        self.first: Frame | None = None if second is None else first
+        self.second: Frame = first if second is None else second
 
     def wrench(self, motion: Motion) -> Wrench:
         """The load on the second frame."""

@@ -54,11 +54,15 @@ class Joint(Element):
         return v
 
     def subspace(self, q: Any) -> Any:
-        """S (6 x nv): twist of the second frame relative to the first, in second-frame axes, is S v. Derived by default."""
+        """S (6 x nv): twist of the second frame relative to the first, in second-frame axes, is S v. Derived by
+        default.
+        """
         return derived_subspace(self, q)
 
     def conditions(self, pose: Pose) -> list[Any] | None:
-        """Groups of like conditions (columns of SX, zero when the joint holds) on the relative pose; None: cannot close a loop."""
+        """Groups of like conditions (columns of SX, zero when the joint holds) on the relative pose; None: cannot
+        close a loop.
+        """
         return None
 
     def measure(self, pose: Pose) -> Any:
@@ -91,7 +95,9 @@ class Joint(Element):
         return cls.coordinates + cls.speed_names()
 
     def __getattr__(self, name: str) -> Any:
-        """`joint.angle` and `joint.angle_rate` are the symbols of coordinate and rate, for forces, drives and outputs."""
+        """`joint.angle` and `joint.angle_rate` are the symbols of coordinate and rate, for forces, drives and
+        outputs.
+        """
         if not name.startswith("_"):
             coordinates, speeds = type(self).coordinates, type(self).speed_names()
             if name in coordinates:

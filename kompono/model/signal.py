@@ -16,7 +16,9 @@ time = ca.SX.sym("time")  # seconds since the start; any force, ground motion or
 
 
 class Parameter(Element, ca.SX):
-    """A number that can be changed without translating the model again: `self.stiffness = Parameter(5e4, unit="N/m")`."""
+    """A number that can be changed without translating the model again: `self.stiffness = Parameter(5e4,
+    unit="N/m")`.
+    """
 
     def __init__(self, value: float, *, unit: str = "") -> None:
         ca.SX.__init__(self, ca.SX.sym("parameter"))

@@ -50,7 +50,9 @@ class Subsystem(Element):
         """Make members (usually bodies) of this subsystem, or what its parts expose, visible to its owner."""
         for element in elements:
             if not isinstance(element, Element):
-                raise ModelError(f"cannot expose {element!r}.", path=self.label, fix="Expose bodies, grounds or joints.")
+                raise ModelError(
+                    f"cannot expose {element!r}.", path=self.label, fix="Expose bodies, grounds or joints."
+                )
             if not self.contains(element):
                 raise ModelError(
                     f"cannot expose {element.label}: it is not a member of this subsystem or of its parts.",

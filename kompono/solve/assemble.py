@@ -1,7 +1,7 @@
 """A consistent start: close the loops from the user's guess, on coordinates and on speeds.
 
-Gauss-Newton on g(q) = 0 with least-norm steps. What the user gave stays fixed if the loops can be closed without moving it; only
-otherwise everything may move. Speeds follow by one linear solve. What cannot be satisfied is named.
+Gauss-Newton on g(q) = 0 with least-norm steps. What the user gave stays fixed if the loops can be closed without
+moving it; only otherwise everything may move. Speeds follow by one linear solve. What cannot be satisfied is named.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def holding(given_coordinates: np.ndarray, loops: _Loops, state: np.ndarray) -> 
 
 
 class _Loops:
-    def __init__(self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, rows: Sequence[str]) -> None:
+    def __init__(
+        self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, rows: Sequence[str]
+    ) -> None:
         self.kernel, self.time, self.inputs, self.parameters, self.rows = kernel, time, inputs, parameters, rows
         self.nq, self.nv = len(kernel.program.coordinates), len(kernel.program.speeds)
 
@@ -84,7 +86,7 @@ class _Loops:
                 return closed
         g = self.closure(closed)[0]
         worst = self.rows[int(np.argmax(np.abs(g)))]
-        also = sorted({self.rows[i] for i in np.flatnonzero(np.abs(g) > 0.1 * np.abs(g).max())} - {worst})
+        also = sorted({self.rows[int(i)] for i in np.flatnonzero(np.abs(g) > 0.1 * np.abs(g).max())} - {worst})
         raise AssemblyError(
             f"the loop cannot be closed; a gap of {np.abs(g).max():.3g} remains"
             + (f" (and at {', '.join(also)})" if also else "")
@@ -138,7 +140,7 @@ class _Loops:
 
     def _contradiction(self, residual: np.ndarray, what: str) -> None:
         worst = np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max())
-        names = list(dict.fromkeys(self.rows[i] for i in worst))
+        names = list(dict.fromkeys(self.rows[int(i)] for i in worst))
         raise AssemblyError(
             f"drives and constraints ask for contradictory {what} (largest residual {np.abs(residual).max():.3g}).",
             path=" and ".join(names),

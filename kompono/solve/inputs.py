@@ -59,7 +59,9 @@ class Feed:
         return min(self.due, default=np.inf)
 
     def table(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """All inputs as one piecewise linear table (times, values), callables at what they hold; None without inputs."""
+        """All inputs as one piecewise linear table (times, values), callables at what they hold; None without
+        inputs.
+        """
         if not self.sources:
             return None
         tables = [source.table for source in self.sources if source.table is not None]
@@ -81,10 +83,11 @@ class Feed:
 
 def make_source(name: str, given: Any, period: float | None = None) -> Source:
     """A source from what a user gives: a number, a (times, values) pair, or a callable with a period."""
-    if callable(given):
+    value: Any = given
+    if callable(value):
         if period is None or not period > 0:
             raise RunError("a callable input needs a sampling period.", path=name, fix="Use (function, period).")
-        return Source(name, function=given, period=float(period))
+        return Source(name, function=value, period=float(period))  # type: ignore[reportArgumentType]
     if isinstance(given, tuple) and len(given) == 2 and callable(given[0]):
         return make_source(name, given[0], given[1])
     if isinstance(given, tuple) and len(given) == 2:
@@ -92,7 +95,7 @@ def make_source(name: str, given: Any, period: float | None = None) -> Source:
         if times.ndim != 1 or times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
             raise RunError("a table needs rising times and as many values.", path=name)
         return Source(name, table=(times, values))
-    return Source(name, value=float(given))
+    return Source(name, value=float(value))
 
 
 def feed_of(declared: Mapping[str, Source], overrides: Mapping[str, Any]) -> Feed:

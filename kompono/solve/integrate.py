@@ -1,4 +1,6 @@
-"""Run a kernel from a start state to an end time: native chunks, sampled inputs, and a status instead of an exception."""
+"""Run a kernel from a start state to an end time: native chunks, sampled inputs, and a status instead of an
+exception.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ CHUNK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: method, end [s], step [s] (recording interval of adaptive methods), record every n-th step, tolerances."""
+    """How to run: method, end [s], step [s] (recording interval of adaptive methods), record every n-th step,
+    tolerances.
+    """
 
     method: str
     until: float
@@ -62,7 +66,9 @@ def check_settings(settings: Settings) -> None:
             fix=nearest(settings.method, METHODS) or f"Methods: {', '.join(METHODS)}.",
         )
     if not (np.isfinite(settings.until) and settings.until >= 0):
-        raise RunError(f"until = {settings.until!r} s is not a time to run to.", fix="Give a positive number of seconds.")
+        raise RunError(
+            f"until = {settings.until!r} s is not a time to run to.", fix="Give a positive number of seconds."
+        )
     if not (np.isfinite(settings.step) and settings.step > 0):
         raise RunError(f"step = {settings.step!r} s is not positive.", fix="Use e.g. step=1e-3.")
     if settings.every < 1:
@@ -108,7 +114,9 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
         settings.method, 0.0, problem.state, step=h, parameters=problem.parameters, inputs=feed.table(),
         every=settings.every, project=settings.stabilize,
     )  # fmt: skip
-    ended = _chunks(problem, run, recorder, progress, lambda: _next_sample(feed, h, whole) - run.step, lambda: run.step >= whole)
+    ended = _chunks(
+        problem, run, recorder, progress, lambda: _next_sample(feed, h, whole) - run.step, lambda: run.step >= whole
+    )
     if ended == "" and rest > 1e-9 * h:
         run = problem.kernel.fixed(
             "rk4" if settings.method == "adams" else settings.method, whole * h, run.state.copy(), step=rest,
@@ -144,7 +152,12 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
 
 
 def _chunks(
-    problem: Problem, run: Any, recorder: _Recorder, progress: Progress, budget: Callable[[], int], done: Callable[[], bool]
+    problem: Problem,
+    run: Any,
+    recorder: _Recorder,
+    progress: Progress,
+    budget: Callable[[], int],
+    done: Callable[[], bool],
 ) -> str:
     """Advance chunk by chunk until done; returns why it ended early, or nothing."""
     size = 256
@@ -164,7 +177,8 @@ def _chunks(
         if progress.interrupted:
             return "INTERRUPTED"
         size = int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(spent, 1e-9)))) + 1
-    run.advance(0)
+    while run.advance(0).name == "BUFFER_FULL":
+        recorder.take(run)
     recorder.take(run)
     return ""
 

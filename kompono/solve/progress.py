@@ -1,4 +1,6 @@
-"""A progress bar for runs that take more than a second, on a terminal only; Ctrl-C asks a run to end and keep its results."""
+"""A progress bar for runs that take more than a second, on a terminal only; Ctrl-C asks a run to end and keep its
+results.
+"""
 
 from __future__ import annotations
 

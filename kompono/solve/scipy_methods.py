@@ -1,7 +1,7 @@
 """SciPy's integrators by name, stepped one by one so that loops stay closed and results survive an interruption.
 
-The implicit ones (Radau, BDF) get the exact Jacobian of the model. After each step the state is projected back on the loop
-conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
+The implicit ones (Radau, BDF) get the exact Jacobian of the model. After each step the state is projected back on the
+loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
 """
 
 from __future__ import annotations
@@ -45,7 +45,13 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         while solver.status == "running":
             message = solver.step()
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
-                return np.array(rows), False, message or "a value became infinite or not a number", float(time), statistics
+                return (
+                    np.array(rows),
+                    False,
+                    message or "a value became infinite or not a number",
+                    float(time),
+                    statistics,
+                )
             statistics["steps"] += 1
             dense = solver.dense_output() if position < len(times) and times[position] <= solver.t else None
             while position < len(times) and times[position] <= solver.t + 1e-12 * settings.until:

@@ -75,7 +75,9 @@ class Wrench:
 
 
 def pose_jacobian(expression: Any, pose: Pose) -> Any:
-    """Gamma (rows x 6): d expression/dt = Gamma (velocity, angular_velocity) for symbols `pose` moving as a Motion does."""
+    """Gamma (rows x 6): d expression/dt = Gamma (velocity, angular_velocity) for symbols `pose` moving as a Motion
+    does.
+    """
     angular = ca.SX.sym("w", 3)
     turned = ca.SX(3, 3)
     for k, column in enumerate(ca.horzsplit(pose.rotation)):

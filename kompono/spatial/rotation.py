@@ -76,7 +76,9 @@ def about(axis: np.ndarray, angle: Any) -> Any:
 
 
 def rotation(axis: Axis, angle: float) -> np.ndarray:
-    """The quaternion (4,) of a turn by `angle` [rad] about `axis`, for `body.at(..., orientation=rotation("x", 0.1))`."""
+    """The quaternion (4,) of a turn by `angle` [rad] about `axis`, for `body.at(..., orientation=rotation("x",
+    0.1))`.
+    """
     return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * unit_axis(axis)])
 
 
@@ -104,12 +106,15 @@ def constant_matrix(orientation: Any) -> np.ndarray:
 
 def quaternion_rate(e: Any, omega: Any) -> Any:
     """e_dot of a quaternion whose body turns with `omega` [rad/s] in its own axes."""
-    return ca.vertcat(
-        -e[1] * omega[0] - e[2] * omega[1] - e[3] * omega[2],
-        e[0] * omega[0] - e[3] * omega[1] + e[2] * omega[2],
-        e[3] * omega[0] + e[0] * omega[1] - e[1] * omega[2],
-        -e[2] * omega[0] + e[1] * omega[1] + e[0] * omega[2],
-    ) / 2
+    return (
+        ca.vertcat(
+            -e[1] * omega[0] - e[2] * omega[1] - e[3] * omega[2],
+            e[0] * omega[0] - e[3] * omega[1] + e[2] * omega[2],
+            e[3] * omega[0] + e[0] * omega[1] - e[1] * omega[2],
+            -e[2] * omega[0] + e[1] * omega[1] + e[0] * omega[2],
+        )
+        / 2
+    )
 
 
 def matrix_quaternion(matrix: Any) -> Any:

@@ -46,7 +46,9 @@ def wrench_cross(a: Any, f: Any) -> Any:
 
 
 def inertia_matrix(mass: Any, centre: Any, inertia: Any) -> Any:
-    """6x6 inertia about the frame's origin, of a body with `mass` [kg], centre of mass `centre` [m] and central inertia [kg m^2]."""
+    """6x6 inertia about the frame's origin, of a body with `mass` [kg], centre of mass `centre` [m] and central
+    inertia [kg m^2].
+    """
     offset = skew(centre)
     upper = ca.horzcat(mass * ca.DM.eye(3), -mass * offset)
     lower = ca.horzcat(mass * offset, inertia - mass * (offset @ offset))

@@ -1,4 +1,6 @@
-"""Translation: a declared model becomes a program of symbolic kernels and schedules. Pure functions, no LLVM, no numbers."""
+"""Translation: a declared model becomes a program of symbolic kernels and schedules. Pure functions, no LLVM, no
+numbers.
+"""
 
 from kompono.translate.program import Call, Channel, Program, Routine
 from kompono.translate.translate import Translation, translate

@@ -1,4 +1,5 @@
-"""Conditions that close loops: of joints outside the tree, constraints and couplings; G, g, g_dot and u by differentiation.
+"""Conditions that close loops: of joints outside the tree, constraints and couplings; G, g, g_dot and u by
+differentiation.
 
 For a condition g of the motion (p, R, v, w) of one frame relative to another,
 
@@ -85,7 +86,7 @@ def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure:
     values = kinematics.tracer.call(lambda: (g, g_dot, u, *rows), path=path, free=True)
     assert v.shape[0] == sum(row.shape[1] for row in rows)
     columns = {id(joint): block for joint, block in zip(joints, values[3:], strict=True)}
-    return Closure(coupling, groups, *values[:3], columns)
+    return Closure(coupling, groups, values[0], values[1], values[2], columns)
 
 
 def _trace_pair(kinematics: Kinematics, element: Joint | Constraint) -> Closure:
@@ -106,25 +107,35 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint) -> Closure:
         turned = ca.diagcat(turn, turn)
         return g, g_dot, u, gamma, ca.sparsify(gamma @ turned @ twist_matrix(inner))
 
-    g, g_dot, u, gamma, row = call(trace, relative.pose.position, relative.pose.rotation, relative.twist, relative.bias, path=path)
+    g, g_dot, u, gamma, row = call(
+        trace, relative.pose.position, relative.pose.rotation, relative.twist, relative.bias, path=path
+    )
     columns: dict[int, Any] = {}
     up, down = kinematics.topology.path(first.body, second.body)
     for link in reversed(down):
         step = kinematics.step(link)
         if link.joint is not None and link.joint.freedoms:
             columns[id(link.joint)] = call(lambda row, s: row @ s, row, step.subspace, path=path)
-        row = call(lambda row, p, r: row @ twist_matrix(Pose(p, r)), row, step.pose.position, step.pose.rotation, path=path)
+        row = call(
+            lambda row, p, r: row @ twist_matrix(Pose(p, r)), row, step.pose.position, step.pose.rotation, path=path
+        )
     for link in reversed(up):
         step = kinematics.step(link)
         row = call(
-            lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()), row, step.pose.position, step.pose.rotation, path=path
+            lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()),
+            row,
+            step.pose.position,
+            step.pose.rotation,
+            path=path,
         )
         if link.joint is not None and link.joint.freedoms:
             columns[id(link.joint)] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
     return Closure(element, groups, g, g_dot, u, columns, gamma)
 
 
-def differentiate_conditions(element: Joint | Constraint, actual: Pose, velocity: Any, acceleration: Any) -> tuple[Any, ...]:
+def differentiate_conditions(
+    element: Joint | Constraint, actual: Pose, velocity: Any, acceleration: Any
+) -> tuple[Any, ...]:
     """(g, g_dot, u, Gamma) of a pair's conditions at an actual pose, velocity (6) and acceleration bias (6)."""
     pose, speed = symbolic_pose(), ca.SX.sym("V", 6)
     g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in element.conditions(pose) or [ca.SX(0, 1)]]))
@@ -132,7 +143,9 @@ def differentiate_conditions(element: Joint | Constraint, actual: Pose, velocity
     g_dot = gamma @ speed + ca.jacobian(g, time)
     along = pose_jacobian(g_dot, pose) @ speed + ca.jacobian(g_dot, time)
     symbols = ca.vertcat(pose.position, ca.vec(pose.rotation), speed)
-    values = ca.densify(ca.vertcat(ca.SX(actual.position), ca.vec(ca.densify(ca.SX(actual.rotation))), ca.densify(velocity)))
+    values = ca.densify(
+        ca.vertcat(ca.SX(actual.position), ca.vec(ca.densify(ca.SX(actual.rotation))), ca.densify(velocity))
+    )
     g, g_dot, along, gamma = ca.substitute([g, g_dot, along, gamma], [symbols], [values])
     gamma = ca.sparsify(gamma)
     return g, g_dot, along + gamma @ acceleration, gamma

@@ -1,10 +1,10 @@
 """The order of elimination follows the components: parts condense first, then their owner, leaves to root.
 
-Inside one component the deepest bodies go first. Each operation belongs to a component: hanging a body belongs to the owner of
-its tree joint, closing a loop to the lowest component that contains the whole loop. A joint's acceleration stays
-an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. What is left of
-a component when its own operations are done is its answer at its ports: the motion of its base and of the joints leading to
-ports in use.
+Inside one component the deepest bodies go first. Each operation belongs to a component: hanging a body belongs to the
+owner of its tree joint, closing a loop to the lowest component that contains the whole loop. A joint's acceleration
+stays an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. What is
+left of a component when its own operations are done is its answer at its ports: the motion of its base and of the
+joints leading to ports in use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def make_plan(model: Elaborated, topology: Topology) -> Plan:
     loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
     for element in closing_elements(model, topology):
         joints = path_joints(topology, element)
-        level = common_owner(model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)])
+        level = common_owner(
+            model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
+        )
         loops[id(level)].append((element, {id(joint) for joint in joints}))
     operations: list[Operation] = []
     hung: set[int] = set()
@@ -72,7 +74,9 @@ def _independent(topology: Topology, joint: Joint) -> Carrier:
     return next(link.carrier for link in topology.links if link.joint is joint)
 
 
-def _plan_component(component: Subsystem, by_level: Any, loops: Any, operations: list[Operation], hung: set[int]) -> None:
+def _plan_component(
+    component: Subsystem, by_level: Any, loops: Any, operations: list[Operation], hung: set[int]
+) -> None:
     for part in component.members.values():
         if isinstance(part, Subsystem):
             _plan_component(part, by_level, loops, operations, hung)
@@ -118,7 +122,9 @@ def chain_to_unknown(topology: Topology, link: Link, when: dict[int, int], now: 
 
 
 class Condensation:
-    """The factored equations of motion of a model in its tree coordinates; `solve` gives accelerations and multipliers."""
+    """The factored equations of motion of a model in its tree coordinates; `solve` gives accelerations and
+    multipliers.
+    """
 
     def __init__(self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure]) -> None:
         self.kinematics, self.plan, self.closures = kinematics, plan, closures
@@ -183,7 +189,9 @@ class Condensation:
         bias: dict[Any, Any] = {("body", id(body)): loads.bias(body) for body in self.model.bodies}
         for joint in self.topology.tree_joints:
             if id(joint) in loads.efforts:
-                bias["joint", id(joint)] = self.kinematics.tracer.call(lambda f: -f, loads.efforts[id(joint)], path=self.model.path(joint))
+                bias["joint", id(joint)] = self.kinematics.tracer.call(
+                    lambda f: -f, loads.efforts[id(joint)], path=self.model.path(joint)
+                )
         for closure in self.closures.values():
             bias["rows", id(closure.element)] = closure.bias
         return self.elimination.solve(RightSide(bias, self._offsets(loads)))

@@ -1,4 +1,6 @@
-"""Where a number went wrong: run the derivative kernel by kernel and name the component of the first that is not finite."""
+"""Where a number went wrong: run the derivative kernel by kernel and name the component of the first that is not
+finite.
+"""
 
 from __future__ import annotations
 

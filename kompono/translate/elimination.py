@@ -1,22 +1,23 @@
 """Condense and resolve: symmetric block elimination, with rows that depend on others dropped (DESIGN sections 3 and 4).
 
-The unknowns are accelerations of bodies (6), of joint coordinates (nv) and multipliers of condition rows. Together they make
+The unknowns are accelerations of bodies (6), of joint coordinates (nv) and multipliers of condition rows. Together
+they make
 
     H y + p = 0,     H = [ inertia  G^T ]      p = [ bias ]
                          [ G        0   ]          [ u    ]
 
-Three steps eliminate an unknown; each is recorded, so the matrix part is factored once and `solve` replays only vectors:
-`hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates joint
-accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its multipliers.
-`solve` runs forward (condense, leaves to root) and backward (resolve, root to leaves).
+Three steps eliminate an unknown; each is recorded, so the matrix part is factored once and `solve` replays only
+vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
+joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
+multipliers. `solve` runs forward (condense, leaves to root) and backward (resolve, root to leaves).
 
-A multiplier's pivot that falls below `TOLERANCE` times the largest first diagonal among its like rows counts as implied by
-earlier rows: it gets a zero multiplier. That is a select, not a branch.
+A multiplier's pivot that falls below `TOLERANCE` times the largest first diagonal among its like rows counts as
+implied by earlier rows: it gets a zero multiplier. That is a select, not a branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ from kompono.translate.tracer import Tracer
 
 TOLERANCE = 1e-9
 
-Key = Hashable
+Key = tuple[str, int]  # kind (body, joint, rows) and identity
 
 
 @dataclass
@@ -108,7 +109,9 @@ class Elimination:
         for i, k in enumerate(targets):
             moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
             for other in targets[i:]:
-                term = self.tracer.call(lambda a, t, same=other == k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path)
+                term = self.tracer.call(
+                    lambda a, t, same=other == k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path
+                )
                 self._accumulate(k, other, term, path)
             for other, block in coupled.items():
                 self._accumulate(k, other, self.tracer.call(lambda t, h: t.T @ h.T, maps[k], block, path=path), path)
@@ -139,7 +142,11 @@ class Elimination:
         for i, k in enumerate(names):
             for other in names[i:]:
                 update = self.tracer.call(
-                    lambda a, d, b, same=other == k: _schur(a, d, b, sign, same), scaled[k], inverse, scaled[other], path=path
+                    lambda a, d, b, same=other == k: _schur(a, d, b, sign, same),
+                    scaled[k],
+                    inverse,
+                    scaled[other],
+                    path=path,
                 )
                 self._accumulate(k, other, update, path)
                 if sign > 0 and other == k and k in self.rows:
@@ -161,8 +168,10 @@ class Elimination:
         if term.nnz() == 0:
             return
         present = self._block(k, other)
-        total = term if present is None else self.tracer.call(
-            lambda a, b: symmetric(a + b) if k == other else a + b, present, term, path=path
+        total = (
+            term
+            if present is None
+            else self.tracer.call(lambda a, b: symmetric(a + b) if k == other else a + b, present, term, path=path)
         )
         self._store(k, other, total)
 
@@ -213,7 +222,9 @@ class Elimination:
                 scaled = call(lambda low, f: forward(low, f), step.lower, own, path=step.path)
                 eliminated[step.key] = scaled
                 for k, w in step.coupled.items():
-                    change = call(lambda w, d, f, s=step.sign: -s * (w.T @ (d * f)), w, step.inverse, scaled, path=step.path)
+                    change = call(
+                        lambda w, d, f, s=step.sign: -s * (w.T @ (d * f)), w, step.inverse, scaled, path=step.path
+                    )
                     _add(p, k, change, call, step.path)
         return self._back(right, eliminated)
 
@@ -231,7 +242,11 @@ class Elimination:
                 for k, w in step.coupled.items():
                     total = call(lambda s, w, x: s + w @ x, total, w, y[k], path=step.path)
                 y[step.key] = call(
-                    lambda low, d, f, s=step.sign: -s * backward(low, d * f), step.lower, step.inverse, total, path=step.path
+                    lambda low, d, f, s=step.sign: -s * backward(low, d * f),
+                    step.lower,
+                    step.inverse,
+                    total,
+                    path=step.path,
                 )
         return y
 
@@ -298,7 +313,11 @@ def _factor_dropping(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[An
 
 def implied_rows(first: np.ndarray, pivot: np.ndarray, groups: Sequence[int]) -> np.ndarray:
     """Which rows (n,) were dropped, from numeric first diagonals and pivots and the sizes of groups of like rows."""
-    reference = np.concatenate([np.full(size, part.max(initial=0.0)) for size, part in _parts(first, groups)]) if len(first) else first
+    reference = (
+        np.concatenate([np.full(size, part.max(initial=0.0)) for size, part in _parts(first, groups)])
+        if len(first)
+        else first
+    )
     return ~(pivot > TOLERANCE * reference)
 
 

@@ -5,8 +5,8 @@ inertia too. Twists and accelerations are in working axes. For child C on parent
 
     X_PC = F_P J(q)              twist_C = X twist_P + S v            a_C = X a_P + S v_dot + S_dot v + twist_C x (S v)
 
-A ground hangs on the world in the same way, with a prescribed twist instead of S v. What a force, a constraint or a sensor sees,
-the motion of one frame relative to another, follows the tree path between the two bodies only.
+A ground hangs on the world in the same way, with a prescribed twist instead of S v. What a force, a constraint or a
+sensor sees, the motion of one frame relative to another, follows the tree path between the two bodies only.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class WorkingFrames:
 class Kinematics:
     """Traced motion of all bodies for one set of slots (time, q, v). Everything is computed on first use and kept."""
 
-    def __init__(self, tracer: Tracer, model: Elaborated, topology: Topology, q: dict[int, Any], v: dict[int, Any]) -> None:
+    def __init__(
+        self, tracer: Tracer, model: Elaborated, topology: Topology, q: dict[int, Any], v: dict[int, Any]
+    ) -> None:
         self.tracer, self.model, self.topology = tracer, model, topology
         self.frames = WorkingFrames(topology)
         self.q, self.v = q, v  # by id(joint)
@@ -100,7 +102,11 @@ class Kinematics:
         base = self.frames.locate(joint.second if link.reverse else joint.first)
 
         def trace(q: Any, v: Any) -> tuple[Any, ...]:
-            pose, subspace, rate = joint_motion(joint, q, link.reverse), joint_subspace(joint, q, link.reverse), joint.rate(q, v)
+            pose, subspace, rate = (
+                joint_motion(joint, q, link.reverse),
+                joint_subspace(joint, q, link.reverse),
+                joint.rate(q, v),
+            )
             twist = subspace @ v
             placed = base @ pose
             return placed.position, placed.rotation, subspace, twist, rate_along(joint, link.reverse, q, v), rate
@@ -203,7 +209,12 @@ class Kinematics:
             return q, speeds_of_twist(joint.subspace(q), twist)
 
         return self.tracer.call(
-            trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity, path=self.model.path(joint)
+            trace,
+            motion.position,
+            motion.rotation,
+            motion.velocity,
+            motion.angular_velocity,
+            path=self.model.path(joint),
         )
 
 

@@ -1,4 +1,6 @@
-"""Loads at the present state: forces, efforts and fields as wrenches on bodies (working axes) and on joint coordinates."""
+"""Loads at the present state: forces, efforts and fields as wrenches on bodies (working axes) and on joint
+coordinates.
+"""
 
 from __future__ import annotations
 
@@ -46,28 +48,26 @@ class Loads:
         self.wrenches[key] = wrench
 
     def _add_force(self, force: Force) -> None:
-        motion = self.kinematics.motion(force.first, force.second)
-        self._pair(force.first, force.second, motion, lambda *m: force.wrench(Motion(*m)), self.model.path(force))
-
-    def _pair(self, first: Any, second: Any, motion: Motion, law: Any, path: str) -> None:
-        """Apply a law's wrench (second's origin, first's axes) to the second body, the opposite to the first."""
+        """A law's wrench (second's origin, first's axes) on the second body, the opposite on the first."""
+        first, second, path = force.first, force.second, self.model.path(force)
+        motion = self.kinematics.motion(first, second)
         frames = self.kinematics.frames
         inner = frames.locate(second)
         outer = frames.locate(first) if first is not None else None
 
         def trace(p: Any, r: Any, v: Any, w: Any) -> tuple[Any, ...]:
-            load = law(p, r, v, w)
-            force, torque = ca.SX(load.force), ca.SX(load.torque)
-            on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
+            load = force.wrench(Motion(p, r, v, w))
+            f, m = ca.SX(load.force), ca.SX(load.torque)
+            on_second = carry_wrench_back(inner, ca.vertcat(r.T @ f, r.T @ m))
             if outer is None:
                 return (on_second,)
-            return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
+            return on_second, carry_wrench_back(outer, ca.vertcat(-f, -m - ca.cross(p, f)))
 
         values = self.tracer.call(
             trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity, path=path, free=True
         )
         self._wrench(second.body, values[0], path)
-        if outer is not None:
+        if first is not None:
             self._wrench(first.body, values[1], path)
 
     def _add_effort(self, effort: Effort) -> None:

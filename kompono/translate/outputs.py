@@ -37,14 +37,18 @@ def trace_channels(
 
 
 class _Writer:
-    def __init__(self, kinematics: Kinematics, loads: Loads, closures: dict[int, Closure], solution: dict[Any, Any]) -> None:
+    def __init__(
+        self, kinematics: Kinematics, loads: Loads, closures: dict[int, Closure], solution: dict[Any, Any]
+    ) -> None:
         self.kinematics, self.loads, self.closures, self.solution = kinematics, loads, closures, solution
         self.model, self.tracer = kinematics.model, kinematics.tracer
         self.channels: list[Channel] = []
         self.values: list[Any] = []
         self._transmitted: dict[int, Any] | None = None
 
-    def write(self, path: str, names: tuple[str, ...], unit: str | tuple[str, ...], value: Any, angles: tuple[bool, ...] = ()) -> None:
+    def write(
+        self, path: str, names: tuple[str, ...], unit: str | tuple[str, ...], value: Any, angles: tuple[bool, ...] = ()
+    ) -> None:
         units = (unit,) * len(names) if isinstance(unit, str) else unit
         flags = angles or (False,) * len(names)
         for name, one, flag in zip(names, units, flags, strict=True):
@@ -76,7 +80,9 @@ class _Writer:
 
     def joint(self, joint: Joint) -> None:
         path = self.model.path(joint)
-        if joint.coordinates and joint.measure(Pose(ca.SX.zeros(3), ca.SX.eye(3))) is not None or id(joint) in self.kinematics.q:
+        if (joint.coordinates and joint.measure(Pose(ca.SX.zeros(3), ca.SX.eye(3))) is not None) or id(
+            joint
+        ) in self.kinematics.q:
             self._coordinates(joint, path)
         force, torque = self._reaction(joint, path)
         self.write(f"{path}.force", _XYZ, "N", force)
@@ -125,10 +131,8 @@ class _Writer:
     def _reaction(self, joint: Joint, path: str) -> tuple[Any, Any]:
         """Force and torque on the second body at the second frame's origin, world axes."""
         rotation = self.kinematics.motion(None, joint.second).rotation
-        if id(joint) in self.closures:
-            local = self._closing_reaction(joint, path)
-        else:
-            local = self._tree_reaction(joint, path)
+        closes = id(joint) in self.closures
+        local = self._closing_reaction(joint, path) if closes else self._tree_reaction(joint, path)
         return self.tracer.call(lambda r, f: (r @ f[:3], r @ f[3:]), rotation, local, path=path)
 
     def _closing_reaction(self, joint: Joint, path: str) -> Any:
@@ -192,14 +196,21 @@ class _Writer:
             motion = self.kinematics.motion(element.first, element.second)
             outer, inner = frames.locate(element.first), frames.locate(element.second)
 
-            def trace(gamma: Any, multiplier: Any, p: Any, r: Any, outer: Pose = outer, inner: Pose = inner) -> tuple[Any, Any]:
+            def trace(
+                gamma: Any, multiplier: Any, p: Any, r: Any, outer: Pose = outer, inner: Pose = inner
+            ) -> tuple[Any, Any]:
                 load = -(gamma.T @ multiplier)
                 force, torque = load[:3], load[3:]
                 on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
                 return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
 
             wrenches = self.tracer.call(
-                trace, closure.gamma, self.solution["rows", key], motion.position, motion.rotation, path=self.model.path(element)
+                trace,
+                closure.gamma,
+                self.solution["rows", key],
+                motion.position,
+                motion.rotation,
+                path=self.model.path(element),
             )
             for frame, wrench in zip((element.second, element.first), wrenches, strict=True):
                 if id(frame.body) in total:
@@ -215,7 +226,9 @@ class _Writer:
             for field in self.model.fields:
                 if field.owner is not None and field.owner.contains(body):
                     position = self.kinematics.motion(None, body).position
-                    potential = call(lambda e, x, f=field, b=body: e + b.solid.mass * f.potential(x), potential, position, free=True)
+                    potential = call(
+                        lambda e, x, f=field, b=body: e + b.solid.mass * f.potential(x), potential, position, free=True
+                    )
         for force in self.model.forces:
             m = self.kinematics.motion(force.first, force.second)
             potential = call(
@@ -226,7 +239,9 @@ class _Writer:
             q, _ = self.kinematics.joint_state(effort.joint)
             potential = call(lambda e, q, f=effort: e + f.potential(q), potential, q, free=True)
         total = call(lambda a, b: a + b, kinetic, potential)
-        self.write("energy", ("kinetic", "potential", "total"), "J", ca.vertcat(ca.SX(kinetic), ca.SX(potential), ca.SX(total)))
+        self.write(
+            "energy", ("kinetic", "potential", "total"), "J", ca.vertcat(ca.SX(kinetic), ca.SX(potential), ca.SX(total))
+        )
 
     def drift(self) -> None:
         """Largest violation of the loop conditions on coordinate and velocity level."""
@@ -255,5 +270,3 @@ def joint_pose_of_first(joint: Joint, q: Any) -> Pose:
     """Pose of the first frame seen from the second."""
     pose = joint.pose(q)
     return Pose(ca.SX(pose.position), ca.SX(pose.rotation)).inverse()
-
-

@@ -1,7 +1,8 @@
 """The relative engine: routines in the joint coordinates of the spanning tree (DESIGN section 5).
 
 derivative   (q_dot, v_dot) by condensation of the tree and multipliers of what closes its loops
-project      coordinates and speeds back on the loop conditions: one factorization, two coordinate and two velocity passes,
+project      coordinates and speeds back on the loop conditions: one factorization, two coordinate and two velocity
+passes,
              each the acceleration problem with another right side; unit quaternions normalized
 closure      g, g_dot, G of the loop conditions, first diagonals and pivots of their rows
 """
@@ -154,10 +155,13 @@ class RelativeEngine:
 
     def _start(self) -> tuple[Tracer, Kinematics]:
         state = ca.vertcat(*[joint.q for joint in self.joints], *[joint.v for joint in self.joints])
-        inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in kind]) for kind in (self.model.inputs, self.model.parameters))
+        inputs, parameters = (
+            ca.vertcat(*[ca.SX(s) for s in kind]) for kind in (self.model.inputs, self.model.parameters)
+        )
         make = SharingTracer if self.shared else InlineTracer
         tracer = make(
-            [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))], self.kernels
+            [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))],
+            self.kernels,
         )
         state = tracer.values["state"]
         q, v = {}, {}
@@ -186,6 +190,8 @@ class RelativeEngine:
 
     def _normalized(self, tracer: Tracer, q: dict[int, Any]) -> dict[int, Any]:
         return {
-            id(joint): tracer.call(lambda q, j=joint: j.normalize(q), q[id(joint)]) if joint.coordinates else q[id(joint)]
+            id(joint): tracer.call(lambda q, j=joint: j.normalize(q), q[id(joint)])
+            if joint.coordinates
+            else q[id(joint)]
             for joint in self.joints
         }

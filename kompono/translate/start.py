@@ -1,4 +1,6 @@
-"""The start as the user gave it: joint start values, poses of independent bodies, and what overrides them by channel name."""
+"""The start as the user gave it: joint start values, poses of independent bodies, and what overrides them by channel
+name.
+"""
 
 from __future__ import annotations
 
@@ -118,4 +120,7 @@ def _complain(engine: RelativeEngine, name: str) -> None:
         reason = "that joint closes a loop; its coordinates follow from the others"
     else:
         reason = "it is no coordinate or speed of the start state"
-    raise RunError(f"cannot set the start of {name!r}: {reason}.", fix=nearest(name, known) or f"Settable: {', '.join(known[:8])}, ...")
+    raise RunError(
+        f"cannot set the start of {name!r}: {reason}.",
+        fix=nearest(name, known) or f"Settable: {', '.join(known[:8])}, ...",
+    )

@@ -2,8 +2,8 @@
 
 The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
 joints that must be in the tree (their coordinates are used, or they cannot close a loop), then those with
-start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads to get a free joint
-to the world: the first of each island is "independent". Joints left over close loops.
+start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads
+to get a free joint to the world: the first of each island is "independent". Joints left over close loops.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -48,8 +49,9 @@ class Topology:
         """The link of a carrier (not of the world)."""
         return self._table[id(carrier)]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_table", {id(link.carrier): link for link in self.links})
+    @cached_property
+    def _table(self) -> dict[int, Link]:
+        return {id(link.carrier): link for link in self.links}
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:

@@ -2,10 +2,10 @@
 
 The translation code is written as plain functions on SX matrices, run through `tracer.call(function, *values)`. An
 `InlineTracer` simply runs them: the routine becomes one kernel, constants fold across components, nothing goes through
-memory. A `SharingTracer` runs each on fresh symbols, keeps the resulting kernel under the hash of its content and notes a call,
-so that a thousand equal links compile one kernel. There a traced value is an SX matrix whose entries are slots of the
-workspace or constants; constants are baked into the kernel and results that turn out constant stay constants, so
-the zeros of a planar mechanism vanish across kernels as well.
+memory. A `SharingTracer` runs each on fresh symbols, keeps the resulting kernel under the hash of its content and
+notes a call, so that a thousand equal links compile one kernel. There a traced value is an SX matrix whose entries are
+slots of the workspace or constants; constants are baked into the kernel and results that turn out constant stay
+constants, so the zeros of a planar mechanism vanish across kernels as well.
 """
 
 from __future__ import annotations
@@ -125,10 +125,19 @@ def sparse(value: Any) -> ca.SX:
     return ca.sparsify(value if type(value) is ca.SX else ca.SX(value))
 
 
+def entries_of(value: ca.SX) -> list[ca.SX]:
+    """The stored entries of a sparse matrix, each a scalar."""
+    return ca.vertsplit(value.nz[:]) if value.nnz() else []
+
+
+def with_entries(pattern: ca.SX, entries: Sequence[ca.SX]) -> ca.SX:
+    """A matrix with the sparsity of `pattern` and these entries."""
+    return ca.SX(pattern.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*pattern.shape)
+
+
 def constants_kept(value: ca.SX) -> ca.SX:
     """A matrix of fresh symbols in place of all entries that are not constant."""
-    entries = [ca.SX(entry) if ca.SX(entry).is_constant() else ca.SX.sym("x") for entry in value.nonzeros()]
-    return ca.SX(value.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*value.shape)
+    return with_entries(value, [e if e.is_constant() else ca.SX.sym("x") for e in entries_of(value)])
 
 
 class SharingTracer(Tracer):
@@ -168,8 +177,7 @@ class SharingTracer(Tracer):
 
     def _localize(self, value: ca.SX, table: dict[int, tuple[ca.SX, ca.SX]]) -> ca.SX:
         entries = []
-        for entry in value.nonzeros():
-            entry = ca.SX(entry)
+        for entry in entries_of(value):
             if entry.is_constant():
                 entries.append(entry)
                 continue
@@ -179,7 +187,7 @@ class SharingTracer(Tracer):
                     raise TranslationError("internal: a traced value is not a slot")
                 table[key] = (ca.SX.sym("x"), entry)
             entries.append(table[key][0])
-        return ca.SX(value.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*value.shape)
+        return with_entries(value, entries)
 
     def _resolve_free_symbols(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]]) -> list[ca.SX]:
         known = {local.element_hash() for local, _ in table.values()}
@@ -198,8 +206,7 @@ class SharingTracer(Tracer):
         plan: list[list[Any]] = []
         for out in outputs:
             row: list[Any] = []
-            for entry in out.nonzeros():
-                entry = ca.SX(entry)
+            for entry in entries_of(out):
                 key = entry.element_hash()
                 if entry.is_constant():
                     row.append(entry)
@@ -215,7 +222,7 @@ class SharingTracer(Tracer):
         results = []
         for out, row in zip(outputs, plan, strict=True):
             entries = [slots[item] if isinstance(item, int) else item for item in row]
-            results.append(ca.SX(out.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*out.shape))
+            results.append(with_entries(out, entries))
         return results
 
     def _record(self, computed: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str) -> list[ca.SX]:
@@ -234,9 +241,7 @@ class SharingTracer(Tracer):
         results = []
         for _, value in outputs:
             dense = [ca.SX(entry) for entry in ca.vertsplit(ca.vec(ca.densify(ca.SX(value))))]
-            results.append(
-                tuple(float(e) if e.is_constant() else self.slots[e.element_hash()] for e in dense)
-            )
+            results.append(tuple(float(e) if e.is_constant() else self.slots[e.element_hash()] for e in dense))
         needed = {slot for row in results for slot in row if isinstance(slot, int)}
         kept = []
         for call in reversed(self.calls):

@@ -58,7 +58,9 @@ def translate(
 ) -> Translation:
     """Translate a model; `cut` names joints that shall close loops, `independent` bodies that shall be roots."""
     if engine not in ENGINES:
-        raise RunError(f"there is no engine {engine!r}.", fix=nearest(engine, ENGINES) or f"Engines: {', '.join(ENGINES)}.")
+        raise RunError(
+            f"there is no engine {engine!r}.", fix=nearest(engine, ENGINES) or f"Engines: {', '.join(ENGINES)}."
+        )
     elaborated = elaborate(model)
     topology = find_topology(elaborated, cut=cut, independent=independent)
     kernels: dict[str, ca.Function] = {}
