@@ -21,7 +21,6 @@ from kompono.translate import Translation, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import start_state
 
-
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
 
 
@@ -121,7 +120,8 @@ class Simulation:
             if "not a number" in message:
                 last = rows[-1, 1 : 1 + size], rows[-1, 1 + size :]
                 where = diagnose(self.translation, trajectory.time, *last, parameters, settings.step)
-                message = f"{where}: {message}" if where else message
+                hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
+                message = f"{where}: {message}" if where else message + hint
             return Status(False, f"{message} at t = {trajectory.time:.9g} s", trajectory.time)
         drift = table[:, [channel.name for channel in self.program.channels].index("drift.position")]
         open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize else []

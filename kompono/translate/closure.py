@@ -11,10 +11,11 @@ the tree path between the two bodies, so it touches only the joints of the loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.model.constraint import Constraint, Coupling
@@ -25,6 +26,7 @@ from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_matrix
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.topology import Topology
+from kompono.translate.tracer import Tracer
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class Closure:
     def size(self) -> int:
         """Number of rows."""
         return sum(self.groups)
+
+    def without(self, dead: np.ndarray, tracer: Tracer) -> Closure:
+        """The same conditions with exact zeros in place of the noise in `dead` rows of G."""
+        if not dead.any():
+            return self
+        live = ca.sparsify(ca.diag(ca.DM((~dead).astype(float))))
+        columns = {key: tracer.call(lambda block: live @ block, block) for key, block in self.columns.items()}
+        return replace(self, columns=columns)
 
 
 def group_sizes(element: Any) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.joint import Joint
 from kompono.model.signal import time
@@ -148,17 +149,46 @@ class RelativeEngine:
     @cached_property
     def present(self) -> Present:
         """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
-        tracer, kinematics = self._start()
+        tracer, kinematics = self._start() if self.shared else self._probe[:2]
         closures, loads = self._closures(kinematics), Loads(kinematics)
         condensation = Condensation(kinematics, self.plan, closures)
         return Present(tracer, kinematics, closures, loads, condensation, condensation.accelerations(loads))
 
-    def _start(self) -> tuple[Tracer, Kinematics]:
+    @cached_property
+    def _probe(self) -> tuple[Tracer, Kinematics, dict[int, Closure]]:
+        """An inlined trace of all closing conditions."""
+        tracer, kinematics = self._start(shared=False)
+        return tracer, kinematics, {id(element): trace_closure(kinematics, element) for element in self.closing}
+
+    @cached_property
+    def dead_rows(self) -> dict[int, np.ndarray]:
+        """Rows no coordinate of their loop can move, by id(element): boolean (rows).
+
+        A planar loop whose axes are not coordinate axes has such rows; what is an exact zero on coordinate axes is
+        rounding noise there, and must not become a pivot. They are recognized at three arbitrary states.
+        """
+        tracer, _, closures = self._probe
+        matrices = [ca.densify(ca.horzcat(*closure.columns.values())) for closure in closures.values()]
+        function = ca.Function("columns", [tracer.symbols], matrices)
+        random = np.random.default_rng(1)
+        sizes = np.zeros((3, tracer.symbols.numel()))
+        constants = [parameter.value for parameter in self.model.parameters]
+        for row in sizes:
+            row[:] = random.uniform(0.2, 0.9, len(row))
+            row[len(row) - len(constants) :] = constants
+        samples = [[np.asarray(m) for m in function.call([row])] for row in sizes]
+        dead = {}
+        for index, key in enumerate(closures):
+            entries = np.nanmax([np.abs(sample[index]) for sample in samples], axis=0)
+            dead[key] = entries.max(axis=1, initial=0.0) <= 1e-13 * max(entries.max(initial=0.0), 1e-3)
+        return dead
+
+    def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
         state = ca.vertcat(*[joint.q for joint in self.joints], *[joint.v for joint in self.joints])
         inputs, parameters = (
             ca.vertcat(*[ca.SX(s) for s in kind]) for kind in (self.model.inputs, self.model.parameters)
         )
-        make = SharingTracer if self.shared else InlineTracer
+        make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         tracer = make(
             [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))],
             self.kernels,
@@ -177,7 +207,13 @@ class RelativeEngine:
         return kinematics
 
     def _closures(self, kinematics: Kinematics) -> dict[int, Closure]:
-        return {id(element): trace_closure(kinematics, element) for element in self.closing}
+        _, probed, known = self._probe
+        closures = known if kinematics is probed else None
+        result = {}
+        for element in self.closing:
+            closure = closures[id(element)] if closures else trace_closure(kinematics, element)
+            result[id(element)] = closure.without(self.dead_rows[id(element)], kinematics.tracer)
+        return result
 
     def _move(self, tracer: Tracer, q: dict[int, Any], change: dict[Any, Any]) -> dict[int, Any]:
         moved = {}

@@ -127,7 +127,7 @@ def sparse(value: Any) -> ca.SX:
 
 def entries_of(value: ca.SX) -> list[ca.SX]:
     """The stored entries of a sparse matrix, each a scalar."""
-    return ca.vertsplit(value.nz[:]) if value.nnz() else []
+    return ca.vertsplit(ca.vec(value.nz[:])) if value.nnz() else []
 
 
 def with_entries(pattern: ca.SX, entries: Sequence[ca.SX]) -> ca.SX:
