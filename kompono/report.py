@@ -17,7 +17,6 @@ from kompono.simulate import Simulation
 from kompono.solve.assemble import RANK
 from kompono.translate import Translation
 from kompono.translate.closure import path_joints
-from kompono.translate.elimination import implied_rows
 from kompono.translate.relative import RelativeEngine
 from kompono.translate.tracer import operations
 
@@ -85,10 +84,10 @@ def inspect(
     assembly = simulation.assemble()
     feed, parameters = simulation.feed(), simulation.parameters()
     speeds = len(simulation.program.speeds)
-    g, _, matrix, _, first, pivot = simulation.kernel.evaluate("closure", 0.0, assembly.state, feed.at(0.0), parameters)
+    g, _, matrix, _, kept = simulation.kernel.evaluate("closure", 0.0, assembly.state, feed.at(0.0), parameters)
     rows = matrix.reshape(speeds, len(g)).T
     labels = translation.engine.row_labels()
-    implied = implied_rows(first, pivot, translation.engine.row_groups())
+    implied = kept < 0.5
     rank = int(np.linalg.matrix_rank(rows, tol=RANK * np.linalg.norm(rows, 2))) if rows.size and rows.any() else 0
     types, kernels, calls = _types(translation)
     program = simulation.program

@@ -76,11 +76,43 @@ def path_joints(topology: Topology, element: Any) -> list[Joint]:
     return [link.joint for link in (*up, *down) if link.joint is not None and link.joint.freedoms]
 
 
-def trace_closure(kinematics: Kinematics, element: Joint | Constraint | Coupling) -> Closure:
+def trace_closure(kinematics: Kinematics, element: Joint | Constraint | Coupling, laws: Laws) -> Closure:
     """Trace all that the conditions of an element need."""
     if isinstance(element, Coupling):
         return _trace_coupling(kinematics, element)
-    return _trace_pair(kinematics, element)
+    return _trace_pair(kinematics, element, laws.of(element))
+
+
+def trace_violation(kinematics: Kinematics, element: Joint | Constraint | Coupling, laws: Laws, level: str) -> Any:
+    """g (level "residual") or g_dot (level "rate") of an element alone, for projection."""
+    if isinstance(element, Coupling):
+        return getattr(_trace_coupling(kinematics, element), level)
+    law = laws.of(element)
+    motion = kinematics.motion(element.first, element.second)
+
+    def trace(p: Any, r: Any, v: Any, w: Any) -> Any:
+        x = column_of(Pose(p, r))
+        if level == "residual":
+            return law.residual(x, law.signals)
+        return law.rate(x, ca.densify(ca.vertcat(v, w)), law.signals)
+
+    return kinematics.tracer.call(
+        trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity,
+        path=kinematics.model.path(element),
+    )  # fmt: skip
+
+
+class Laws:
+    """Derived conditions by element, made when first needed."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Conditions] = {}
+
+    def of(self, element: Joint | Constraint) -> Conditions:
+        """The conditions of a pair."""
+        if id(element) not in self._known:
+            self._known[id(element)] = differentiate_conditions(element)
+        return self._known[id(element)]
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure:
@@ -99,7 +131,7 @@ def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure:
     return Closure(coupling, groups, values[0], values[1], values[2], columns)
 
 
-def _trace_pair(kinematics: Kinematics, element: Joint | Constraint) -> Closure:
+def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, law: Conditions) -> Closure:
     groups = group_sizes(element)
     first, second = element.first, element.second
     path = kinematics.model.path(element)
@@ -113,7 +145,8 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint) -> Closure:
         w, a = carry_twist(inner, twist), carry_twist(inner, bias)
         velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
         acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
-        g, g_dot, u, gamma = differentiate_conditions(element, actual, velocity, acceleration)
+        x, v, a = column_of(actual), ca.densify(velocity), ca.densify(acceleration)
+        g, g_dot, u, gamma = law.all(x, v, a, law.signals)
         turned = ca.diagcat(turn, turn)
         return g, g_dot, u, gamma, ca.sparsify(gamma @ turned @ twist_matrix(inner))
 
@@ -143,19 +176,35 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint) -> Closure:
     return Closure(element, groups, g, g_dot, u, columns, gamma)
 
 
-def differentiate_conditions(
-    element: Joint | Constraint, actual: Pose, velocity: Any, acceleration: Any
-) -> tuple[Any, ...]:
-    """(g, g_dot, u, Gamma) of a pair's conditions at an actual pose, velocity (6) and acceleration bias (6)."""
-    pose, speed = symbolic_pose(), ca.SX.sym("V", 6)
+@dataclass(frozen=True)
+class Conditions:
+    """A pair's conditions and their derivatives, by symbols of pose (3 + 9), velocity (6) and acceleration bias (6)."""
+
+    residual: ca.Function  # pose -> g
+    rate: ca.Function  # pose, velocity -> g_dot
+    all: ca.Function  # pose, velocity, acceleration -> g, g_dot, u, Gamma
+    signals: ca.SX  # time, inputs and parameters the conditions use
+
+
+def differentiate_conditions(element: Joint | Constraint) -> Conditions:
+    """Derive g_dot, u and Gamma once per element."""
+    pose, speed, change = symbolic_pose(), ca.SX.sym("V", 6), ca.SX.sym("A", 6)
     g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in element.conditions(pose) or [ca.SX(0, 1)]]))
     gamma = pose_jacobian(g, pose)
     g_dot = gamma @ speed + ca.jacobian(g, time)
-    along = pose_jacobian(g_dot, pose) @ speed + ca.jacobian(g_dot, time)
-    symbols = ca.vertcat(pose.position, ca.vec(pose.rotation), speed)
-    values = ca.densify(
-        ca.vertcat(ca.SX(actual.position), ca.vec(ca.densify(ca.SX(actual.rotation))), ca.densify(velocity))
+    u = pose_jacobian(g_dot, pose) @ speed + ca.jacobian(g_dot, time) + gamma @ change
+    x = ca.vertcat(pose.position, ca.vec(pose.rotation))
+    own = {symbol.element_hash() for symbol in ca.vertsplit(ca.vertcat(x, speed, change))}
+    free = [symbol for symbol in ca.symvar(ca.vertcat(g, g_dot, u)) if symbol.element_hash() not in own]
+    signals = ca.vertcat(*free) if free else ca.SX(0, 1)
+    return Conditions(
+        ca.Function("g", [x, signals], [g]),
+        ca.Function("g_dot", [x, speed, signals], [g_dot]),
+        ca.Function("all", [x, speed, change, signals], [g, g_dot, u, ca.sparsify(gamma)]),
+        signals,
     )
-    g, g_dot, along, gamma = ca.substitute([g, g_dot, along, gamma], [symbols], [values])
-    gamma = ca.sparsify(gamma)
-    return g, g_dot, along + gamma @ acceleration, gamma
+
+
+def column_of(pose: Pose) -> Any:
+    """Position and rotation as one dense column (12)."""
+    return ca.densify(ca.vertcat(ca.SX(pose.position), ca.vec(ca.densify(ca.SX(pose.rotation)))))

@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
 from kompono.translate.tracer import Tracer
 
 TOLERANCE = 1e-9
+WELL_ABOVE = 1e-2
 
 Key = tuple[str, int]  # kind (body, joint, rows) and identity
 
@@ -46,13 +46,13 @@ class Hang:
 
 @dataclass
 class Pivot:
-    """Unknown `key` was eliminated: sign * H_ee = L D L^T, W_k = L^-1 H_ek."""
+    """Unknown `key` was eliminated: y = -sign (K p + sum_k Z_k y_k), K = (sign * H_ee)^-, Z_k = K H_ek."""
 
     key: Key
     sign: int
-    lower: Any
-    inverse: Any  # 1/D, zero where dropped
-    coupled: dict[Key, Any]
+    inverse: Any
+    coupled: dict[Key, Any]  # H_ek
+    scaled: dict[Key, Any]  # Z_k
     path: str
 
 
@@ -63,7 +63,7 @@ class Rows:
     groups: Sequence[int]  # sizes of groups of like rows
     waiting: set[Key]  # columns not eliminated yet
     first: Any = None  # first diagonal, per row
-    pivot: Any = None  # pivots found, per row
+    kept: Any = None  # 1 for rows with a multiplier, 0 for rows implied by others
 
 
 class Elimination:
@@ -125,28 +125,20 @@ class Elimination:
         coupled = {other: self._take(key, other) for other in self._sorted(self.neighbours[key])}
         if sign > 0:
             _check_mass(own, path)
-            lower, inverse = self.tracer.call(_factor, own, path=path)
+            inverse = self.tracer.call(_inverse, own, path=path)
         else:
             record = self.rows[key]
-            first = record.first if record.first is not None else ca.SX(size, 1)
-            lower, inverse, record.pivot = self.tracer.call(
-                lambda h, d: _factor_dropping(-h, d, record.groups), own, first, path=path
+            record.first = record.first if record.first is not None else ca.SX(size, 1)
+            inverse, record.kept = self.tracer.call(
+                lambda h, d: _generalized_inverse(-h, d, record.groups), own, record.first, path=path
             )
-            record.first = first
-        scaled = {
-            other: self.tracer.call(lambda low, h: ca.sparsify(forward(low, h)), lower, block, path=path)
-            for other, block in coupled.items()
-        }
-        self.steps.append(Pivot(key, sign, lower, inverse, scaled, path))
+        scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
+        self.steps.append(Pivot(key, sign, inverse, coupled, scaled, path))
         names = list(scaled)
         for i, k in enumerate(names):
             for other in names[i:]:
                 update = self.tracer.call(
-                    lambda a, d, b, same=other == k: _schur(a, d, b, sign, same),
-                    scaled[k],
-                    inverse,
-                    scaled[other],
-                    path=path,
+                    lambda h, z, same=other == k: _downdate(h, z, sign, same), coupled[k], scaled[other], path=path
                 )
                 self._accumulate(k, other, update, path)
                 if sign > 0 and other == k and k in self.rows:
@@ -219,12 +211,10 @@ class Elimination:
                 for k, block in step.coupled.items():
                     _add(p, k, call(lambda h, d: h @ d, block, offset, path=step.path), call, step.path)
             else:
-                scaled = call(lambda low, f: forward(low, f), step.lower, own, path=step.path)
-                eliminated[step.key] = scaled
-                for k, w in step.coupled.items():
-                    change = call(
-                        lambda w, d, f, s=step.sign: -s * (w.T @ (d * f)), w, step.inverse, scaled, path=step.path
-                    )
+                own = call(lambda a, f: a @ f, step.inverse, own, path=step.path)
+                eliminated[step.key] = own
+                for k, h in step.coupled.items():
+                    change = call(lambda h, f, s=step.sign: -s * (h.T @ f), h, own, path=step.path)
                     _add(p, k, change, call, step.path)
         return self._back(right, eliminated)
 
@@ -239,15 +229,9 @@ class Elimination:
                 y[step.key] = total
             else:
                 total = eliminated[step.key]
-                for k, w in step.coupled.items():
-                    total = call(lambda s, w, x: s + w @ x, total, w, y[k], path=step.path)
-                y[step.key] = call(
-                    lambda low, d, f, s=step.sign: -s * backward(low, d * f),
-                    step.lower,
-                    step.inverse,
-                    total,
-                    path=step.path,
-                )
+                for k, z in step.scaled.items():
+                    total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
+                y[step.key] = call(lambda x, s=step.sign: -s * x, total, path=step.path)
         return y
 
 
@@ -272,85 +256,73 @@ def _check_mass(own: Any, path: str) -> None:
         )
 
 
-def _factor(matrix: Any) -> tuple[Any, Any]:
-    """L (unit lower) and 1/D of a positive definite matrix."""
-    size = matrix.shape[0]
-    lower, inverse = ca.SX.eye(size), []
-    schur = matrix
-    for k in range(size):
-        inverse.append(1 / schur[k, k])
-        column = schur[k + 1 :, k]
-        lower[k + 1 :, k] = column * inverse[k]
-        update = lower[k + 1 :, k] @ column.T
-        schur = ca.SX(schur)
-        schur[k + 1 :, k + 1 :] = symmetric(schur[k + 1 :, k + 1 :] - update)
-    return ca.sparsify(lower), ca.vertcat(*inverse)
+def _inverse(matrix: Any) -> Any:
+    """Inverse of a positive definite matrix by symmetric sweeps."""
+    swept = ca.SX(matrix)
+    for k in range(matrix.shape[0]):
+        swept = _sweep(swept, k, 1 / swept[k, k], None)
+    return ca.sparsify(-swept)
 
 
-def _factor_dropping(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[Any, Any, Any]:
-    """L, 1/D (zero for rows implied by earlier ones) and the pivots D, of a positive semidefinite matrix."""
+def _generalized_inverse(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[Any, Any]:
+    """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K).
+
+    Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
+    small here never stands in for a larger one; then all above TOLERANCE. A row is swept at most once.
+    """
     size = matrix.shape[0]
-    reference = []
+    reference = _group_maxima(first, groups)
+    swept, kept = ca.SX(ca.densify(matrix)), [ca.SX(0)] * size
+    alive = [k for k in range(size) if not first[k].is_zero()]
+    for level in (WELL_ABOVE, TOLERANCE) if len(alive) > 1 else (TOLERANCE,):
+        for k in alive:
+            pivot = swept[k, k]
+            if pivot.is_zero():
+                continue
+            accept = ca.logic_and(kept[k] < 0.5, pivot > level * reference[k])
+            inverse = ca.if_else(accept, 1 / pivot, 0)
+            swept = _sweep(swept, k, inverse, accept)
+            kept[k] = kept[k] + accept
+    mask = ca.vertcat(*kept)
+    return ca.sparsify(-swept * (mask @ mask.T)), mask
+
+
+def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
+    """For each row the largest first diagonal of its group."""
+    result: list[Any] = []
     start = 0
     for count in groups:
-        largest = first[start]
-        for k in range(start + 1, start + count):
-            largest = ca.fmax(largest, first[k]) if not first[k].is_zero() else largest
-        reference += [largest] * count
+        rows = [first[k] for k in range(start, start + count) if not first[k].is_zero()]
+        largest = rows[0] if rows else ca.SX(0)
+        for row in rows[1:]:
+            largest = ca.fmax(largest, row)
+        result += [largest] * count
         start += count
-    lower, inverse, pivots = ca.SX.eye(size), [], []
-    schur = ca.SX(ca.densify(matrix))
-    for k in range(size):
-        pivot = schur[k, k]
-        pivots.append(pivot)
-        dead = first[k].is_zero() or pivot.is_zero()
-        inverse.append(ca.SX(0) if dead else ca.if_else(pivot > TOLERANCE * reference[k], 1 / pivot, 0))
-        column = schur[k + 1 :, k]
-        lower[k + 1 :, k] = column * inverse[k]
-        schur[k + 1 :, k + 1 :] = symmetric(schur[k + 1 :, k + 1 :] - lower[k + 1 :, k] @ column.T)
-    return ca.sparsify(lower), ca.vertcat(*inverse), ca.vertcat(*pivots)
+    return result
 
 
-def implied_rows(first: np.ndarray, pivot: np.ndarray, groups: Sequence[int]) -> np.ndarray:
-    """Which rows (n,) were dropped, from numeric first diagonals and pivots and the sizes of groups of like rows."""
-    reference = (
-        np.concatenate([np.full(size, part.max(initial=0.0)) for size, part in _parts(first, groups)])
-        if len(first)
-        else first
-    )
-    return ~(pivot > TOLERANCE * reference)
+def _sweep(matrix: Any, k: int, inverse: Any, accept: Any) -> Any:
+    """The symmetric sweep of row k: after sweeping all rows the matrix is minus its inverse. Nothing changes where
+    not accepted.
+    """
+    size = matrix.shape[0]
+    column = matrix[:, k]
+    result = ca.SX(size, size)
+    for i in range(size):
+        for j in range(i, size):
+            if i == k and j == k:
+                new = -inverse if accept is None else ca.if_else(accept, -inverse, matrix[k, k])
+            elif k in (i, j):
+                entry = column[j if i == k else i]
+                new = entry * inverse if accept is None else ca.if_else(accept, entry * inverse, entry)
+            else:
+                new = matrix[i, j] - column[i] * inverse * column[j]
+            if not new.is_zero():
+                result[i, j] = new
+                result[j, i] = new
+    return result
 
 
-def _parts(values: np.ndarray, groups: Sequence[int]) -> list[tuple[int, np.ndarray]]:
-    ends = np.cumsum(groups)
-    return [(size, values[end - size : end]) for size, end in zip(groups, ends, strict=True)]
-
-
-def forward(lower: Any, right: Any) -> Any:
-    """L^-1 right."""
-    rows: list[Any] = []
-    for k in range(lower.shape[0]):
-        row = ca.SX(right[k, :])
-        for j in range(k):
-            if not lower[k, j].is_zero():
-                row = row - lower[k, j] * rows[j]
-        rows.append(row)
-    return ca.vertcat(*rows)
-
-
-def backward(lower: Any, right: Any) -> Any:
-    """L^-T right."""
-    size = lower.shape[0]
-    rows: list[Any] = [None] * size
-    for k in reversed(range(size)):
-        row = ca.SX(right[k, :])
-        for j in range(k + 1, size):
-            if not lower[j, k].is_zero():
-                row = row - lower[j, k] * rows[j]
-        rows[k] = row
-    return ca.vertcat(*rows)
-
-
-def _schur(a: Any, inverse: Any, b: Any, sign: int, same: bool) -> Any:
-    product = -sign * (a.T @ (ca.diag(inverse) @ b))
+def _downdate(coupled: Any, scaled: Any, sign: int, same: bool) -> Any:
+    product = -sign * (coupled.T @ scaled)
     return ca.sparsify(symmetric(product) if same else product)

@@ -4,7 +4,7 @@ derivative   (q_dot, v_dot) by condensation of the tree and multipliers of what 
 project      coordinates and speeds back on the loop conditions: one factorization, two coordinate and two velocity
 passes,
              each the acceleration problem with another right side; unit quaternions normalized
-closure      g, g_dot, G of the loop conditions, first diagonals and pivots of their rows
+closure      g, g_dot, G of the loop conditions, and which of their rows are implied by others
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from kompono.model.joint import Joint
 from kompono.model.signal import time
-from kompono.translate.closure import Closure, group_sizes, trace_closure
+from kompono.translate.closure import Closure, Laws, group_sizes, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, closing_elements, make_plan
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.kinematics import Kinematics
@@ -50,6 +50,7 @@ class RelativeEngine:
         self.joints = topology.tree_joints
         self.closing = closing_elements(model, topology)
         self.plan: Plan = make_plan(model, topology)
+        self.laws = Laws()
         self.nq = sum(len(joint.coordinates) for joint in self.joints)
         self.nv = sum(joint.freedoms for joint in self.joints)
 
@@ -86,15 +87,13 @@ class RelativeEngine:
         tracer, kinematics = self._start()
         q, v = kinematics.q, kinematics.v
         if self.closing:
-            closures = self._closures(kinematics)
-            condensation = Condensation(kinematics, self.plan, closures)
-            q = self._move(tracer, q, condensation.corrections({k: c.residual for k, c in closures.items()}))
-            closures = self._closures(self._rebind(tracer, q, v))
-            q = self._move(tracer, q, condensation.corrections({k: c.residual for k, c in closures.items()}))
+            first = Condensation(kinematics, self.plan, self._closures(kinematics)) if self.shared else None
+            condensation = first or self.present.condensation
+            for _ in range(2):
+                q = self._move(tracer, q, condensation.corrections(self._violations(tracer, q, v, "residual")))
             q = self._normalized(tracer, q)
             for _ in range(2):
-                closures = self._closures(self._rebind(tracer, q, v))
-                change = condensation.corrections({k: c.rate for k, c in closures.items()})
+                change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = {
                     key: tracer.call(lambda a, b: a + b, value, change["joint", key]) if value.numel() else value
                     for key, value in v.items()
@@ -105,9 +104,9 @@ class RelativeEngine:
         return tracer.routine("project", [("state", state)])
 
     def closure(self) -> Routine:
-        """g, g_dot, G (rows x nv, column by column), u, first diagonals and pivots of all rows."""
+        """g, g_dot, G (rows x nv, column by column), u, and 1 for rows with a multiplier, 0 for implied ones."""
         now = self.present
-        g, g_dot, bias, first, pivot, rows = [], [], [], [], [], []
+        g, g_dot, bias, kept, rows = [], [], [], [], []
         for key, closure in now.closures.items():
             g.append(closure.residual)
             g_dot.append(closure.rate)
@@ -115,10 +114,8 @@ class RelativeEngine:
             blocks = [closure.columns.get(id(j), ca.SX(closure.size, j.freedoms)) for j in self.joints]
             rows.append(ca.horzcat(*blocks))
             if closure.size:
-                record = now.condensation.elimination.rows["rows", key]
-                first.append(record.first)
-                pivot.append(record.pivot)
-        outputs = [("g", g), ("g_dot", g_dot), ("G", rows), ("u", bias), ("first", first), ("pivot", pivot)]
+                kept.append(now.condensation.elimination.rows["rows", key].kept)
+        outputs = [("g", g), ("g_dot", g_dot), ("G", rows), ("u", bias), ("kept", kept)]
         columns = [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs]
         return now.tracer.routine("closure", columns)
 
@@ -133,10 +130,6 @@ class RelativeEngine:
     def row_labels(self) -> tuple[str, ...]:
         """Path of the element each condition row belongs to, in the order of `closure`."""
         return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
-
-    def row_groups(self) -> tuple[int, ...]:
-        """Sizes of the groups of like rows, in the order of `closure`."""
-        return tuple(size for e in self.closing for size in group_sizes(e))
 
     def outputs(self) -> tuple[Routine, tuple[Channel, ...]]:
         """All channels of the result."""
@@ -158,7 +151,11 @@ class RelativeEngine:
     def _probe(self) -> tuple[Tracer, Kinematics, dict[int, Closure]]:
         """An inlined trace of all closing conditions."""
         tracer, kinematics = self._start(shared=False)
-        return tracer, kinematics, {id(element): trace_closure(kinematics, element) for element in self.closing}
+        return (
+            tracer,
+            kinematics,
+            {id(element): trace_closure(kinematics, element, self.laws) for element in self.closing},
+        )
 
     @cached_property
     def dead_rows(self) -> dict[int, np.ndarray]:
@@ -206,12 +203,16 @@ class RelativeEngine:
         bind_signals(tracer, kinematics)
         return kinematics
 
+    def _violations(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any], level: str) -> dict[int, Any]:
+        kinematics = self._rebind(tracer, q, v)
+        return {id(element): trace_violation(kinematics, element, self.laws, level) for element in self.closing}
+
     def _closures(self, kinematics: Kinematics) -> dict[int, Closure]:
         _, probed, known = self._probe
         closures = known if kinematics is probed else None
         result = {}
         for element in self.closing:
-            closure = closures[id(element)] if closures else trace_closure(kinematics, element)
+            closure = closures[id(element)] if closures else trace_closure(kinematics, element, self.laws)
             result[id(element)] = closure.without(self.dead_rows[id(element)], kinematics.tracer)
         return result
 

@@ -1,0 +1,169 @@
+"""Native code against CasADi's own evaluation of the same function, and what it costs to make it.
+
+One evaluation of all accelerations over states of a real motion, without Python's share: CasADi's virtual machine (its
+buffer interface) and native code; the same as plain calls from Python, with NumPy arrays in and out; one rk4 step with
+projection, 1000 of them in one entry; translation; compilation of the derivative and the rk4 loop into an empty cache,
+and from it. All in one process, minima over repeats.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from chains import Chain
+from tables import show
+
+from kompono import Subsystem
+from kompono.compile import compile_program
+from kompono.translate import Translation, translate
+from kompono.translate.relative import RelativeEngine
+from kompono.translate.start import start_state
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+STEPS = 1000
+
+
+def models() -> dict[str, Subsystem]:
+    """What is timed, by name."""
+    sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "reference")]
+    from car import Car
+    from manipulator import Manipulator
+    from n_four_bar import NFourBar
+
+    return {
+        "car": Car(),
+        "manipulator": Manipulator(),
+        **{f"chain, {n} links": Chain(n) for n in (6, 32, 100)},
+        **{f"four-bars, N = {n}": NFourBar(n) for n in (1, 10, 40)},
+    }
+
+
+def seconds(work: Callable[[], Any], repeats: int = 10) -> float:
+    """Least wall time of a few runs."""
+    best = float("inf")
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def whole_function(translation: Translation) -> ca.Function:
+    """The derivative as one CasADi function: the program's own if it is inlined, else traced again without sharing."""
+    routine, kernels = translation.program.routines["derivative"], dict(translation.program.kernels)
+    if len(routine.calls) > 1:
+        kernels = {}
+        routine = RelativeEngine(translation.model, translation.topology, kernels, shared=False).derivative()
+    return kernels[routine.calls[0].kernel]
+
+
+def casadi_time(function: ca.Function, states: np.ndarray) -> float:
+    """Seconds of one evaluation in CasADi."""
+    buffer, trigger = function.buffer()
+    argument, result = np.zeros(function.nnz_in(0)), np.zeros(function.nnz_out(0))
+    buffer.set_arg(0, memoryview(argument))
+    buffer.set_res(0, memoryview(result))
+
+    def work() -> None:
+        for state in states:
+            argument[1 : 1 + len(state)] = state
+            trigger()
+
+    return seconds(work) / len(states)
+
+
+@dataclass
+class Timing:
+    """Seconds, and counts."""
+
+    casadi: float
+    native: float
+    casadi_call: float
+    native_call: float
+    step: float
+    entries: int
+    translating: float
+    cold: float
+    cached: float
+    operations: int
+
+
+def measure(model: Subsystem) -> Timing:
+    """All of it for one model, in an empty cache."""
+    begun = time.perf_counter()
+    translation = translate(model)
+    translating = time.perf_counter() - begun
+    program = translation.program
+
+    def compiled() -> Any:
+        kernel = compile_program(program)
+        kernel.prepare(routine="derivative", method="rk4")
+        return kernel
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["KOMPONO_CACHE"] = folder
+        cold = seconds(compiled, repeats=1)
+        cached = seconds(compiled, repeats=3)
+        kernel = compiled()
+    start = start_state(translation.engine, {}).state
+
+    def run() -> Any:
+        moving = kernel.fixed("rk4", 0.0, start, step=1e-4, every=10)
+        moving.entries = 0
+        while moving.step < STEPS:
+            moving.advance(STEPS - moving.step)
+            moving.entries += 1
+        return moving
+
+    moving = run()
+    states = np.ascontiguousarray(moving.take()[:, 1 : 1 + program.state_size])
+    function, argument = whole_function(translation), np.concatenate([[0.0], states[-1]])
+    return Timing(
+        casadi=casadi_time(function, states),
+        native=seconds(lambda: kernel.map("derivative", np.zeros(len(states)), states), 50) / len(states),
+        casadi_call=seconds(lambda: [function(argument).full() for _ in range(100)]) / 100,
+        native_call=seconds(lambda: [kernel.evaluate("derivative", 0.0, states[-1]) for _ in range(100)]) / 100,
+        step=seconds(run) / STEPS,
+        entries=moving.entries,
+        translating=translating,
+        cold=cold,
+        cached=cached,
+        operations=kernel.instructions["derivative"],
+    )
+
+
+def main() -> None:
+    """One line per model."""
+    rows = []
+    for name, model in models().items():
+        t = measure(model)
+        rows.append(
+            (
+                name, f"{t.operations:,}",
+                f"{1e6 * t.casadi:.1f}", f"{1e6 * t.native:.2f}", f"{t.casadi / t.native:.0f}",
+                f"{1e6 * t.casadi_call:.1f}", f"{1e6 * t.native_call:.1f}", f"{1e6 * t.step:.2f}", t.entries,
+                f"{t.translating:.2f}", f"{t.cold:.2f}", f"{t.cached:.3f}",
+            )
+        )  # fmt: skip
+        print(f"  {name} done", file=sys.stderr)
+    show(
+        "One evaluation of all accelerations, one rk4 step, and how long it takes to get there",
+        (
+            "model", "operations", "CasADi us", "native us", "ratio", "CasADi call us", "native call us",
+            "rk4 step us", "entries per 1000 steps", "translate s", "compile s", "from cache s",
+        ),
+        rows,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
