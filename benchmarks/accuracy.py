@@ -1,7 +1,7 @@
 """How far off: errors of the methods with fixed steps, drift of the loop conditions, change of energy.
 
-Errors are the largest over all recorded steps against dopri5 with rtol 1e-12; that run itself is compared with published or
-independently computed values (see REFERENCE). Drift is the largest violation of any loop condition.
+Errors are the largest over all recorded steps against dopri5 with rtol 1e-12; that run itself is compared with values
+computed independently (see REFERENCE). Drift is the largest violation of any loop condition.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kompono import Result, simulate
 
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "reference")]
 
-from car import Car
-from manipulator import Manipulator
-from n_four_bar import NFourBar
+from car import Car  # noqa: E402
+from manipulator import Manipulator  # noqa: E402
+from n_four_bar import NFourBar  # noqa: E402
 
 BODY, WHEEL = "body.position.z", "left_wheel.ring.position.z"
 BEARINGS = [f"arm.link{k}.motor.bearing.angle" for k in (1, 2, 3)]

@@ -11,7 +11,7 @@ from kompono.library import Gravity, Revolute, solids
 
 
 class Chain(Subsystem):
-    """`n` rods of 0.2 m, each hanging from the one before by a revolute joint about x and y in turn, bent at the start."""
+    """`n` rods of 0.2 m, each hanging from the one before by a revolute joint, about x and y in turn."""
 
     run_defaults = {"until": 1.0, "step": 1e-3}  # noqa: RUF012
 

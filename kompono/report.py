@@ -14,7 +14,6 @@ import numpy as np
 from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.simulate import Simulation
-from kompono.solve.assemble import RANK
 from kompono.translate import Translation
 from kompono.translate.closure import path_joints
 from kompono.translate.relative import RelativeEngine
@@ -88,7 +87,7 @@ def inspect(
     rows = matrix.reshape(speeds, len(g)).T
     labels = translation.engine.row_labels()
     implied = kept < 0.5
-    rank = int(np.linalg.matrix_rank(rows, tol=RANK * np.linalg.norm(rows, 2))) if rows.size and rows.any() else 0
+    rank = speeds - assembly.degrees_of_freedom
     types, kernels, calls = _types(translation)
     program = simulation.program
     names = [name for name in ("derivative", "project", "outputs") if name in program.routines]

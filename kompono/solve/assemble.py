@@ -24,6 +24,7 @@ class Assembly:
 
     state: np.ndarray
     moved: dict[str, float]
+    degrees_of_freedom: int
 
 
 def assemble(
@@ -46,7 +47,7 @@ def assemble(
         loops.check_accelerations(state)
     names = (*kernel.program.coordinates, *kernel.program.speeds)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
-    return Assembly(state, moved)
+    return Assembly(state, moved, loops.nv - loops.rank(state))
 
 
 def holding(given_coordinates: np.ndarray, loops: _Loops, state: np.ndarray) -> np.ndarray:
@@ -72,6 +73,13 @@ class _Loops:
     def closure(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         g, g_dot, matrix, bias, *_ = self.evaluate("closure", state)
         return g, g_dot, matrix.reshape(self.nv, len(g)).T, bias
+
+    def rank(self, state: np.ndarray) -> int:
+        """Number of independent conditions."""
+        matrix = self.closure(state)[2]
+        if not matrix.any():
+            return 0
+        return int(np.linalg.matrix_rank(matrix, tol=RANK * np.linalg.norm(matrix, 2)))
 
     def coordinate_rate(self, state: np.ndarray, speeds: np.ndarray) -> np.ndarray:
         moving = np.concatenate([state[: self.nq], speeds])

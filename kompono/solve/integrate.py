@@ -80,6 +80,10 @@ def check_settings(settings: Settings) -> None:
 def integrate(problem: Problem, settings: Settings, show_progress: bool | None) -> Trajectory:
     """Run with the method asked for."""
     check_settings(settings)
+    if settings.method not in SCIPY_METHODS and not hasattr(problem.kernel, "fixed"):
+        raise RunError(
+            f"{settings.method} runs in native code only.", fix="Use native=True, or a SciPy method such as 'DOP853'."
+        )
     with Progress(settings.until, show_progress) as progress:
         if settings.method in FIXED:
             return _fixed(problem, settings, progress)

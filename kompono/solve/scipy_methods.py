@@ -13,60 +13,92 @@ import numpy as np
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
 
+NOT_FINITE = "a value became infinite or not a number"
+
+
+class _Watched:
+    """The model as SciPy wants it; remembers whether the last rate was finite."""
+
+    def __init__(self, problem: Any, projects: bool) -> None:
+        self.kernel, self.feed, self.parameters, self.projects = (
+            problem.kernel,
+            problem.feed,
+            problem.parameters,
+            projects,
+        )
+        self.finite = True
+
+    def rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        rate = self.kernel.evaluate("derivative", t, y, self.feed.at(t), self.parameters)[0]
+        self.finite = bool(np.all(np.isfinite(rate)))
+        return rate
+
+    def jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        return self.kernel.evaluate("jacobian", t, y, self.feed.at(t), self.parameters)[0].reshape(len(y), len(y)).T
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray:
+        return self.kernel.evaluate("project", t, y, self.feed.at(t), self.parameters)[0] if self.projects else y
+
+
 def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, bool, str, float, dict[str, Any]]:
     """Rows (time, state..., inputs...) at multiples of the recording interval, and how the run ended."""
     import scipy.integrate
 
-    kernel, feed, parameters = problem.kernel, problem.feed, problem.parameters
+    feed = problem.feed
     interval = settings.step * settings.every
     times = np.arange(int(np.floor(settings.until / interval + 1e-9)) + 1) * interval
     if settings.until - times[-1] > 1e-9 * interval:
         times = np.append(times, settings.until)
-    projects = settings.stabilize and "project" in kernel.program.routines
-    state = problem.state.copy()
-    rows = [np.concatenate([[0.0], state, feed.at(0.0)])]
+    model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
+    method = getattr(scipy.integrate, settings.method)
+    options = {"jac": model.jacobian} if settings.method in ("Radau", "BDF", "LSODA") else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
-
-    def project(t: float, y: np.ndarray) -> np.ndarray:
-        return kernel.evaluate("project", t, y, feed.at(t), parameters)[0] if projects else y
-
-    def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-        return kernel.evaluate("jacobian", t, y, feed.at(t), parameters)[0].reshape(len(y), len(y)).T
-
-    time, position = 0.0, 1
+    state, time = problem.state.copy(), 0.0
+    rows = [np.concatenate([[0.0], state, feed.at(0.0)])]
     while time < settings.until:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
+        model.rate(time, state)
+        if not model.finite:
+            return np.array(rows), False, NOT_FINITE, time, statistics
         end = min(settings.until, feed.next_due)
-        options = {"jac": jacobian} if settings.method in ("Radau", "BDF", "LSODA") else {}
-        solver = getattr(scipy.integrate, settings.method)(
-            lambda t, y: kernel.evaluate("derivative", t, y, feed.at(t), parameters)[0],
-            time, state, end, rtol=max(settings.rtol, 1e-13), atol=settings.atol, **options,
-        )  # fmt: skip
+        tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": settings.atol}
+        solver = method(model.rate, time, state, end, **tolerances, **options)
         while solver.status == "running":
-            message = solver.step()
-            if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
-                return (
-                    np.array(rows),
-                    False,
-                    message or "a value became infinite or not a number",
-                    float(time),
-                    statistics,
-                )
-            statistics["steps"] += 1
-            dense = solver.dense_output() if position < len(times) and times[position] <= solver.t else None
-            while position < len(times) and times[position] <= solver.t + 1e-12 * settings.until:
-                t = min(times[position], solver.t)
-                y = project(t, solver.y if t == solver.t or dense is None else dense(t))
-                rows.append(np.concatenate([[t], y, feed.at(t)]))
-                position += 1
+            message = _step(solver, model)
+            if message:
+                return np.array(rows), False, message, time, statistics
+            rows += _recorded(solver, model, times[len(rows) :], feed)
             time = float(solver.t)
-            _replace(solver, project(time, solver.y)) if projects else None
+            statistics["steps"] += 1
+            if model.projects:
+                _replace(solver, model.project(time, solver.y))
             progress.update(time)
             if progress.interrupted:
                 return np.array(rows), False, "interrupted by the user", time, statistics
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
     return np.array(rows), True, "", float(time), statistics
+
+
+def _step(solver: Any, model: _Watched) -> str:
+    """One step; returns why it failed, or nothing."""
+    try:
+        message = solver.step()
+    except (ValueError, np.linalg.LinAlgError) as error:
+        return NOT_FINITE if not model.finite else str(error)
+    if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+        return NOT_FINITE if not model.finite else (message or NOT_FINITE)
+    return ""
+
+
+def _recorded(solver: Any, model: _Watched, times: np.ndarray, feed: Any) -> list[np.ndarray]:
+    """Rows at the recording times the last step passed."""
+    due = times[times <= solver.t * (1 + 1e-14)]
+    if not len(due):
+        return []
+    dense = solver.dense_output()
+    states = [model.project(t, solver.y if t >= solver.t else dense(t)) for t in due]
+    return [np.concatenate([[t], y, feed.at(t)]) for t, y in zip(due, states, strict=True)]
 
 
 def _replace(solver: Any, state: np.ndarray) -> None:

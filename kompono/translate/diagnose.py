@@ -24,7 +24,7 @@ def diagnose(
         given = np.concatenate([[t], y, inputs, parameters])
         work[: len(given)] = given
         for call in routine.calls:
-            values = np.asarray(kernels[call.kernel](work[list(call.inputs)])).ravel()
+            values = kernels[call.kernel](work[list(call.inputs)]).full().ravel()
             work[list(call.outputs)] = values
             if not np.all(np.isfinite(values)):
                 return call.path or "model", np.zeros(size)
