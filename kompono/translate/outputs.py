@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.model.body import Body, Carrier
+from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
@@ -30,6 +31,8 @@ def trace_channels(
         writer.body(body)
     for joint in kinematics.model.joints:
         writer.joint(joint)
+    for coupling in kinematics.model.couplings:
+        writer.coupling(coupling)
     writer.energy()
     writer.drift()
     writer.declared()
@@ -151,7 +154,7 @@ class _Writer:
     def _tree_reaction(self, joint: Joint, path: str) -> Any:
         link = next(link for link in self.kinematics.topology.links if link.joint is joint)
         total = self.transmitted()[id(link.carrier)]
-        effort = self.loads.efforts.get(id(joint), ca.SX(joint.freedoms, 1))
+        effort = self._driving_effort(joint, path)
         q = self.kinematics.q[id(joint)]
 
         def trace(total: Any, q: Any, effort: Any) -> Any:
@@ -162,6 +165,26 @@ class _Writer:
             return total
 
         return self.tracer.call(trace, total, q, effort, path=path)
+
+    def _driving_effort(self, joint: Joint, path: str) -> Any:
+        """What efforts, gears and drives exert on a tree joint's speeds: not part of its reaction."""
+        total = self.loads.efforts.get(id(joint), ca.SX(joint.freedoms, 1))
+        for key, closure in self.closures.items():
+            if isinstance(closure.element, Coupling) and id(joint) in closure.columns:
+                total = self.tracer.call(
+                    lambda t, g, m: t - g.T @ m,
+                    total,
+                    closure.columns[id(joint)],
+                    self.solution["rows", key],
+                    path=path,
+                )
+        return total
+
+    def coupling(self, coupling: Coupling) -> None:
+        """The generalized force a gear or drive exerts along its condition."""
+        multiplier = self.solution["rows", id(coupling)]
+        names = ("effort",) if multiplier.numel() == 1 else tuple(f"effort.{i}" for i in range(multiplier.numel()))
+        self.write(self.model.path(coupling), names, "", self.tracer.call(lambda m: -m, multiplier))
 
     def transmitted(self) -> dict[int, Any]:
         """Wrench each tree joint exerts on its child, in the child's working frame: Newton-Euler, leaves to root."""

@@ -11,6 +11,7 @@ constants, so the zeros of a planar mechanism vanish across kernels as well.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from kompono.errors import TranslationError
 from kompono.translate.program import Call, Routine
 
 
-class Tracer:
+class Tracer(ABC):
     """What both tracers share: the routine's inputs and the meaning of model symbols at the present state.
 
     `inputs` are (name, column of model symbols): time, state, inputs, parameters.
@@ -56,13 +57,13 @@ class Tracer:
             self._known[key] = self._providers[key]()
         return self._known[key]
 
+    @abstractmethod
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
         """Run `function` on traced values; `free` says that it may contain expressions of a user (any model symbol)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
         """The finished routine with these outputs."""
-        raise NotImplementedError
 
 
 class InlineTracer(Tracer):

@@ -1,0 +1,163 @@
+"""What the engines share: the state of the moving joints, the routines built from one trace of it, their names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.joint import Joint
+from kompono.model.signal import time
+from kompono.translate.closure import Closure, Laws, group_sizes
+from kompono.translate.condense import closing_elements
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.elimination import Elimination
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.loads import Loads
+from kompono.translate.outputs import trace_channels
+from kompono.translate.program import Channel, Routine
+from kompono.translate.signals import bind_signals
+from kompono.translate.topology import Link, Topology
+from kompono.translate.tracer import InlineTracer, SharingTracer, Tracer
+
+
+@dataclass(frozen=True)
+class Present:
+    """What is traced once for the state the routines are given."""
+
+    tracer: Tracer
+    kinematics: Kinematics
+    closures: dict[int, Closure]
+    loads: Loads
+    elimination: Elimination
+    solution: dict[Any, Any]
+
+
+class Engine(ABC):
+    """Traces the routines of a model whose state is (q, v) of the moving joints of a topology, roots first.
+
+    A new engine says what is `present` (accelerations and multipliers at a state), what `speed_rates` follow from it,
+    and how to `project`.
+    """
+
+    name = ""
+
+    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        self.model, self.topology, self.kernels, self.shared = model, topology, kernels, shared
+        self.joints = topology.tree_joints
+        self.closing = closing_elements(model, topology)
+        self.laws = Laws()
+        self.nq = sum(len(joint.coordinates) for joint in self.joints)
+        self.nv = sum(joint.freedoms for joint in self.joints)
+
+    # -- what an engine defines
+
+    @cached_property
+    @abstractmethod
+    def present(self) -> Present:
+        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
+
+    @abstractmethod
+    def speed_rates(self) -> Any:
+        """v_dot (nv)."""
+
+    @abstractmethod
+    def speed_columns(self) -> dict[int, dict[int, Any]]:
+        """G by id(element) and id(joint), on the speeds."""
+
+    @abstractmethod
+    def project(self) -> Routine:
+        """state -> state on the conditions."""
+
+    # -- names
+
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of q: `<joint path>.<coordinate>`, `<body path>.free.x` ... of bodies that move freely."""
+        return tuple(name for joint in self.joints for name in self._names(joint, joint.coordinates))
+
+    def speed_names(self) -> tuple[str, ...]:
+        """Names of v."""
+        return tuple(name for joint in self.joints for name in self._names(joint, joint.speed_names()))
+
+    def _names(self, joint: Joint, names: tuple[str, ...]) -> list[str]:
+        path = self.model.path(joint) if joint.owner else f"{joint._name}.free"
+        return [f"{path}.{name}" for name in names]
+
+    def row_labels(self) -> tuple[str, ...]:
+        """Path of the element each condition row belongs to, in the order of `closure`."""
+        return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
+
+    # -- routines
+
+    @property
+    def projects(self) -> bool:
+        """Whether there are conditions or quaternions to keep."""
+        return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
+
+    def derivative(self) -> Routine:
+        """state -> rate."""
+        q_dot = ca.vertcat(*[self.present.kinematics.step(link).rate for link in self._moving_links()])
+        rate = ca.vertcat(ca.SX(q_dot), ca.SX(self.speed_rates()))
+        return self.present.tracer.routine("derivative", [("rate", rate)])
+
+    def rates(self) -> Routine:
+        """q_dot = N(q) v alone: how speeds move coordinates."""
+        rates = [self.present.kinematics.step(link).rate for link in self._moving_links()]
+        return self.present.tracer.routine("rates", [("q_dot", ca.vertcat(*rates))])
+
+    def closure(self) -> Routine:
+        """g, g_dot, G (rows x nv, column by column), u, and 1 for rows with a multiplier, 0 for implied ones."""
+        now, columns = self.present, self.speed_columns()
+        g, g_dot, bias, kept, rows = [], [], [], [], []
+        for key, closure in now.closures.items():
+            g.append(closure.residual)
+            g_dot.append(closure.rate)
+            bias.append(closure.bias)
+            rows.append(ca.horzcat(*[columns[key].get(id(j), ca.SX(closure.size, j.freedoms)) for j in self.joints]))
+            if closure.size:
+                kept.append(now.elimination.rows["rows", key].kept)
+        outputs = [("g", g), ("g_dot", g_dot), ("G", rows), ("u", bias), ("kept", kept)]
+        named = [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs]
+        return now.tracer.routine("closure", named)
+
+    def outputs(self) -> tuple[Routine, tuple[Channel, ...]]:
+        """All channels of the result."""
+        now = self.present
+        channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
+        return now.tracer.routine("outputs", [("channels", ca.vertcat(*values))]), channels
+
+    # -- parts of them
+
+    def _moving_links(self) -> list[Link]:
+        return [link for link in self.topology.links if link.joint is not None]
+
+    def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
+        state = ca.vertcat(*[joint.q for joint in self.joints], *[joint.v for joint in self.joints])
+        inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in k]) for k in (self.model.inputs, self.model.parameters))
+        make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
+        names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
+        tracer = make(names, self.kernels)
+        state = tracer.values["state"]
+        q, v = {}, {}
+        i, k = 0, self.nq
+        for joint in self.joints:
+            q[id(joint)], v[id(joint)] = state[i : i + len(joint.coordinates)], state[k : k + joint.freedoms]
+            i, k = i + len(joint.coordinates), k + joint.freedoms
+        return tracer, self._rebind(tracer, q, v)
+
+    def _rebind(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Kinematics:
+        kinematics = Kinematics(tracer, self.model, self.topology, q, v)
+        bind_signals(tracer, kinematics)
+        return kinematics
+
+    def _state(self, q: dict[int, Any], v: dict[int, Any]) -> Any:
+        return ca.vertcat(*[q[id(j)] for j in self.joints], *[v[id(j)] for j in self.joints])
+
+    def _normalized(self, tracer: Tracer, q: dict[int, Any]) -> dict[int, Any]:
+        return {
+            id(j): tracer.call(lambda q, j=j: j.normalize(q), q[id(j)]) if j.coordinates else q[id(j)]
+            for j in self.joints
+        }
