@@ -120,11 +120,10 @@ class Body(Carrier):
                 )
             solid = MassProperties(mass, tensor(inertia))
         self.solid = solid
-        self.start_position = np.zeros(3) if start_position is None else np.asarray(start_position, float)
+        self.start_position = _start("position", start_position)
         self.start_orientation = unit_quaternion((1, 0, 0, 0) if start_orientation is None else start_orientation)
-        self.start_velocity = np.zeros(3) if start_velocity is None else np.asarray(start_velocity, float)
-        spin = start_angular_velocity
-        self.start_angular_velocity = np.zeros(3) if spin is None else np.asarray(spin, float)
+        self.start_velocity = _start("velocity", start_velocity)
+        self.start_angular_velocity = _start("angular_velocity", start_angular_velocity)
 
     def _check(self, where: str) -> None:
         mass, inertia = self.solid.mass, self.solid.inertia
@@ -135,6 +134,13 @@ class Body(Carrier):
             raise ModelError(
                 f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass."
             )
+
+
+def _start(kind: str, given: Any) -> np.ndarray:
+    vector = np.zeros(3) if given is None else np.asarray(given, dtype=float)
+    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
+        raise ModelError(f"start_{kind} {given!r} is not three finite numbers.", fix=f"Use start_{kind}=(x, y, z).")
+    return vector
 
 
 def tensor(inertia: Any) -> Any:

@@ -107,6 +107,9 @@ class Subsystem(Element):
             raise ModelError("a subsystem cannot be its own member.", path=self.label)
         where = f"{self.path}.{name}" if self.path else f"{type(self).__name__}.{name}"
         element._check(where)
+        replaced = self._members.pop(name, None)
+        if replaced is not None:
+            replaced._owner, replaced._name = None, ""
         element._owner, element._name = self, name
         self._members[name] = element
 

@@ -94,6 +94,12 @@ def _check_member(model: Elaborated, user: Element, used: Element) -> None:
 def _check_visible(model: Elaborated, user: Element, body: Carrier) -> None:
     """Every subsystem between the body and the user's level must expose the body."""
     level, owner = user.owner, body.owner
+    if level is not None and not level.contains(body):
+        raise ModelError(
+            f"{model.path(body)} lies outside the subsystem that declares this.",
+            path=model.path(user),
+            fix="Declare it in the common owner of both bodies.",
+        )
     while owner is not None and owner is not level:
         if not owner.exposes(body):
             inner = relative_path(body, owner)
@@ -103,12 +109,6 @@ def _check_visible(model: Elaborated, user: Element, body: Carrier) -> None:
                 fix=f"Add self.expose(self.{inner}) in {type(owner).__name__}.__init__.",
             )
         owner = owner.owner
-    if owner is None:
-        raise ModelError(
-            f"{model.path(body)} lies outside the subsystem that declares this.",
-            path=model.path(user),
-            fix="Declare it in the common owner of both bodies.",
-        )
 
 
 def _warn_about_loose_bodies(model: Elaborated) -> None:
