@@ -108,7 +108,13 @@ def main() -> None:
     folder = Path("results/car")
     folder.mkdir(parents=True, exist_ok=True)
     draw(folder / "7-08-body-z", f"z of the car body {fine}", "z [m]", car, body)
-    draw(folder / "7-09-body-acceleration", f"Acceleration of the car body {fine}", ACCELERATION, car, "body.acceleration.z")
+    draw(
+        folder / "7-09-body-acceleration",
+        f"Acceleration of the car body {fine}",
+        ACCELERATION,
+        car,
+        "body.acceleration.z",
+    )
     draw(folder / "7-10-wheel-z", f"z of the left wheel {fine}", "z [m]", car, wheel)
     draw(folder / "7-11-wheel-acceleration", f"Acceleration of the wheel {fine}", ACCELERATION, car, WHEEL_ACCELERATION)
     draw(folder / "7-12-drift", f"Drift of the loop constraints {fine}", VIOLATION, car, *DRIFT)

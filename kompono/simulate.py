@@ -20,7 +20,7 @@ from kompono.solve.integrate import Problem, Settings, Trajectory, check_setting
 from kompono.solve.scipy_methods import SCIPY_METHODS
 from kompono.translate import Translation, translate
 from kompono.translate.diagnose import diagnose
-from kompono.translate.start import start_state
+from kompono.translate.start import check_tuned_bodies, start_state
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
 
@@ -49,7 +49,12 @@ class Simulation:
         """Values of all tunable parameters, some replaced by path."""
         values = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
         _known(given or {}, values, "tunable parameter")
-        return np.array([float({**values, **(given or {})}[name]) for name in values])
+        result = np.array([float({**values, **(given or {})}[name]) for name in values])
+        if not np.all(np.isfinite(result)):
+            bad = [name for name, value in zip(values, result, strict=True) if not np.isfinite(value)]
+            raise RunError("the value is not finite.", path=bad[0], fix="Give a number.")
+        check_tuned_bodies(self.translation.model, result)
+        return result
 
     def feed(self, given: Mapping[str, Any] | None = None) -> Feed:
         """What feeds the inputs, some replaced by path."""
@@ -202,9 +207,7 @@ def simulate(
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
     """
-    settings = Settings(
-        method, float(until), float(step), int(every), rtol, 1e-3 * rtol if atol is None else atol, stabilize
-    )
+    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
     check_settings(settings)
     simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=native, cache=cache)
     return simulation.run(

@@ -46,3 +46,28 @@ class Free(Joint):
 
     def normalize(self, q: Any) -> Any:
         return ca.vertcat(q[:3], q[3:] / ca.norm_2(q[3:]))
+
+
+class Placed(Free):
+    """A free joint with speeds in first-frame (world) axes: how the absolute engine places every body.
+
+    Speeds vx, vy, vz [m/s] and wx, wy, wz [rad/s] are x_dot and Omega of the second frame.
+    """
+
+    def rate(self, q: Any, v: Any) -> Any:
+        e, w = q[3:], v[3:]
+        turning = ca.vertcat(
+            -e[1] * w[0] - e[2] * w[1] - e[3] * w[2],
+            e[0] * w[0] + e[3] * w[1] - e[2] * w[2],
+            -e[3] * w[0] + e[0] * w[1] + e[1] * w[2],
+            e[2] * w[0] - e[1] * w[1] + e[0] * w[2],
+        )
+        return ca.vertcat(v[:3], turning / 2)
+
+    def subspace(self, q: Any) -> Any:
+        back = quaternion_matrix(q[3:]).T
+        return ca.diagcat(back, back)
+
+    def subspace_rate(self, q: Any, v: Any) -> Any:
+        back = quaternion_matrix(q[3:]).T
+        return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))

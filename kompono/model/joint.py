@@ -59,6 +59,10 @@ class Joint(Element):
         """
         return derived_subspace(self, q)
 
+    def subspace_rate(self, q: Any, v: Any) -> Any:
+        """S_dot v (6) at constant v. Derived by default."""
+        return derived_subspace_rate(self, q, v)
+
     def conditions(self, pose: Pose) -> list[Any] | None:
         """Groups of like conditions (columns of SX, zero when the joint holds) on the relative pose; None: cannot
         close a loop.
@@ -118,3 +122,11 @@ def derived_subspace(joint: Joint, q: Any) -> Any:
     linear = rotation.T @ ca.jtimes(ca.densify(position), x, x_dot)
     twist = ca.vertcat(linear, unskew(rotation.T @ turned))
     return ca.substitute(ca.jacobian(twist, v), x, ca.SX(q))
+
+
+def derived_subspace_rate(joint: Joint, q: Any, v: Any) -> Any:
+    """S_dot v, by differentiating S(q) v along q_dot at constant v."""
+    x, s = ca.SX.sym("x", len(joint.coordinates)), ca.SX.sym("s", joint.freedoms)
+    twist = ca.densify(ca.SX(joint.subspace(x)) @ s)
+    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, s))))
+    return ca.substitute([along], [x, s], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))])[0]

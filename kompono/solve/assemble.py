@@ -42,22 +42,12 @@ def assemble(
     loops = _Loops(kernel, time, inputs, parameters, rows)
     guess = state
     if rows:
-        state = loops.close(state, ~holding(given_coordinates, loops, state))
-        state = loops.match_speeds(state, ~given_speeds)
+        state = loops.close(state, loops.held_speeds(state, given_coordinates))
+        state = loops.match_speeds(state, given_speeds)
         loops.check_accelerations(state)
     names = (*kernel.program.coordinates, *kernel.program.speeds)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
     return Assembly(state, moved, loops.nv - loops.rank(state))
-
-
-def holding(given_coordinates: np.ndarray, loops: _Loops, state: np.ndarray) -> np.ndarray:
-    """Which speeds move given coordinates: found from q_dot = N v, one unit speed at a time."""
-    held = np.zeros(loops.nv, dtype=bool)
-    for k in range(loops.nv):
-        unit = np.zeros(loops.nv)
-        unit[k] = 1.0
-        held[k] = bool(np.any((np.abs(loops.coordinate_rate(state, unit)) > 1e-12) & given_coordinates))
-    return held
 
 
 class _Loops:
@@ -85,18 +75,28 @@ class _Loops:
         moving = np.concatenate([state[: self.nq], speeds])
         return self.evaluate("rates", moving)[0]
 
-    def close(self, state: np.ndarray, free: np.ndarray) -> np.ndarray:
-        for movable in (free, np.ones(self.nv, dtype=bool)):
-            if not movable.any():
-                continue
-            closed, gap = self._newton(state.copy(), movable)
+    def held_speeds(self, state: np.ndarray, given: np.ndarray) -> np.ndarray:
+        """How firmly each speed's coordinates were given: found from q_dot = N v, one unit speed at a time."""
+        firmness = np.zeros(self.nv, dtype=int)
+        for k in range(self.nv):
+            unit = np.zeros(self.nv)
+            unit[k] = 1.0
+            moves = np.abs(self.coordinate_rate(state, unit)) > 1e-12
+            firmness[k] = given[moves].max(initial=0)
+        return firmness
+
+    def close(self, state: np.ndarray, firmness: np.ndarray) -> np.ndarray:
+        closed = state
+        for level in range(1, 4):
+            closed, gap = self._newton(state.copy(), firmness < level)
             if gap <= TOLERANCE:
                 return closed
         g = self.closure(closed)[0]
-        worst = self.rows[int(np.argmax(np.abs(g)))]
-        also = sorted({self.rows[int(i)] for i in np.flatnonzero(np.abs(g) > 0.1 * np.abs(g).max())} - {worst})
+        gaps = {name: float(np.linalg.norm(g[[i for i, n in enumerate(self.rows) if n == name]])) for name in self.rows}
+        worst = max(gaps, key=lambda name: gaps[name])
+        also = [name for name, gap in gaps.items() if name != worst and gap > 0.1 * gaps[worst]]
         raise AssemblyError(
-            f"the loop cannot be closed; a gap of {np.abs(g).max():.3g} remains"
+            f"the loop cannot be closed; a gap of {gaps[worst]:.3g} remains"
             + (f" (and at {', '.join(also)})" if also else "")
             + ".",
             path=worst,
@@ -104,10 +104,11 @@ class _Loops:
         )
 
     def _newton(self, state: np.ndarray, movable: np.ndarray) -> tuple[np.ndarray, float]:
+        """Damped Gauss-Newton with the movable speeds; the state and the largest violation left."""
         g, _, matrix, _ = self.closure(state)
-        gap = float(np.abs(g).max(initial=0.0))
-        for _ in range(100):
-            if gap < 1e-15:
+        for _ in range(200):
+            size = float(np.linalg.norm(g))
+            if size < 1e-15 or not movable.any():
                 break
             step = np.zeros(self.nv)
             step[movable] = -np.linalg.lstsq(matrix[:, movable], g, rcond=RANK)[0]
@@ -116,26 +117,27 @@ class _Loops:
                 trial = state.copy()
                 trial[: self.nq] += self.coordinate_rate(state, share * step)
                 g_new, _, matrix_new, _ = self.closure(trial)
-                gap_new = float(np.abs(g_new).max(initial=0.0))
-                if gap_new < gap or share < 1e-4:
+                if np.linalg.norm(g_new) < size or share < 1e-6:
                     break
                 share /= 2
-            if not gap_new < gap:
+            if not np.linalg.norm(g_new) < size * (1 - 1e-9):
                 break
-            state, g, matrix, gap = trial, g_new, matrix_new, gap_new
-        return state, gap
+            state, g, matrix = trial, g_new, matrix_new
+        return state, float(np.abs(g).max(initial=0.0))
 
-    def match_speeds(self, state: np.ndarray, free: np.ndarray) -> np.ndarray:
-        for movable in (free, np.ones(self.nv, dtype=bool)):
+    def match_speeds(self, state: np.ndarray, firmness: np.ndarray) -> np.ndarray:
+        matched, g_dot = state, np.zeros(0)
+        for level in range(1, 4):
+            movable = firmness < level
             matched = state.copy()
             for _ in range(2):
                 _, g_dot, matrix, _ = self.closure(matched)
                 matched[self.nq :][movable] -= np.linalg.lstsq(matrix[:, movable], g_dot, rcond=RANK)[0]
-            g_dot = self.closure(matched)[1]
+            _, g_dot, matrix, _ = self.closure(matched)
             scale = 1.0 + np.abs(matched[self.nq :]).max(initial=0.0)
             if np.abs(g_dot).max(initial=0.0) <= TOLERANCE * scale:
                 return matched
-        self._contradiction(g_dot, "speeds")
+        self._contradiction(g_dot, self.closure(matched)[2], "speeds")
         return matched
 
     def check_accelerations(self, state: np.ndarray) -> None:
@@ -144,13 +146,18 @@ class _Loops:
         residual = matrix @ acceleration + bias
         scale = 1.0 + np.abs(bias).max(initial=0.0) + (np.abs(matrix) @ np.abs(acceleration)).max(initial=0.0)
         if np.abs(residual).max(initial=0.0) > 1e-6 * scale:
-            self._contradiction(residual, "accelerations")
+            self._contradiction(residual, matrix, "accelerations")
 
-    def _contradiction(self, residual: np.ndarray, what: str) -> None:
+    def _contradiction(self, residual: np.ndarray, matrix: np.ndarray, what: str) -> None:
+        """Name the elements with the largest residuals, and those whose conditions are the same as theirs."""
         worst = np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max())
-        names = list(dict.fromkeys(self.rows[int(i)] for i in worst))
+        others = np.setdiff1d(np.arange(len(residual)), worst)
+        involved = {self.rows[int(i)]: None for i in worst}
+        for i in worst if len(others) else []:
+            share = np.linalg.lstsq(matrix[others].T, matrix[i], rcond=None)[0]
+            involved.update({self.rows[int(k)]: None for k in others[np.abs(share) > 1e-6]})
         raise AssemblyError(
             f"drives and constraints ask for contradictory {what} (largest residual {np.abs(residual).max():.3g}).",
-            path=" and ".join(names),
+            path=" and ".join(involved),
             fix="Remove one of the drives, or make their motions agree.",
         )

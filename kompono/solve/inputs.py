@@ -94,7 +94,11 @@ def make_source(name: str, given: Any, period: float | None = None) -> Source:
         times, values = np.asarray(given[0], float), np.asarray(given[1], float)
         if times.ndim != 1 or times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
             raise RunError("a table needs rising times and as many values.", path=name)
+        if not np.all(np.isfinite(times)) or not np.all(np.isfinite(values)):
+            raise RunError("the table has entries that are not finite.", path=name)
         return Source(name, table=(times, values))
+    if not np.isfinite(float(value)):
+        raise RunError(f"the value {value!r} is not finite.", path=name)
     return Source(name, value=float(value))
 
 

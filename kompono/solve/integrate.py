@@ -7,6 +7,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -65,15 +66,16 @@ def check_settings(settings: Settings) -> None:
             f"there is no method {settings.method!r}.",
             fix=nearest(settings.method, METHODS) or f"Methods: {', '.join(METHODS)}.",
         )
-    if not (np.isfinite(settings.until) and settings.until >= 0):
-        raise RunError(
-            f"until = {settings.until!r} s is not a time to run to.", fix="Give a positive number of seconds."
-        )
-    if not (np.isfinite(settings.step) and settings.step > 0):
-        raise RunError(f"step = {settings.step!r} s is not positive.", fix="Use e.g. step=1e-3.")
-    if settings.every < 1:
+    for name in ("until", "step", "rtol", "atol"):
+        value = getattr(settings, name)
+        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
+            what = "tolerances must be positive numbers" if name.endswith("tol") else "that is no time to run with"
+            raise RunError(f"{name} = {value!r}: {what}.", fix=f"Give {name} as a positive number.")
+    if settings.step == 0:
+        raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
+    if not isinstance(settings.every, int | np.integer) or settings.every < 1:
         raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
-    if settings.rtol < 0 or settings.atol < 0 or settings.rtol + settings.atol <= 0:
+    if settings.rtol + settings.atol <= 0:
         raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
 
 

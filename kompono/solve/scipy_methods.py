@@ -74,6 +74,8 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
                 _replace(solver, model.project(time, solver.y))
             progress.update(time)
             if progress.interrupted:
+                if time > rows[-1][0]:
+                    rows.append(np.concatenate([[time], solver.y, feed.at(time)]))
                 return np.array(rows), False, "interrupted by the user", time, statistics
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev

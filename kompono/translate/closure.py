@@ -18,12 +18,13 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import TranslationError
+from kompono.model.body import Body
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
-from kompono.spatial.vectors import carry_twist, twist_matrix
+from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.topology import Topology
 from kompono.translate.tracer import Tracer
@@ -208,3 +209,40 @@ def differentiate_conditions(element: Joint | Constraint) -> Conditions:
 def column_of(pose: Pose) -> Any:
     """Position and rotation as one dense column (12)."""
     return ca.densify(ca.vertcat(ca.SX(pose.position), ca.vec(ca.densify(ca.SX(pose.rotation)))))
+
+
+def trace_body_closure(kinematics: Kinematics, element: Any, laws: Laws, ground_acceleration: Any) -> Closure:
+    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes).
+
+    G is keyed by id(body); what grounds are prescribed to do is part of u.
+    """
+    if isinstance(element, Coupling):
+        raise TranslationError(
+            "gears and drives on joint coordinates need engine='relative'.", path=kinematics.model.path(element)
+        )
+    law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
+    first, second = element.first, element.second
+    relative = kinematics.relative(first.body, second.body)
+    twist = kinematics.absolute(second.body).twist
+    outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
+
+    def trace(p: Any, r: Any, moving: Any, w2: Any) -> tuple[Any, ...]:
+        actual = outer @ Pose(p, r) @ inner
+        turn = actual.rotation
+        w, a = carry_twist(inner, moving), carry_twist(inner, -twist_cross(w2, moving))
+        velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
+        acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
+        g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
+        on_second = gamma @ ca.diagcat(turn, turn) @ twist_matrix(inner)
+        return g, g_dot, u, gamma, on_second, -on_second @ twist_matrix(Pose(p, r))
+
+    pose = relative.pose
+    g, g_dot, u, gamma, *blocks = call(trace, pose.position, pose.rotation, relative.twist, twist, path=path)
+    columns: dict[int, Any] = {}
+    for frame, block in zip((second, first), blocks, strict=True):
+        if isinstance(frame.body, Body):
+            columns[id(frame.body)] = block
+        else:
+            known = ground_acceleration(frame.body)
+            u = call(lambda u, g, a: u + g @ a, u, block, known, path=path)
+    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma)

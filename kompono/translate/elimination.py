@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -100,6 +101,17 @@ class Elimination:
         if not self.rows[key].waiting:
             self.pivot(key, path)
 
+    def expect_rows(self, key: Key, groups: Sequence[int], first: Any, waiting: set[Key]) -> None:
+        """Condition rows whose blocks arise when the `waiting` unknowns are hung on them; `first` is their first
+        diagonal.
+        """
+        self.add(key, sum(groups))
+        self.rows[key] = Rows(groups, set(waiting), first)
+
+    def degree(self, key: Key) -> int:
+        """How many unknowns a key is coupled with."""
+        return len(self.neighbours[key])
+
     def hang(self, key: Key, maps: dict[Key, Any], path: str) -> None:
         """Substitute y_key = sum_k T_k y_k + d (d is given to `solve`)."""
         own = self.blocks.pop((key, key))
@@ -115,6 +127,8 @@ class Elimination:
                 self._accumulate(k, other, term, path)
             for other, block in coupled.items():
                 self._accumulate(k, other, self.tracer.call(lambda t, h: t.T @ h.T, maps[k], block, path=path), path)
+        for row in self.rows.values():
+            row.waiting.discard(key)
         self._forget(key)
 
     def pivot(self, key: Key, path: str) -> None:
@@ -204,7 +218,7 @@ class Elimination:
         for step in self.steps:
             own = p.pop(step.key, ca.SX(self.sizes[step.key], 1))
             if isinstance(step, Hang):
-                offset = right.offsets.get(step.key, ca.SX(6, 1))
+                offset = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
                 load = call(lambda f, h, d: f + h @ d, own, step.own, offset, path=step.path)
                 for k, t in step.maps.items():
                     _add(p, k, call(lambda t, f: t.T @ f, t, load, path=step.path), call, step.path)
@@ -223,7 +237,7 @@ class Elimination:
         y: dict[Key, Any] = {}
         for step in reversed(self.steps):
             if isinstance(step, Hang):
-                total = right.offsets.get(step.key, ca.SX(6, 1))
+                total = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
                 for k, t in step.maps.items():
                     total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
                 y[step.key] = total
@@ -258,33 +272,70 @@ def _check_mass(own: Any, path: str) -> None:
 
 def _inverse(matrix: Any) -> Any:
     """Inverse of a positive definite matrix by symmetric sweeps."""
-    swept = ca.SX(matrix)
-    for k in range(matrix.shape[0]):
-        swept = _sweep(swept, k, 1 / swept[k, k], None)
-    return ca.sparsify(-swept)
+    size = matrix.shape[0]
+    entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
+    pattern = tuple(not entry.is_zero() for entry in entries)
+    if size == 1:
+        return 1 / matrix
+    return ca.sparsify(_inverse_function(size, pattern)(ca.vertcat(*entries)))
 
 
 def _generalized_inverse(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[Any, Any]:
-    """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K).
+    """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K)."""
+    size = matrix.shape[0]
+    entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
+    pattern = tuple(not entry.is_zero() for entry in entries)
+    alive = tuple(not first[k].is_zero() for k in range(size))
+    function = _generalized_inverse_function(tuple(groups), pattern, alive)
+    inverse, kept = function(ca.vertcat(*entries), ca.densify(first))
+    return ca.sparsify(inverse), ca.sparsify(kept)
 
-    Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
+
+def _symbols(size: int, pattern: tuple[bool, ...]) -> tuple[Any, Any]:
+    """A symmetric matrix of symbols with structural zeros, and the column of its upper triangle, row by row."""
+    column = ca.SX.sym("a", len(pattern))
+    matrix = ca.SX(size, size)
+    places = [(i, j) for i in range(size) for j in range(i, size)]
+    for place, ((i, j), present) in enumerate(zip(places, pattern, strict=True)):
+        if present:
+            matrix[i, j] = column[place]
+            matrix[j, i] = column[place]
+    return matrix, column
+
+
+@lru_cache(maxsize=256)
+def _inverse_function(size: int, pattern: tuple[bool, ...]) -> ca.Function:
+    swept, column = _symbols(size, pattern)
+    for k in range(size):
+        swept = _sweep(swept, k, 1 / swept[k, k], None)
+    return ca.Function("inverse", [column], [-swept])
+
+
+@lru_cache(maxsize=256)
+def _generalized_inverse_function(
+    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...]
+) -> ca.Function:
+    """Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
     small here never stands in for a larger one; then all above TOLERANCE. A row is swept at most once.
     """
-    size = matrix.shape[0]
+    size = len(alive)
+    swept, column = _symbols(size, pattern)
+    diagonal = ca.SX.sym("d", size)
+    first = ca.vertcat(*[diagonal[k] if alive[k] else ca.SX(0) for k in range(size)])
     reference = _group_maxima(first, groups)
-    swept, kept = ca.SX(ca.densify(matrix)), [ca.SX(0)] * size
-    alive = [k for k in range(size) if not first[k].is_zero()]
-    for level in (WELL_ABOVE, TOLERANCE) if len(alive) > 1 else (TOLERANCE,):
-        for k in alive:
+    kept = [ca.SX(0)] * size
+    rows = [k for k in range(size) if alive[k]]
+    for level in (WELL_ABOVE, TOLERANCE) if len(rows) > 1 else (TOLERANCE,):
+        for k in rows:
             pivot = swept[k, k]
             if pivot.is_zero():
                 continue
-            accept = ca.logic_and(kept[k] < 0.5, pivot > level * reference[k])
-            inverse = ca.if_else(accept, 1 / pivot, 0)
-            swept = _sweep(swept, k, inverse, accept)
+            accept = pivot > level * reference[k]
+            accept = accept if kept[k].is_zero() else ca.logic_and(kept[k] < 0.5, accept)
+            swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), accept)
             kept[k] = kept[k] + accept
     mask = ca.vertcat(*kept)
-    return ca.sparsify(-swept * (mask @ mask.T)), mask
+    return ca.Function("generalized_inverse", [column, diagonal], [-swept * (mask @ mask.T), mask])
 
 
 def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
@@ -302,21 +353,23 @@ def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
 
 
 def _sweep(matrix: Any, k: int, inverse: Any, accept: Any) -> Any:
-    """The symmetric sweep of row k: after sweeping all rows the matrix is minus its inverse. Nothing changes where
-    not accepted.
+    """The symmetric sweep of row k: after sweeping all rows the matrix is minus its inverse.
+
+    Where a row is not accepted its `inverse` is zero and nothing changes.
     """
     size = matrix.shape[0]
-    column = matrix[:, k]
+    column = [matrix[i, k] for i in range(size)]
+    scaled = [entry * inverse for entry in column]
     result = ca.SX(size, size)
     for i in range(size):
         for j in range(i, size):
             if i == k and j == k:
                 new = -inverse if accept is None else ca.if_else(accept, -inverse, matrix[k, k])
             elif k in (i, j):
-                entry = column[j if i == k else i]
-                new = entry * inverse if accept is None else ca.if_else(accept, entry * inverse, entry)
+                other = j if i == k else i
+                new = scaled[other] if accept is None else ca.if_else(accept, scaled[other], column[other])
             else:
-                new = matrix[i, j] - column[i] * inverse * column[j]
+                new = matrix[i, j] - scaled[i] * column[j]
             if not new.is_zero():
                 result[i, j] = new
                 result[j, i] = new

@@ -237,6 +237,8 @@ def rate_along(joint: Joint, reverse: bool, q: Any, v: Any) -> Any:
     """S_dot v, by differentiating S(q) v along q_dot at constant v."""
     if joint.freedoms == 0:
         return ca.SX(6, 1)
+    if not reverse:
+        return joint.subspace_rate(q, v)
     x = ca.SX.sym("x", len(joint.coordinates))
     twist = ca.densify(joint_subspace(joint, x, reverse) @ v)
     along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, v))))

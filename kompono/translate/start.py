@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import ModelError, RunError, nearest
 from kompono.model.body import Body
 from kompono.model.joint import Joint
 from kompono.spatial.rotation import quaternion_matrix
+from kompono.spatial.vectors import check_inertia
+from kompono.translate.elaborate import Elaborated
 from kompono.translate.relative import RelativeEngine
 from kompono.translate.topology import Link
 
@@ -28,7 +31,7 @@ _BODY = {
 
 @dataclass(frozen=True)
 class Start:
-    """State (q, v) before assembly, and which entries of q and v the user gave (they move last)."""
+    """State (q, v) before assembly, and how firmly each entry of q and v was given: 0 not, 1 declared, 2 in the call."""
 
     state: np.ndarray
     given_coordinates: np.ndarray
@@ -38,6 +41,9 @@ class Start:
 def start_state(engine: RelativeEngine, initial: Mapping[str, float]) -> Start:
     """The declared start with `initial` values (by channel name) put over it."""
     left = dict(initial)
+    for name, value in left.items():
+        if not isinstance(value, Real) or not np.isfinite(float(value)):
+            raise RunError(f"the start value {value!r} of {name!r} is not a finite number.")
     q, v, given_q, given_v = [], [], [], []
     for link in engine.topology.links:
         if link.joint is None:
@@ -54,7 +60,7 @@ def start_state(engine: RelativeEngine, initial: Mapping[str, float]) -> Start:
     if left:
         _complain(engine, next(iter(left)))
     state = np.concatenate([*q, *v]) if q else np.zeros(0)
-    return Start(state, _together(given_q, bool), _together(given_v, bool))
+    return Start(state, _together(given_q, int), _together(given_v, int))
 
 
 def _together(parts: list[Any], dtype: type) -> np.ndarray:
@@ -70,13 +76,13 @@ def _joint(engine: RelativeEngine, joint: Joint, left: dict[str, float]) -> tupl
         if name in joint.start:
             values[index], given[index] = joint.start[name], 1
         if f"{path}.{name}" in left:
-            values[index], given[index] = left.pop(f"{path}.{name}"), 1
+            values[index], given[index] = left.pop(f"{path}.{name}"), 2
     count = len(joint.coordinates)
     values[:count] = np.asarray(ca.DM(joint.normalize(ca.DM(values[:count])))).ravel() if count else values[:count]
     rates = {name: left.pop(f"{path}.{name}.rate") for name in joint.coordinates if f"{path}.{name}.rate" in left}
     if rates:
         values[count:] = _speeds_for_rates(joint, values[:count], values[count:], rates)
-        given[count:] = 1
+        given[count:] = 2
     return values, given
 
 
@@ -103,7 +109,10 @@ def _independent(engine: RelativeEngine, link: Link, left: dict[str, float]) -> 
         for index, name in enumerate(names):
             if f"{path}.{kind}.{name}" in left:
                 parts[kind][index] = left.pop(f"{path}.{kind}.{name}")
-    e = parts["orientation"] / np.linalg.norm(parts["orientation"])
+    length = np.linalg.norm(parts["orientation"])
+    if length < 1e-12:
+        raise RunError("a start orientation of zeros is none.", path=path, fix="Use (1, 0, 0, 0) for no turn.")
+    e = parts["orientation"] / length
     back = np.asarray(ca.DM(quaternion_matrix(e))).T
     values = np.concatenate([parts["position"], e, back @ parts["velocity"], back @ parts["angular_velocity"]])
     return values, np.zeros(len(values))
@@ -124,3 +133,16 @@ def _complain(engine: RelativeEngine, name: str) -> None:
         f"cannot set the start of {name!r}: {reason}.",
         fix=nearest(name, known) or f"Settable: {', '.join(known[:8])}, ...",
     )
+
+
+def check_tuned_bodies(model: Elaborated, values: np.ndarray) -> None:
+    """Mass properties that depend on tunable parameters, checked like declared ones."""
+    symbols = ca.vertcat(*[ca.SX(parameter) for parameter in model.parameters])
+    for body in model.bodies:
+        mass, inertia = ca.SX(body.solid.mass), ca.SX(body.solid.inertia)
+        if mass.is_constant() and inertia.is_constant():
+            continue
+        numbers = ca.Function("solid", [symbols], [mass, ca.densify(inertia)])(values)
+        problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
+        if problem:
+            raise ModelError(f"{problem}.", path=model.path(body), fix="Check the tunable parameters it depends on.")

@@ -18,7 +18,7 @@ import casadi as ca
 
 from kompono.errors import ModelError, TranslationError, nearest
 from kompono.model.body import Body, Carrier, Ground
-from kompono.model.free import Free
+from kompono.model.free import Free, Placed
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import symbolic_pose
@@ -101,6 +101,24 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
                 fix="Write conditions(pose) for it, or cut the loop at another joint (cut=...).",
             )
     return Topology(world, tuple(links.values()), closing)
+
+
+def place_all(model: Elaborated) -> Topology:
+    """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop."""
+    world = Ground()
+    links = [Link(ground, world, None, False, 1) for ground in model.grounds]
+    for body in model.bodies:
+        joint = Placed(world, body)
+        joint._name = model.path(body)
+        links.append(Link(body, world, joint, False, 1, independent=True))
+    for joint in model.joints:
+        if joint.conditions(symbolic_pose()) is None:
+            raise TranslationError(
+                f"this {type(joint).__name__} defines no conditions(pose), which absolute coordinates need.",
+                path=model.path(joint),
+                fix="Write conditions(pose) for it, or use engine='relative'.",
+            )
+    return Topology(world, tuple(links), model.joints)
 
 
 class _Growth:

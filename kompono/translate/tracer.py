@@ -32,6 +32,7 @@ class Tracer(ABC):
         self.symbols = ca.vertcat(*[symbols for _, symbols in inputs])
         self.kernels = kernels
         self.values: dict[str, Any] = {}
+        self.path = ""  # the element being traced, for messages
         self._known: dict[int, Any] = {}
         self._providers: dict[int, Callable[[], Any]] = {}
 
@@ -52,7 +53,8 @@ class Tracer(ABC):
             if key not in self._providers:
                 raise TranslationError(
                     f"an expression uses the symbol {symbol.name()!r}, which is no signal of this model.",
-                    fix="Use time, joint.angle, body.position, Input, Parameter of this model.",
+                    path=self.path,
+                    fix="Use time, joint.angle, body.position, and inputs and parameters assigned to self.",
                 )
             self._known[key] = self._providers[key]()
         return self._known[key]
@@ -76,6 +78,7 @@ class InlineTracer(Tracer):
 
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
         """Run the function now."""
+        self.path = path or self.path
         outputs = self._closed(function, values) if free else function(*values)
         if isinstance(outputs, tuple | list):
             return tuple(sparse(out) for out in outputs)
@@ -98,6 +101,12 @@ class InlineTracer(Tracer):
         outputs = ca.substitute(outputs, [old], [ca.densify(new)]) if old.numel() else outputs
         return outputs[0] if single else outputs
 
+    def _check_symbols(self, column: ca.SX) -> None:
+        for symbol in ca.symvar(column):
+            if symbol.element_hash() not in self._own:
+                self.path = ""
+                self.lookup(symbol)
+
     def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
         """One call of one kernel."""
         count = self.symbols.numel()
@@ -116,6 +125,7 @@ class InlineTracer(Tracer):
         sizes = tuple((label, len(row)) for (label, _), row in zip(outputs, result, strict=True))
         calls: tuple[Call, ...] = ()
         if computed:
+            self._check_symbols(ca.vertcat(*computed))
             kernel = add_kernel(self.kernels, self.symbols, ca.cse(ca.vertcat(*computed)))
             calls = (Call(kernel, tuple(range(count)), tuple(range(count, count + len(computed))), "inlined"),)
         return Routine(name, self.inputs, sizes, calls, tuple(result), count + len(computed))
@@ -167,6 +177,7 @@ class SharingTracer(Tracer):
 
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
         """Run `function` on traced values as one kernel; returns traced values of the same shapes."""
+        self.path = path or self.path
         locals_by_slot: dict[int, tuple[ca.SX, ca.SX]] = {}
         arguments = [self._localize(ca.SX(value), locals_by_slot) for value in values]
         outputs = function(*arguments)

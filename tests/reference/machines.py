@@ -32,7 +32,12 @@ STARTS = {  # name: yaw rate, wheel spins [rad/s], vertical speed [m/s]
     "yaw 3, spins 100": {"yaw": 3.0, "left": 100.0, "right": 100.0},
     "yaw -5, spins 200, -50": {"yaw": -5.0, "left": 200.0, "right": -50.0, "heave": 0.5},
 }
-CHANNELS = {"yaw": "guide.angle.rate", "left": "left_axle.angle.rate", "right": "right_axle.angle.rate", "heave": "guide.displacement.rate"}
+CHANNELS = {
+    "yaw": "guide.angle.rate",
+    "left": "left_axle.angle.rate",
+    "right": "right_axle.angle.rate",
+    "heave": "guide.displacement.rate",
+}
 
 
 @cache
@@ -51,7 +56,9 @@ def from_table(result: Result) -> tuple[float, float]:
     rows = [int(np.argmin(np.abs(result.time - t))) for t in CAR_TABLE if t <= result.time[-1] + 1e-9]
     expected = np.array(list(CAR_TABLE.values()))[: len(rows)]
     found = [
-        result[f"{path}.{kind}.z"][rows] for path in ("body", "left_wheel.ring") for kind in ("position", "acceleration")
+        result[f"{path}.{kind}.z"][rows]
+        for path in ("body", "left_wheel.ring")
+        for kind in ("position", "acceleration")
     ]
     far = np.abs(np.column_stack(found) - expected)
     return float(far[:, [0, 2]].max()), float(far[:, [1, 3]].max())
@@ -105,7 +112,9 @@ for _name in STARTS:
     problem(f"Car, {_name}", "dopri5 1e-12")(
         lambda name=_name: car_start(name, "dopri5", 1e-10, 1e-9, step=0.1, rtol=1e-12)
     )
-    problem(f"Car, {_name}", "rk4 0.1 ms")(lambda name=_name: car_start(name, "rk4", 1e-10, 1e-9, step=1e-4, every=1000))
+    problem(f"Car, {_name}", "rk4 0.1 ms")(
+        lambda name=_name: car_start(name, "rk4", 1e-10, 1e-9, step=1e-4, every=1000)
+    )
 
 
 def write_car_starts() -> None:
@@ -140,7 +149,10 @@ def manipulator_run(method: str, limits: tuple[float, float, float], rows: float
     result, curve = run(manipulator(), method, 5.0, **options), manipulator_curve()
     at = [int(np.argmin(np.abs(result.time - t))) for t in ARM_TABLE]
     found = np.column_stack([result[name + kind][at] for kind in ("", ".acceleration") for name in ARM])
-    far = [max(largest(result[name + kind] - curve[name + kind]) for name in ARM) for kind in ("", ".rate", ".acceleration")]
+    far = [
+        max(largest(result[name + kind] - curve[name + kind]) for name in ARM)
+        for kind in ("", ".rate", ".acceleration")
+    ]
     return outcome(
         result, None, angles=(far[0], limits[0]), rates=(far[1], limits[1]), accelerations=(far[2], limits[2]),
         table=(largest(found - np.array(list(ARM_TABLE.values()))), rows),
@@ -150,9 +162,13 @@ def manipulator_run(method: str, limits: tuple[float, float, float], rows: float
 problem("Manipulator, 5 s", "adams 0.1 ms")(
     lambda: manipulator_run("adams", (6e-12, 2e-11, 1.5e-10), 1e-10, step=1e-4, every=100)
 )
-problem("Manipulator, 5 s", "rk4 0.1 ms")(lambda: manipulator_run("rk4", (6e-12, 2e-11, 1.5e-10), 1e-10, step=1e-4, every=100))
+problem("Manipulator, 5 s", "rk4 0.1 ms")(
+    lambda: manipulator_run("rk4", (6e-12, 2e-11, 1.5e-10), 1e-10, step=1e-4, every=100)
+)
 problem("Manipulator, 5 s", "rk4 1 ms")(lambda: manipulator_run("rk4", (3e-8, 4e-8, 4e-7), 1e-6, step=1e-3, every=10))
-problem("Manipulator, 5 s", "dopri5 1e-11")(lambda: manipulator_run("dopri5", (1e-9, 1e-9, 5e-9), 1e-9, step=1e-2, rtol=1e-11))
+problem("Manipulator, 5 s", "dopri5 1e-11")(
+    lambda: manipulator_run("dopri5", (1e-9, 1e-9, 5e-9), 1e-9, step=1e-2, rtol=1e-11)
+)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ class Outcome:
     steps: int = 0
 
     def failures(self) -> list[str]:
-        return [f"{name}: {value:.3g} > {limit:.3g}" for name, (value, limit) in self.checks.items() if not value <= limit]
+        return [
+            f"{name}: {value:.3g} > {limit:.3g}" for name, (value, limit) in self.checks.items() if not value <= limit
+        ]
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ def problem(name: str, how: str) -> Callable[[Callable[[], Outcome]], Callable[[
     return add
 
 
-def outcome(result: Result, energy: tuple[float | np.ndarray, float] | None = None, **checks: tuple[float, float]) -> Outcome:
+def outcome(
+    result: Result, energy: tuple[float | np.ndarray, float] | None = None, **checks: tuple[float, float]
+) -> Outcome:
     """Checks of a run, with drift and, unless it is driven or damped, energy."""
     named = {name.replace("_", " "): (float(value), limit) for name, (value, limit) in checks.items()}
     for level in ("position", "velocity"):
@@ -142,7 +146,9 @@ def revolution(windows: int, t: np.ndarray) -> np.ndarray:
     return np.pi + 2 * am
 
 
-def four_bars(windows: int, until: float, step: float, *, turn: tuple[float, ...], error: float, energy: float) -> Outcome:
+def four_bars(
+    windows: int, until: float, step: float, *, turn: tuple[float, ...], error: float, energy: float
+) -> Outcome:
     model = example("reference/n_four_bar").NFourBar(windows, turn=turn)
     channels = ["feet.0.angle", "feet.0.angle.rate", "drift.*", "energy.*", "uprights.0.position.*"]
     result = run(model, "rk4", until, step, every=round(0.05 / step), channels=channels)
@@ -216,7 +222,9 @@ def squeezer_test_set(method: str, angles: float, rates: float, **options: float
 problem("A03 Andrews, test set, 0.03 s", "dopri5 1e-12")(
     lambda: squeezer_test_set("dopri5", 2e-11, 1e-9, step=1e-4, rtol=1e-12)
 )
-problem("A03 Andrews, test set, 0.03 s", "rk4 1 us")(lambda: squeezer_test_set("rk4", 2e-11, 1e-9, step=1e-6, every=100))
+problem("A03 Andrews, test set, 0.03 s", "rk4 1 us")(
+    lambda: squeezer_test_set("rk4", 2e-11, 1e-9, step=1e-6, every=100)
+)
 
 
 @problem("A03 Andrews, LIM, 0.05 s", "rk4 1 us")
@@ -337,7 +345,9 @@ def bennett_gap(result: Result) -> float:
     ratio = np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2)
     one, two, three, four = (result[f"hinge{k}.angle"] for k in (1, 2, 3, 4))
     expected = 2 * np.arctan2(ratio * np.cos(two / 2), np.sin(two / 2))
-    return largest(np.exp(1j * one) - np.exp(1j * expected), np.exp(1j * (one + three)) - 1, np.exp(1j * (two + four)) - 1)
+    return largest(
+        np.exp(1j * one) - np.exp(1j * expected), np.exp(1j * (one + three)) - 1, np.exp(1j * (two + four)) - 1
+    )
 
 
 def bricard_gap(result: Result) -> float:
@@ -370,7 +380,9 @@ def growth(result: Result, name: str) -> float:
 
 
 def million(result: Result, energy: tuple[np.ndarray, float]) -> Outcome:
-    done = outcome(result, energy, growth=(max(growth(result, f"drift.{level}") for level in ("position", "velocity")), 2.0))
+    done = outcome(
+        result, energy, growth=(max(growth(result, f"drift.{level}") for level in ("position", "velocity")), 2.0)
+    )
     return Outcome(done.checks | {"steps missing": (1e6 - done.steps, 0)}, steps=done.steps)
 
 

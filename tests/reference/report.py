@@ -38,7 +38,14 @@ def main(words: list[str]) -> int:
         drifts = [value(done, f"drift {level}") for level in ("position", "velocity")]
         print(
             form.format(
-                problem.name, problem.how, first, value(done, first), *drifts, value(done, "energy"), done.steps, f"{done.seconds:.1f}"
+                problem.name,
+                problem.how,
+                first,
+                value(done, first),
+                *drifts,
+                value(done, "energy"),
+                done.steps,
+                f"{done.seconds:.1f}",
             ),
             flush=True,
         )

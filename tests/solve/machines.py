@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import asin
 from typing import Any
 
 from kompono import Body, Ground, Subsystem
@@ -42,20 +42,36 @@ class Pushed(Subsystem):
 
 
 class Swing(Subsystem):
-    """A board on two ropes of different attachment: a planar four-bar in the plane xz, one loop, it swings under gravity."""
+    """A board on two ropes: a planar four-bar in the plane xz, one loop, it swings under gravity and stays level."""
 
-    def __init__(self, *, rope: float = 1.0, board: float = 1.0, lean: float = 0.5) -> None:
+    def __init__(
+        self,
+        *,
+        rope: float = 1.0,
+        board: float = 1.0,
+        width: float | None = None,
+        lean: float = 0.5,
+        right_lean: float | None = None,
+        left_hook_rate: float = 0.0,
+    ) -> None:
         self.ground = Ground()
         self.gravity = Gravity()
         self.left, self.right = (Body(solids.rod(mass=0.5, length=rope, radius=0.02)) for _ in range(2))
         self.board = Body(solids.rod(mass=2.0, length=board, radius=0.02, axis="x"))
         half = rope / 2
-        self.left_hook = Revolute(self.ground, self.left.at(0, 0, half), axis="y", angle=lean)
-        self.right_hook = Revolute(self.ground.at(board, 0, 0), self.right.at(0, 0, half), axis="y", angle=lean)
+        right = self.ground.at(board if width is None else width, 0, 0)
+        self.left_hook = Revolute(
+            self.ground, self.left.at(0, 0, half), axis="y", angle=lean, angle_rate=left_hook_rate
+        )
+        self.right_hook = Revolute(
+            right, self.right.at(0, 0, half), axis="y", angle=lean if right_lean is None else right_lean
+        )
         self.left_knot = Revolute(self.left.at(0, 0, -half), self.board.at(-board / 2, 0, 0), axis="y", angle=-lean)
         self.right_knot = Revolute(self.right.at(0, 0, -half), self.board.at(board / 2, 0, 0), axis="y")
 
 
-def frequency(mass: float, k: float) -> float:
-    """Angular frequency [rad/s] of a mass on a spring."""
-    return sqrt(k / mass)
+class Trapeze(Swing):
+    """A swing whose ropes lean inwards by 0.3 m and that starts from the middle with a push: nothing is symmetric."""
+
+    def __init__(self) -> None:
+        super().__init__(board=0.8, width=1.4, lean=-asin(0.3), right_lean=asin(0.3), left_hook_rate=2.0)

@@ -1,0 +1,241 @@
+"""The absolute engine: position and orientation of every body (successive projection papers, DESIGN section 5).
+
+State q = (x, e), v = (x_dot, Omega) of every body in the world; q_dot = T(q) v. All joints act through their
+conditions. Accelerations and projections are the same condense/resolve in mobility form, with weights 1/M and 1.
+Projections:
+
+standard     joint and quaternion conditions together (eqs 24-33): seven unknowns a body, and a second factorization
+for speeds successive   quaternions first, then joints through T; one factorization of G T for two coordinate and two
+velocity passes
+             (eqs 34-52)
+distributed  the same, condensed component by component
+baumgarte    no projection; the conditions' errors are fed back into the accelerations
+none         nothing
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.body import Body
+from kompono.translate.closure import Closure, trace_body_closure, trace_violation
+from kompono.translate.condense import ground_acceleration
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.engine import Engine, Present
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.loads import Loads, body_inertia
+from kompono.translate.mobility import Mobility, flat_level, levels_by_component
+from kompono.translate.program import Routine
+from kompono.translate.topology import Topology
+from kompono.translate.tracer import Tracer
+
+PROJECTIONS = ("standard", "successive", "distributed", "baumgarte", "none")
+METRICS = ("identity", "mass")
+
+
+class AbsoluteEngine(Engine):
+    """The state is (x, e) and (x_dot, Omega) of every body."""
+
+    name = "absolute"
+
+    def __init__(
+        self,
+        model: Elaborated,
+        topology: Topology,
+        kernels: dict[str, ca.Function],
+        *,
+        shared: bool,
+        projection: str = "distributed",
+        metric: str = "identity",
+        baumgarte: tuple[float, float] = (20.0, 20.0),
+    ) -> None:
+        super().__init__(model, topology, kernels, shared=shared)
+        self.projection, self.metric, self.feedback = projection, metric, baumgarte
+
+    @property
+    def projects(self) -> bool:
+        """Whether states are changed after a step."""
+        return self.projection not in ("baumgarte", "none")
+
+    @cached_property
+    def present(self) -> Present:
+        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
+        tracer, kinematics = self._start()
+        loads = Loads(kinematics)
+        closures = self._closures(kinematics, loads)
+        weights = {id(body): self._mass_inverse(kinematics, body) for body in self.model.bodies}
+        mobility = Mobility(tracer, self.model, closures, weights, self._levels(closures))
+        free = {}
+        for body in self.model.bodies:
+            path = self.model.path(body)
+            free[id(body)] = tracer.call(lambda d, p: -(d @ p), weights[id(body)], loads.bias(body), path=path)
+        changes, multipliers = mobility.solve(free, {key: self._demand(tracer, c) for key, c in closures.items()})
+        solution: dict[Any, Any] = {("body", key): value for key, value in changes.items()}
+        solution.update({("rows", key): value for key, value in multipliers.items()})
+        return Present(tracer, kinematics, closures, loads, mobility.elimination, solution)
+
+    def _levels(self, closures: dict[int, Closure]) -> list[Any]:
+        if self.projection in ("standard", "successive"):
+            return flat_level(closures)
+        return levels_by_component(self.model, closures)
+
+    def _mass_inverse(self, kinematics: Kinematics, body: Body) -> Any:
+        inertia = body_inertia(kinematics, body)
+        return kinematics.tracer.call(lambda: ca.inv(inertia), path=self.model.path(body))
+
+    def _demand(self, tracer: Tracer, closure: Closure) -> Any:
+        """u, and with Baumgarte's method the fed-back errors of the conditions."""
+        if self.projection != "baumgarte":
+            return closure.bias
+        a, b = self.feedback
+        return tracer.call(lambda u, r, g: u + 2 * a * r + b**2 * g, closure.bias, closure.rate, closure.residual)
+
+    def speed_rates(self) -> Any:
+        """x_ddot and Omega_dot of every body."""
+        now = self.present
+        rates = []
+        for body in self.model.bodies:
+            absolute = now.kinematics.absolute(body)
+
+            def trace(a: Any, w: Any, r: Any, g: Any) -> Any:
+                return ca.vertcat(r @ (a[:3] + ca.cross(w[3:], w[:3])) + g, r @ a[3:])
+
+            rates.append(
+                now.tracer.call(
+                    trace,
+                    now.solution["body", id(body)],
+                    absolute.twist,
+                    absolute.pose.rotation,
+                    now.loads.uniform,
+                    path=self.model.path(body),
+                )
+            )
+        return ca.vertcat(*rates)
+
+    def speed_columns(self) -> dict[int, dict[int, Any]]:
+        """G by id(element) and id(joint), on x_dot and Omega."""
+        result: dict[int, dict[int, Any]] = {}
+        steps = {id(link.carrier): (link.joint, self.present.kinematics.step(link)) for link in self._moving_links()}
+        for key, closure in self.present.closures.items():
+            result[key] = {}
+            for carrier, block in closure.columns.items():
+                joint, step = steps[carrier]
+                result[key][id(joint)] = self.present.tracer.call(lambda g, s: g @ s, block, step.subspace)
+        return result
+
+    # -- projections
+
+    def project(self) -> Routine:
+        """state -> state on the conditions."""
+        tracer, kinematics = self._start()
+        q, v = kinematics.q, kinematics.v
+        if self.projection == "standard":
+            q = self._project_together(tracer, kinematics)
+        else:
+            q = self._normalized(tracer, q)
+        kinematics = self._rebind(tracer, q, v)
+        closures = self._closures(kinematics, None)
+        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures))
+        if self.projection != "standard":
+            for _ in range(2):
+                changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
+                q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
+        for _ in range(2):
+            changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
+            v = self._faster(tracer, kinematics, v, changes)
+        return tracer.routine("project", [("state", self._state(q, v))])
+
+    def _weights(self, kinematics: Kinematics) -> dict[int, Any]:
+        if self.metric == "mass":
+            return {id(body): self._mass_inverse(kinematics, body) for body in self.model.bodies}
+        return {id(body): ca.SX(ca.DM.eye(6)) for body in self.model.bodies}
+
+    def _violations(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any], level: str) -> dict[int, Any]:
+        kinematics = self._rebind(tracer, q, v)
+        return {id(element): trace_violation(kinematics, element, self.laws, level) for element in self.closing}
+
+    def _closures(self, kinematics: Kinematics, loads: Loads | None) -> dict[int, Closure]:
+        def acceleration(ground: Any) -> Any:
+            return ground_acceleration(kinematics, loads, ground) if loads is not None else ca.SX(6, 1)
+
+        return {id(e): trace_body_closure(kinematics, e, self.laws, acceleration) for e in self.closing}
+
+    def _moved(
+        self, tracer: Tracer, kinematics: Kinematics, q: dict[int, Any], changes: dict[int, Any]
+    ) -> dict[int, Any]:
+        """q + T(q) delta, with delta given in the axes of the bodies where the factors were made."""
+        moved = dict(q)
+        for link in self._moving_links():
+            joint = link.joint
+            assert joint is not None
+            rotation = kinematics.absolute(link.carrier).pose.rotation
+
+            def trace(q: Any, d: Any, r: Any, joint: Any = joint) -> Any:
+                return q + joint.rate(q, ca.vertcat(r @ d[:3], r @ d[3:]))
+
+            moved[id(joint)] = tracer.call(trace, q[id(joint)], changes[id(link.carrier)], rotation)
+        return moved
+
+    def _faster(
+        self, tracer: Tracer, kinematics: Kinematics, v: dict[int, Any], changes: dict[int, Any]
+    ) -> dict[int, Any]:
+        faster = dict(v)
+        for link in self._moving_links():
+            rotation = kinematics.absolute(link.carrier).pose.rotation
+            faster[id(link.joint)] = tracer.call(
+                lambda v, d, r: v + ca.vertcat(r @ d[:3], r @ d[3:]),
+                v[id(link.joint)],
+                changes[id(link.carrier)],
+                rotation,
+            )
+        return faster
+
+    def _project_together(self, tracer: Tracer, kinematics: Kinematics) -> dict[int, Any]:
+        """Eqs 24-31: joint and quaternion conditions together on seven coordinates a body, one factorization, two
+        passes.
+        """
+        q, v = kinematics.q, kinematics.v
+        joints = {id(link.carrier): link.joint for link in self._moving_links()}
+        closures = {
+            key: replace(closure, columns=self._on_coordinates(tracer, kinematics, closure.columns, joints))
+            for key, closure in self._closures(kinematics, None).items()
+        }
+        for body in self.model.bodies:
+            row = tracer.call(lambda q: ca.horzcat(ca.SX(1, 3), 2 * q[3:].T), q[id(joints[id(body)])])
+            closures[id(body)] = Closure(body, (1,), ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1), {id(body): row})
+        weights = {id(body): ca.SX(ca.DM.eye(7)) for body in self.model.bodies}
+        mobility = Mobility(tracer, self.model, closures, weights, flat_level(closures))
+        for _ in range(2):
+            right = self._violations(tracer, q, v, "residual")
+            for body in self.model.bodies:
+                coordinates = q[id(joints[id(body)])]
+                right[id(body)] = tracer.call(lambda q: ca.sumsqr(q[3:]) - 1, coordinates)
+            changes, _ = mobility.solve({}, right)
+            q = {id(j): tracer.call(lambda a, b: a + b, q[id(j)], changes[key]) for key, j in joints.items()}
+        return q
+
+    def _on_coordinates(
+        self, tracer: Tracer, kinematics: Kinematics, columns: dict[int, Any], joints: dict[int, Any]
+    ) -> dict[int, Any]:
+        """G on (x, e) from G on twists in body axes: omega = 2 L(e) e_dot."""
+        result = {}
+        for body in self.model.bodies:
+            if id(body) not in columns:
+                continue
+            rotation = kinematics.absolute(body).pose.rotation
+
+            def trace(g: Any, r: Any, q: Any) -> Any:
+                e = q[3:]
+                turning = ca.vertcat(
+                    ca.horzcat(-e[1], e[0], e[3], -e[2]),
+                    ca.horzcat(-e[2], -e[3], e[0], e[1]),
+                    ca.horzcat(-e[3], e[2], -e[1], e[0]),
+                )
+                return ca.horzcat(g[:, :3] @ r.T, 2 * g[:, 3:] @ turning)
+
+            result[id(body)] = tracer.call(trace, columns[id(body)], rotation, kinematics.q[id(joints[id(body)])])
+        return result
