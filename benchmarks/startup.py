@@ -18,13 +18,21 @@ from tables import show
 ROOT = Path(__file__).parents[1]
 
 
-def seconds(arguments: list[str], cache: str) -> float:
-    """Wall time of one command."""
-    begun = time.perf_counter()
+def seconds(arguments: list[str], cache: str) -> tuple[float, float]:
+    """Wall and processor time of one command."""
     code = "import sys; from kompono.edges.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, *arguments]
-    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "KOMPONO_CACHE": cache}, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begun
+    environment = {**os.environ, "KOMPONO_CACHE": cache}
+    begun, before = time.perf_counter(), os.times()
+    subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    wall, after = time.perf_counter() - begun, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return wall, used
+
+
+def least(runs: list[tuple[float, float]]) -> tuple[str, str]:
+    """The smallest wall and processor time."""
+    return f"{min(wall for wall, _ in runs):.2f}", f"{min(used for _, used in runs):.2f}"
 
 
 def main() -> None:
@@ -37,10 +45,13 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as cache:
                 first.append(seconds(arguments, cache))
                 second += [seconds(arguments, cache) for _ in range(3)]
-        rows.append((f"kompono run examples/{file}", f"{min(first):.2f}", f"{min(second):.2f}"))
-    bare = min(seconds(["--version"], "") for _ in range(3))
-    rows.append(("kompono --version", "", f"{bare:.2f}"))
-    show("From the shell to the result", ("command", "first run s", "second run s"), rows)
+        rows.append((f"kompono run examples/{file}", *least(first), *least(second)))
+    rows.append(("kompono --version", "", "", *least([seconds(["--version"], "") for _ in range(3)])))
+    show(
+        f"From the shell to the result (load average {os.getloadavg()[0]:.1f})",
+        ("command", "first run s", "processor s", "second run s", "processor s"),
+        rows,
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from casadi import sin
 
 from kompono import Body, Ground, Result, Subsystem, simulate, time
 from kompono.edges.plot import COLOURS, STYLE
-from kompono.library import Cylindrical, Gravity, Prismatic, Revolute, SpringDamper, solids
+from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, solids
 
 
 class Damper(Subsystem):
@@ -92,7 +92,7 @@ class DamperBench(Subsystem):
         self.shaker = Ground((0, 0, 0.01 * sin(2 * pi * 2 * time)))
         self.gravity = Gravity((0, 0, -9.8))
         self.damper = Damper(stiffness=stiffness, damping=damping, length=0.35)
-        self.clamp = Prismatic(self.shaker, self.damper.piston, axis="z")
+        self.clamp = Weld(self.shaker, self.damper.piston)
 
 
 # -- figures

@@ -16,7 +16,6 @@ from kompono.model.subsystem import Subsystem
 from kompono.simulate import Simulation
 from kompono.translate import Translation
 from kompono.translate.closure import path_joints
-from kompono.translate.relative import RelativeEngine
 from kompono.translate.tracer import operations
 
 
@@ -168,9 +167,8 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
     """Trace once more with shared kernels and group subsystems whose kernels are the same."""
-    kernels: dict[str, object] = {}
-    engine = RelativeEngine(translation.model, translation.topology, kernels, shared=True)  # type: ignore[arg-type]
-    routine = engine.derivative()
+    kernels = translation.program.kernels
+    routine = translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
     by_owner: dict[int, list[str]] = {id(s): [] for s in translation.model.subsystems}
     for call in routine.calls:
@@ -183,6 +181,6 @@ def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, in
     types = []
     for (name, _), members in groups.items():
         used = by_owner[id(members[0])]
-        count = sum(kernels[kernel].n_nodes() for kernel in used)  # type: ignore[attr-defined]
+        count = sum(kernels[kernel].n_nodes() for kernel in used)
         types.append(ComponentType(name, len(members), len(set(used)), count))
     return tuple(types), len({call.kernel for call in routine.calls}), len(routine.calls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from kompono.solve.integrate import Problem, Settings, Trajectory, check_setting
 from kompono.solve.scipy_methods import SCIPY_METHODS
 from kompono.translate import Translation, translate
 from kompono.translate.diagnose import diagnose
-from kompono.translate.start import check_tuned_bodies, start_state
+from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
 
@@ -35,11 +36,28 @@ class Simulation:
         engine: str = "relative",
         cut: Iterable[str] = (),
         independent: Iterable[str] = (),
+        projection: str | None = None,
+        metric: str = "identity",
+        baumgarte: tuple[float, float] = (20.0, 20.0),
         native: bool = True,
         cache: bool = True,
     ) -> None:
         begun = clock.perf_counter()
-        self.translation: Translation = translate(model, engine=engine, cut=cut, independent=independent)
+        if projection is not None and engine == "relative":
+            raise RunError(
+                f"projection {projection!r} belongs to engine='absolute'.",
+                fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
+            )
+        self._cut, self._independent = tuple(cut), tuple(independent)
+        self.translation: Translation = translate(
+            model,
+            engine=engine,
+            cut=self._cut,
+            independent=self._independent,
+            projection=projection or "distributed",
+            metric=metric,
+            baumgarte=baumgarte,
+        )
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache)
         self.engine = engine
@@ -78,14 +96,24 @@ class Simulation:
         feed: Feed | None = None,
     ) -> Assembly:
         """The consistent start state, and which coordinates had to move."""
-        start = start_state(self.translation.engine, initial or {})
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
+        if self.engine == "absolute":
+            return self._assemble_by_joints(initial, values, feed)
+        start = start_state(self.translation.engine, initial or {})
         return assemble(
             Interpreter(self.program), 0.0, start.state, feed.at(0.0), values,
             given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
             rows=self.translation.engine.row_labels(),
         )  # fmt: skip
+
+    def _assemble_by_joints(self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed) -> Assembly:
+        """Start values are joint coordinates on every engine: assemble the tree, then place the bodies."""
+        tree = Simulation(self.translation.model.model, cut=self._cut, independent=self._independent, native=False)
+        assembly = tree.assemble(initial, parameters=parameters, feed=feed)
+        values = tree.kernel.evaluate("outputs", 0.0, assembly.state, feed.at(0.0), parameters)[0]
+        channels = {channel.name: value for channel, value in zip(tree.program.channels, values, strict=True)}
+        return replace(assembly, state=placed_state(self.translation.engine, channels))
 
     def channel(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, name: str) -> float:
         """One channel at one state."""
@@ -125,6 +153,10 @@ class Simulation:
         )
         return self._result(trajectory, settings, columns, values)
 
+    @property
+    def _keeps_loops(self) -> bool:
+        return "project" in self.program.routines
+
     def _prepare(self, method: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
         begun = clock.perf_counter()
@@ -144,7 +176,7 @@ class Simulation:
                 message = f"{where}: {message}" if where else message + hint
             return Status(False, f"{message} at t = {trajectory.time:.9g} s", trajectory.time)
         drift = table[:, [channel.name for channel in self.program.channels].index("drift.position")]
-        open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize else []
+        open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize and self._keeps_loops else []
         if len(open_rows):
             row = rows[open_rows[0]]
             g = Interpreter(self.program).evaluate("closure", row[0], row[1 : 1 + size], row[1 + size :], parameters)[0]
@@ -196,6 +228,9 @@ def simulate(
     stabilize: bool = True,
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
+    projection: str | None = None,
+    metric: str = "identity",
+    baumgarte: tuple[float, float] = (20.0, 20.0),
     native: bool = True,
     cache: bool = True,
     progress: bool | None = None,
@@ -209,7 +244,17 @@ def simulate(
     """
     settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
     check_settings(settings)
-    simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=native, cache=cache)
+    simulation = Simulation(
+        model,
+        engine=engine,
+        cut=cut,
+        independent=independent,
+        projection=projection,
+        metric=metric,
+        baumgarte=baumgarte,
+        native=native,
+        cache=cache,
+    )
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress
     )

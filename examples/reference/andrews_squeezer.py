@@ -58,7 +58,7 @@ def plate(mass: float, inertia: float) -> Body:
 
 
 def closed_angles(beta: float) -> tuple[float, float, float, float, float, float]:
-    """theta, gamma, phi, delta, omega, epsilon that close the three loops at beta, by three intersections of circles."""
+    """theta, gamma, phi, delta, omega, epsilon that close the loops at beta: three intersections of circles."""
     f = (RR * cos(beta), RR * sin(beta))
     e = meet(f, D, B, SS)
     g, h = meet(A, ZT, e, E), meet(e, ZF, A, U)

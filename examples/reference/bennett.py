@@ -14,7 +14,8 @@ from kompono.library import Revolute, solids
 class Bennett(Subsystem):
     """Opposite links are equal: length and twist (a, alpha) and (b, beta), a / sin alpha = b / sin beta.
 
-    Link 1 is the ground; hinge k joins link k - 1 and link k, its angle is theta_k of Denavit and Hartenberg. `angle` is theta_2.
+    Link 1 is the ground; hinge k joins link k - 1 and link k, its angle is theta_k of Denavit and Hartenberg. `angle`
+    is theta_2; `off` spoils the other start angles, to see them put right by assembly.
     """
 
     run_defaults = {"until": 5.0, "step": 1e-3}  # noqa: RUF012

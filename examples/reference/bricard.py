@@ -1,4 +1,4 @@
-"""The orthogonal six-bar linkage of Bricard: six hinges along the edges of a cube, mobile though counting says it is locked.
+"""The orthogonal six-bar linkage of Bricard: six hinges on a cube, mobile though counting says they are locked.
 
 kompono run examples/reference/bricard.py --plot
 """
@@ -12,10 +12,10 @@ from kompono.library import Gravity, Revolute, solids
 
 
 class Bricard(Subsystem):
-    """Five bars of 1 m and 1 kg on the ground, hinge axes twisted by +90 and -90 degrees in turn, from the cube at rest.
+    """Five bars of 1 m and 1 kg on the ground, hinge axes twisted by +90 and -90 degrees in turn; a cube at rest.
 
-    Angles of odd and even hinges (Denavit and Hartenberg) are equal, with cos odd + cos even + cos odd cos even = 0. `off`
-    spoils the start angles, to see them put right by assembly.
+    All odd angles (Denavit and Hartenberg) are equal and all even ones, with cos odd + cos even + cos odd cos even = 0.
+    `off` spoils the start angles, to see them put right by assembly.
     """
 
     run_defaults = {"until": 10.0, "step": 1e-3}  # noqa: RUF012

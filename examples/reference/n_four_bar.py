@@ -2,8 +2,8 @@
 
     kompono run examples/reference/n_four_bar.py --set windows=40 --plot
 
-In space every revolute that closes a window has three conditions too many, and where the bars are in line two more windows'
-worth of freedom opens up; the mechanism must pass without noticing.
+In space every revolute that closes a window has three conditions too many, and where the bars lie in line the
+mobility jumps from 1 to N + 1; the mechanism must pass without noticing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kompono.library import Gravity, Revolute
 class NFourBar(Subsystem):
     """Uprights pinned to the ground at (0, 0), (1, 0), ...; couplers join their tips; all bars 1 m, 1 kg.
 
-    `turn` (a rotation vector [rad]) turns the whole mechanism in space while the axes of the bodies stay parallel to the world's: the same
-    motion, but no vector has a zero component any more.
+    `turn` (a rotation vector [rad]) turns the whole mechanism in space while the axes of the bodies stay parallel to
+    the world's: the same motion, but no vector has a zero component any more.
     """
 
     run_defaults = {"until": 10.0, "step": 1e-3}  # noqa: RUF012

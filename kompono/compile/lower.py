@@ -4,27 +4,34 @@ An SX function is already a list of scalar instructions, so lowering is one line
 registers become single assignments. Text beats llvmlite's IR builder by an order of magnitude in time, which matters
 because models have 10^4 to 10^5 instructions. Where the inputs come from and where the outputs go is the caller's
 business (`read`, `write`), so the same body serves a routine that works on its own arguments and a shared kernel that
-works on slots. Arithmetic carries `contract` (fused multiply-add allowed) and no other fast-math flag.
+works on slots.
+
+A product that only one sum uses is fused with it, here and not by LLVM, which would decide by what it happens to see at
+once. So every instruction has one meaning, without fast-math flags, and the result does not depend on how code is cut
+into functions (see `split`).
 """
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import casadi as ca
 
 from kompono.errors import CompileError
 
 _ARITHMETIC = {
-    ca.OP_ADD: "fadd contract double {0}, {1}",
-    ca.OP_SUB: "fsub contract double {0}, {1}",
-    ca.OP_MUL: "fmul contract double {0}, {1}",
-    ca.OP_DIV: "fdiv contract double {0}, {1}",
-    ca.OP_NEG: "fneg contract double {0}",
-    ca.OP_SQ: "fmul contract double {0}, {0}",
-    ca.OP_TWICE: "fadd contract double {0}, {0}",
-    ca.OP_INV: "fdiv contract double 1.0, {0}",
+    ca.OP_ADD: "fadd double {0}, {1}",
+    ca.OP_SUB: "fsub double {0}, {1}",
+    ca.OP_MUL: "fmul double {0}, {1}",
+    ca.OP_DIV: "fdiv double {0}, {1}",
+    ca.OP_NEG: "fneg double {0}",
+    ca.OP_SQ: "fmul double {0}, {0}",
+    ca.OP_TWICE: "fadd double {0}, {0}",
+    ca.OP_INV: "fdiv double 1.0, {0}",
 }
 _CALLS = {
     ca.OP_SIN: "llvm.sin.f64",
@@ -64,6 +71,7 @@ _BINARY = {
     ca.OP_POW, ca.OP_CONSTPOW, ca.OP_COPYSIGN, ca.OP_FMIN, ca.OP_FMAX, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_FMOD,
     ca.OP_REMAINDER,
 }  # fmt: skip
+_PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
 _NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 
 
@@ -74,6 +82,7 @@ def declarations() -> str:
         arguments = "double, double" if op in _BINARY else "double"
         # memory(none) lets LLVM merge equal calls and drop unused ones; errno is nobody's concern
         lines.append(f"declare double @{name}({arguments}) nounwind willreturn memory(none)")
+    lines.append("declare double @llvm.fmuladd.f64(double, double, double)")  # fused where the processor can
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
@@ -122,7 +131,7 @@ class _Body:
         """The value of one SX operation."""
         if op in _CALLS:
             arguments = ", ".join(f"double {v}" for v in (values if op in _BINARY else values[:1]))
-            return self.let(f"call contract double @{_CALLS[op]}({arguments})")
+            return self.let(f"call double @{_CALLS[op]}({arguments})")
         if op in _COMPARISONS:
             return self.number(self.let(f"fcmp {_COMPARISONS[op]} double {values[0]}, {values[1]}"))
         if op in _LOGIC:
@@ -137,12 +146,70 @@ class _Body:
             return values[0]
         raise CompileError(f"operation {_NAMES.get(op, op)} cannot be lowered to native code.")
 
+    def negative(self, value: str) -> str:
+        """-value."""
+        if value.startswith("0x"):
+            return f"0x{int(value, 16) ^ 1 << 63:016X}"
+        return self.let(f"fneg double {value}")
+
+    def fuse(self, op: int, side: int, factors: Sequence[str], other: str) -> str:
+        """x y + other, x y - other, or, with the product on side 1, other - x y."""
+        x, y = factors[0], factors[-1]
+        if op == ca.OP_SUB and side == 0:
+            other = self.negative(other)
+        elif op == ca.OP_SUB:
+            x, y = (y, x) if x.startswith("0x") else (x, y)
+            x = self.negative(x)
+        return self.let(f"call double @llvm.fmuladd.f64(double {x}, double {y}, double {other})")
+
     def sign(self, x: str) -> str:
         """-1, 1, or x itself when it is zero or NaN."""
         positive = self.let(f"fcmp ogt double {x}, 0.0")
         negative = self.let(f"fcmp olt double {x}, 0.0")
         upper = self.let(f"select i1 {positive}, double 1.0, double {x}")
         return self.let(f"select i1 {negative}, double -1.0, double {upper}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruction:
+    """One SX instruction after renaming: operands are the numbers of the instructions that made them."""
+
+    op: int
+    operands: tuple[int, ...] = ()
+    index: int = 0  # of the input or output
+    constant: float = 0.0
+
+
+def _instructions(function: ca.Function) -> list[_Instruction]:
+    maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that wrote it last
+    found = []
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        if op == ca.OP_OUTPUT:
+            source, index = function.instruction_input(k)[0], function.instruction_output(k)[1]
+            found.append(_Instruction(op, (maker[source],), index))
+            continue
+        if op == ca.OP_CONST:
+            found.append(_Instruction(op, constant=function.instruction_constant(k)))
+        elif op == ca.OP_INPUT:
+            found.append(_Instruction(op, index=function.instruction_input(k)[1]))
+        else:
+            found.append(_Instruction(op, tuple([maker[i] for i in function.instruction_input(k)])))
+        maker[function.instruction_output(k)[0]] = k
+    return found
+
+
+def _fusions(instructions: Sequence[_Instruction]) -> dict[int, int]:
+    """Sums that take in a product nobody else uses: their number -> the operand that is the product."""
+    uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
+    found = {}
+    for k, instruction in enumerate(instructions):
+        if instruction.op in (ca.OP_ADD, ca.OP_SUB):
+            for side, operand in enumerate(instruction.operands):
+                if instructions[operand].op in _PRODUCTS and uses[operand] == 1:
+                    found[k] = side
+                    break
+    return found
 
 
 def lower(
@@ -158,22 +225,25 @@ def lower(
     output j. `prefix` keeps the names of several bodies in one function apart.
     """
     body = _Body(lines, prefix)
-    registers: list[str] = [""] * (function.sz_w() + 1)
+    instructions = _instructions(function)
+    fusions = _fusions(instructions)
+    absorbed = {instructions[k].operands[side] for k, side in fusions.items()}
+    values: list[str] = [""] * len(instructions)
     inputs: dict[int, str] = {}
-    for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
+    for k, instruction in enumerate(instructions):
+        op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
-            lines.extend(write(function.instruction_output(k)[1], registers[function.instruction_input(k)[0]]))
-            continue
-        target = function.instruction_output(k)[0]
-        if op == ca.OP_CONST:
-            registers[target] = constant(function.instruction_constant(k))
+            lines.extend(write(instruction.index, operands[0]))
+        elif op == ca.OP_CONST:
+            values[k] = constant(instruction.constant)
         elif op == ca.OP_INPUT:
-            index = function.instruction_input(k)[1]
-            if index not in inputs:
-                inputs[index] = read(index)
-            registers[target] = inputs[index]
-        else:
-            values = [registers[i] for i in function.instruction_input(k)]
+            if instruction.index not in inputs:
+                inputs[instruction.index] = read(instruction.index)
+            values[k] = inputs[instruction.index]
+        elif k in fusions:
+            side = fusions[k]
+            factors = [values[i] for i in instructions[instruction.operands[side]].operands]
+            values[k] = body.fuse(op, side, factors, operands[1 - side])
+        elif k not in absorbed:
             template = _ARITHMETIC.get(op)
-            registers[target] = body.let(template.format(*values)) if template else body.operate(op, values)
+            values[k] = body.let(template.format(*operands)) if template else body.operate(op, operands)

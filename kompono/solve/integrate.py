@@ -124,11 +124,13 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
         problem, run, recorder, progress, lambda: _next_sample(feed, h, whole) - run.step, lambda: run.step >= whole
     )
     if ended == "" and rest > 1e-9 * h:
+        before = _counts(run)
         run = problem.kernel.fixed(
             "rk4" if settings.method == "adams" else settings.method, whole * h, run.state.copy(), step=rest,
             parameters=problem.parameters, inputs=feed.table(), project=settings.stabilize,
         )  # fmt: skip
         ended = _chunks(problem, run, _Recorder(), progress, lambda: 1, lambda: run.step >= 1)
+        return _finish(problem, run, recorder, ended, before)
     return _finish(problem, run, recorder, ended)
 
 
@@ -176,12 +178,12 @@ def _chunks(
         spent = clock.perf_counter() - begun
         recorder.take(run)
         progress.update(run.time)
+        if progress.interrupted:
+            return "INTERRUPTED"
         if status.name == "BUFFER_FULL":
             continue
         if status.name != "OK":
             return status.name
-        if progress.interrupted:
-            return "INTERRUPTED"
         size = int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(spent, 1e-9)))) + 1
     while run.advance(0).name == "BUFFER_FULL":
         recorder.take(run)
@@ -193,7 +195,13 @@ def _reader(problem: Problem, time: float, state: np.ndarray) -> Callable[[str],
     return lambda name: problem.read(time, state, problem.feed.at(time), name)
 
 
-def _finish(problem: Problem, run: Any, recorder: _Recorder, ended: str) -> Trajectory:
+def _counts(run: Any) -> dict[str, int]:
+    return {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
+
+
+def _finish(
+    problem: Problem, run: Any, recorder: _Recorder, ended: str, before: dict[str, int] | None = None
+) -> Trajectory:
     last = np.concatenate([[run.time], run.state, problem.feed.at(run.time)])
     messages = {
         "": "",
@@ -203,5 +211,5 @@ def _finish(problem: Problem, run: Any, recorder: _Recorder, ended: str) -> Traj
         "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
         "(try method='Radau')",
     }
-    statistics = {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
+    statistics = {name: count + (before or {}).get(name, 0) for name, count in _counts(run).items()}
     return Trajectory(recorder.finish(last), ended == "", messages[ended], float(run.time), statistics)

@@ -22,14 +22,16 @@ from typing import Any
 import casadi as ca
 
 from kompono.model.body import Body
+from kompono.model.joint import Joint
 from kompono.translate.closure import Closure, trace_body_closure, trace_violation
 from kompono.translate.condense import ground_acceleration
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.engine import Engine, Present
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads, body_inertia
-from kompono.translate.mobility import Mobility, flat_level, levels_by_component
+from kompono.translate.mobility import Mobility, flat_levels, levels_by_component
 from kompono.translate.program import Routine
+from kompono.translate.references import referenced_joints
 from kompono.translate.topology import Topology
 from kompono.translate.tracer import Tracer
 
@@ -56,6 +58,10 @@ class AbsoluteEngine(Engine):
         super().__init__(model, topology, kernels, shared=shared)
         self.projection, self.metric, self.feedback = projection, metric, baumgarte
 
+    def counted_joints(self) -> tuple[Joint, ...]:
+        """All joints whose coordinates somebody uses."""
+        return tuple(joint for joint in referenced_joints(self.model) if "rad" in joint.units)
+
     @property
     def projects(self) -> bool:
         """Whether states are changed after a step."""
@@ -80,7 +86,7 @@ class AbsoluteEngine(Engine):
 
     def _levels(self, closures: dict[int, Closure]) -> list[Any]:
         if self.projection in ("standard", "successive"):
-            return flat_level(closures)
+            return flat_levels(closures)
         return levels_by_component(self.model, closures)
 
     def _mass_inverse(self, kinematics: Kinematics, body: Body) -> Any:
@@ -133,21 +139,19 @@ class AbsoluteEngine(Engine):
         """state -> state on the conditions."""
         tracer, kinematics = self._start()
         q, v = kinematics.q, kinematics.v
-        if self.projection == "standard":
-            q = self._project_together(tracer, kinematics)
-        else:
-            q = self._normalized(tracer, q)
+        standard = self.projection == "standard"
+        q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
         mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures))
-        if self.projection != "standard":
+        if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
                 q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
         for _ in range(2):
             changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
             v = self._faster(tracer, kinematics, v, changes)
-        return tracer.routine("project", [("state", self._state(q, v))])
+        return tracer.routine("project", [("state", self._state(tracer, q, v))])
 
     def _weights(self, kinematics: Kinematics) -> dict[int, Any]:
         if self.metric == "mass":
@@ -208,7 +212,7 @@ class AbsoluteEngine(Engine):
             row = tracer.call(lambda q: ca.horzcat(ca.SX(1, 3), 2 * q[3:].T), q[id(joints[id(body)])])
             closures[id(body)] = Closure(body, (1,), ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1), {id(body): row})
         weights = {id(body): ca.SX(ca.DM.eye(7)) for body in self.model.bodies}
-        mobility = Mobility(tracer, self.model, closures, weights, flat_level(closures))
+        mobility = Mobility(tracer, self.model, closures, weights, flat_levels(closures))
         for _ in range(2):
             right = self._violations(tracer, q, v, "residual")
             for body in self.model.bodies:

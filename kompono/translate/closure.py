@@ -217,9 +217,7 @@ def trace_body_closure(kinematics: Kinematics, element: Any, laws: Laws, ground_
     G is keyed by id(body); what grounds are prescribed to do is part of u.
     """
     if isinstance(element, Coupling):
-        raise TranslationError(
-            "gears and drives on joint coordinates need engine='relative'.", path=kinematics.model.path(element)
-        )
+        return _trace_body_coupling(kinematics, element, ground_acceleration)
     law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
     first, second = element.first, element.second
     relative = kinematics.relative(first.body, second.body)
@@ -246,3 +244,38 @@ def trace_body_closure(kinematics: Kinematics, element: Any, laws: Laws, ground_
             known = ground_acceleration(frame.body)
             u = call(lambda u, g, a: u + g @ a, u, block, known, path=path)
     return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma)
+
+
+def _trace_body_coupling(kinematics: Kinematics, coupling: Coupling, ground_acceleration: Any) -> Closure:
+    """A coupling's rows on bodies: each joint's speeds are (S^T S)^-1 S^T times the relative twist of its frames."""
+    inner = _trace_coupling(kinematics, coupling)
+    path, call = kinematics.model.path(coupling), kinematics.tracer.call
+    bias, columns = inner.bias, {}
+    for joint in {id(joint): joint for joint in coupling.joints}.values():
+        q, v = kinematics.joint_state(joint)
+        relative = kinematics.relative(joint.first.body, joint.second.body)
+        frame = kinematics.frames.locate(joint.second)
+
+        def trace(
+            row: Any, q: Any, v: Any, p: Any, r: Any, moving: Any, w2: Any, joint: Joint = joint, frame: Pose = frame
+        ) -> tuple[Any, ...]:
+            subspace = ca.SX(joint.subspace(q))
+            picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
+            inner_twist, inner_moving = carry_twist(frame, w2), carry_twist(frame, moving)
+            u = picked @ (-twist_cross(inner_twist, inner_moving) - joint.subspace_rate(q, v))
+            on_second = picked @ twist_matrix(frame)
+            return u, on_second, -on_second @ twist_matrix(Pose(p, r))
+
+        twist = kinematics.absolute(joint.second.body).twist
+        place = (relative.pose.position, relative.pose.rotation, relative.twist, twist)
+        u, *blocks = call(trace, inner.columns[id(joint)], q, v, *place, path=path)
+        bias = call(lambda a, b: a + b, bias, u, path=path)
+        for carrier, block in zip((joint.second.body, joint.first.body), blocks, strict=True):
+            if not isinstance(carrier, Body):
+                known = ground_acceleration(carrier)
+                bias = call(lambda u, g, a: u + g @ a, bias, block, known, path=path)
+            elif id(carrier) in columns:
+                columns[id(carrier)] = call(lambda a, b: a + b, columns[id(carrier)], block, path=path)
+            else:
+                columns[id(carrier)] = block
+    return Closure(coupling, inner.groups, inner.residual, inner.rate, bias, columns)

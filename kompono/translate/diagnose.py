@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kompono.translate.relative import RelativeEngine
 from kompono.translate.translate import Translation
 
 
@@ -14,9 +13,8 @@ def diagnose(
     translation: Translation, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
 ) -> str:
     """Path of the component whose kernel first gives NaN or infinity at or shortly after the last good state."""
-    kernels = dict(translation.program.kernels)
-    engine = RelativeEngine(translation.model, translation.topology, kernels, shared=True)
-    routine = engine.derivative()
+    routine = translation.make_engine(True).derivative()
+    kernels = translation.program.kernels
     size = len(state)
 
     def first_bad(t: float, y: np.ndarray) -> tuple[str, np.ndarray]:

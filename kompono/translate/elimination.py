@@ -126,7 +126,13 @@ class Elimination:
                 )
                 self._accumulate(k, other, term, path)
             for other, block in coupled.items():
-                self._accumulate(k, other, self.tracer.call(lambda t, h: t.T @ h.T, maps[k], block, path=path), path)
+                term = self.tracer.call(
+                    lambda t, h, same=other == k: symmetric(t.T @ h.T + h @ t) if same else t.T @ h.T,
+                    maps[k],
+                    block,
+                    path=path,
+                )
+                self._accumulate(k, other, term, path)
         for row in self.rows.values():
             row.waiting.discard(key)
         self._forget(key)
@@ -331,11 +337,10 @@ def _generalized_inverse_function(
             if pivot.is_zero():
                 continue
             accept = pivot > level * reference[k]
-            accept = accept if kept[k].is_zero() else ca.logic_and(kept[k] < 0.5, accept)
-            swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), accept)
+            swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), 1 - accept)
             kept[k] = kept[k] + accept
     mask = ca.vertcat(*kept)
-    return ca.Function("generalized_inverse", [column, diagonal], [-swept * (mask @ mask.T), mask])
+    return ca.Function("generalized_inverse", [column, diagonal], [symmetric(-swept * (mask @ mask.T)), mask])
 
 
 def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
@@ -352,10 +357,11 @@ def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
     return result
 
 
-def _sweep(matrix: Any, k: int, inverse: Any, accept: Any) -> Any:
+def _sweep(matrix: Any, k: int, inverse: Any, refused: Any) -> Any:
     """The symmetric sweep of row k: after sweeping all rows the matrix is minus its inverse.
 
-    Where a row is not accepted its `inverse` is zero and nothing changes.
+    Where a row is `refused` (1) its `inverse` is zero and nothing changes. A swept row's diagonal is negative, so that
+    it is never taken again.
     """
     size = matrix.shape[0]
     column = [matrix[i, k] for i in range(size)]
@@ -364,10 +370,10 @@ def _sweep(matrix: Any, k: int, inverse: Any, accept: Any) -> Any:
     for i in range(size):
         for j in range(i, size):
             if i == k and j == k:
-                new = -inverse if accept is None else ca.if_else(accept, -inverse, matrix[k, k])
+                new = -inverse if refused is None else ca.if_else(refused, matrix[k, k], 0) - inverse
             elif k in (i, j):
                 other = j if i == k else i
-                new = scaled[other] if accept is None else ca.if_else(accept, scaled[other], column[other])
+                new = scaled[other] + (0 if refused is None else ca.if_else(refused, column[other], 0))
             else:
                 new = matrix[i, j] - scaled[i] * column[j]
             if not new.is_zero():

@@ -50,10 +50,15 @@ class Engine(ABC):
         self.joints = topology.tree_joints
         self.closing = closing_elements(model, topology)
         self.laws = Laws()
-        self.nq = sum(len(joint.coordinates) for joint in self.joints)
+        self.counted = self.counted_joints()
+        self.nq = sum(len(joint.coordinates) for joint in (*self.joints, *self.counted))
         self.nv = sum(joint.freedoms for joint in self.joints)
 
     # -- what an engine defines
+
+    def counted_joints(self) -> tuple[Joint, ...]:
+        """Joints outside the tree whose coordinates are used: their angles are integrated along, to count turns."""
+        return ()
 
     @cached_property
     @abstractmethod
@@ -76,7 +81,8 @@ class Engine(ABC):
 
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of q: `<joint path>.<coordinate>`, `<body path>.free.x` ... of bodies that move freely."""
-        return tuple(name for joint in self.joints for name in self._names(joint, joint.coordinates))
+        joints = (*self.joints, *self.counted)
+        return tuple(name for joint in joints for name in self._names(joint, joint.coordinates))
 
     def speed_names(self) -> tuple[str, ...]:
         """Names of v."""
@@ -99,14 +105,20 @@ class Engine(ABC):
 
     def derivative(self) -> Routine:
         """state -> rate."""
-        q_dot = ca.vertcat(*[self.present.kinematics.step(link).rate for link in self._moving_links()])
-        rate = ca.vertcat(ca.SX(q_dot), ca.SX(self.speed_rates()))
+        rate = ca.vertcat(self._coordinate_rates(), ca.SX(self.speed_rates()))
         return self.present.tracer.routine("derivative", [("rate", rate)])
 
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""
-        rates = [self.present.kinematics.step(link).rate for link in self._moving_links()]
-        return self.present.tracer.routine("rates", [("q_dot", ca.vertcat(*rates))])
+        return self.present.tracer.routine("rates", [("q_dot", self._coordinate_rates())])
+
+    def _coordinate_rates(self) -> Any:
+        kinematics = self.present.kinematics
+        rates = [kinematics.step(link).rate for link in self._moving_links()]
+        for joint in self.counted:
+            q, v = kinematics.joint_state(joint)
+            rates.append(kinematics.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v, path=self.model.path(joint)))
+        return ca.SX(ca.vertcat(*rates))
 
     def closure(self) -> Routine:
         """g, g_dot, G (rows x nv, column by column), u, and 1 for rows with a multiplier, 0 for implied ones."""
@@ -135,7 +147,8 @@ class Engine(ABC):
         return [link for link in self.topology.links if link.joint is not None]
 
     def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
-        state = ca.vertcat(*[joint.q for joint in self.joints], *[joint.v for joint in self.joints])
+        coordinates = [joint.q for joint in (*self.joints, *self.counted)]
+        state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints])
         inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in k]) for k in (self.model.inputs, self.model.parameters))
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
@@ -146,15 +159,24 @@ class Engine(ABC):
         for joint in self.joints:
             q[id(joint)], v[id(joint)] = state[i : i + len(joint.coordinates)], state[k : k + joint.freedoms]
             i, k = i + len(joint.coordinates), k + joint.freedoms
+        self._counters = {}
+        for joint in self.counted:
+            self._counters[id(joint)] = state[i : i + len(joint.coordinates)]
+            i += len(joint.coordinates)
         return tracer, self._rebind(tracer, q, v)
 
     def _rebind(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Kinematics:
-        kinematics = Kinematics(tracer, self.model, self.topology, q, v)
+        kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters)
         bind_signals(tracer, kinematics)
         return kinematics
 
-    def _state(self, q: dict[int, Any], v: dict[int, Any]) -> Any:
-        return ca.vertcat(*[q[id(j)] for j in self.joints], *[v[id(j)] for j in self.joints])
+    def _state(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Any:
+        """The state of these coordinates and speeds; counted angles are measured anew."""
+        counted = []
+        if self.counted:
+            kinematics = self._rebind(tracer, q, v)
+            counted = [kinematics.joint_state(joint)[0] for joint in self.counted]
+        return ca.vertcat(*[q[id(j)] for j in self.joints], *counted, *[v[id(j)] for j in self.joints])
 
     def _normalized(self, tracer: Tracer, q: dict[int, Any]) -> dict[int, Any]:
         return {

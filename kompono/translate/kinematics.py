@@ -12,6 +12,7 @@ sensor sees, the motion of one frame relative to another, follows the tree path 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import pi
 from typing import Any
 
 import casadi as ca
@@ -76,11 +77,18 @@ class Kinematics:
     """Traced motion of all bodies for one set of slots (time, q, v). Everything is computed on first use and kept."""
 
     def __init__(
-        self, tracer: Tracer, model: Elaborated, topology: Topology, q: dict[int, Any], v: dict[int, Any]
+        self,
+        tracer: Tracer,
+        model: Elaborated,
+        topology: Topology,
+        q: dict[int, Any],
+        v: dict[int, Any],
+        counted: dict[int, Any] | None = None,
     ) -> None:
         self.tracer, self.model, self.topology = tracer, model, topology
         self.frames = WorkingFrames(topology)
         self.q, self.v = q, v  # by id(joint)
+        self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by id(joint)
         self._steps: dict[int, Step] = {}
         self._relative: dict[tuple[int, int], Relative] = {}
 
@@ -203,19 +211,23 @@ class Kinematics:
             return self.q[id(joint)], self.v[id(joint)]
         motion = self.motion(joint.first, joint.second)
 
-        def trace(p: Any, r: Any, v: Any, w: Any) -> tuple[Any, ...]:
-            q = joint.measure(Pose(p, r))
-            twist = ca.vertcat(r.T @ v, r.T @ w)
-            return q, speeds_of_twist(joint.subspace(q), twist)
+        def trace(p: Any, r: Any, v: Any, w: Any, counted: Any) -> tuple[Any, ...]:
+            q = ca.SX(joint.measure(Pose(p, r)))
+            speeds = speeds_of_twist(joint.subspace(q), ca.vertcat(r.T @ v, r.T @ w))
+            return with_turns(joint, q, counted) if counted.numel() else q, speeds
 
-        return self.tracer.call(
-            trace,
-            motion.position,
-            motion.rotation,
-            motion.velocity,
-            motion.angular_velocity,
-            path=self.model.path(joint),
-        )
+        counted = self.counted.get(id(joint), ca.SX(0, 1))
+        place = (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)
+        return self.tracer.call(trace, *place, counted, path=self.model.path(joint))
+
+
+def with_turns(joint: Joint, q: Any, counted: Any) -> Any:
+    """Measured coordinates with as many whole turns added to the angles as bring them closest to the counted ones."""
+    turns = [
+        2 * pi * ca.floor((counted[k] - q[k]) / (2 * pi) + 0.5) if unit == "rad" else 0
+        for k, unit in enumerate(joint.units)
+    ]
+    return q + ca.vertcat(*turns)
 
 
 def joint_motion(joint: Joint, q: Any, reverse: bool) -> Pose:

@@ -8,6 +8,7 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier
 from kompono.model.force import Effort, Field, Force
 from kompono.spatial.pose import Motion, Pose
@@ -58,6 +59,8 @@ class Loads:
         def trace(p: Any, r: Any, v: Any, w: Any) -> tuple[Any, ...]:
             load = force.wrench(Motion(p, r, v, w))
             f, m = ca.SX(load.force), ca.SX(load.torque)
+            check_shape(f, (3, 1), "the force of wrench(motion)", path)
+            check_shape(m, (3, 1), "the torque of wrench(motion)", path)
             on_second = carry_wrench_back(inner, ca.vertcat(r.T @ f, r.T @ m))
             if outer is None:
                 return (on_second,)
@@ -74,6 +77,7 @@ class Loads:
         joint, path = effort.joint, self.model.path(effort)
         q, v = self.kinematics.joint_state(joint)
         value = self.tracer.call(lambda q, v: ca.SX(effort.effort(q, v)), q, v, path=path, free=True)
+        check_shape(value, (joint.freedoms, 1), "effort(q, v)", path)
         key = id(joint)
         if key in self.efforts:
             value = self.tracer.call(lambda a, b: a + b, self.efforts[key], value, path=path)
@@ -120,6 +124,16 @@ class Loads:
 
         path = self.model.path(field)
         self._wrench(body, self.tracer.call(trace, absolute.position, absolute.rotation, path=path, free=True), path)
+
+
+def check_shape(value: Any, shape: tuple[int, int], what: str, path: str) -> None:
+    """Raise if a user's law gives something of another size."""
+    if value.shape != shape:
+        raise TranslationError(
+            f"{what} is {value.shape[0]} by {value.shape[1]}, not {shape[0]} by {shape[1]}.",
+            path=path,
+            fix="Return a column with one entry per component.",
+        )
 
 
 def body_inertia(kinematics: Kinematics, body: Body) -> Any:

@@ -1,14 +1,16 @@
 """Condense and resolve in mobility form: every part answers at its ports v_dot = D tau + r (DESIGN section 3).
 
-The unknowns are the constraint wrenches tau of the bodies. A component hangs the wrench of each body it touches on the
-multipliers of its own conditions, tau = -G^T lambda, and, where the body is a port in use, on the wrench tau' from
-outside. Then it eliminates its own multipliers. What is left couples the wrenches at its ports by -D and -r: its
-answer. Flat, all conditions belong to one level; by component, nothing global is ever assembled. With weights 1 in
-place of 1/M the same passes give minimal-norm projections.
+The unknowns are the constraint wrenches tau of the bodies. Each joint hangs the wrenches of its two bodies on its own
+multipliers, tau = -G^T lambda, and, where the body is still in use, on the wrench tau' that later joints will exert;
+then its multipliers are eliminated. What is left couples the wrenches of bodies still in use by -D and -r: the answer
+of the part built so far. By component, the joints of the parts come before those of their owner, so that each
+component is condensed to its ports before anybody outside looks at it and nothing global is ever assembled; flat, the
+cheapest joint comes first. With weights 1 in place of 1/M the same passes give minimal-norm projections.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,38 +26,55 @@ from kompono.translate.tracer import Tracer
 
 @dataclass(frozen=True)
 class Level:
-    """The closing elements of one component, and the bodies its owners still use afterwards."""
+    """One closing element in the order of elimination, and the bodies that elements after it still use."""
 
-    elements: tuple[Any, ...]
+    element: Any
     ports: frozenset[int]
 
 
 def levels_by_component(model: Elaborated, closures: dict[int, Closure]) -> list[Level]:
-    """One level per component that has conditions, parts before owners."""
-    owned: dict[int, list[Any]] = {id(subsystem): [] for subsystem in model.subsystems}
+    """Elements component by component, parts before owners, inside each in order of least cost."""
+    owned: dict[int, list[Closure]] = {id(subsystem): [] for subsystem in model.subsystems}
     for closure in closures.values():
-        owner = closure.element.owner
-        owned[id(owner)].append(closure.element)
-    order: list[Subsystem] = []
+        owned[id(closure.element.owner)].append(closure)
+    groups: list[list[Closure]] = []
 
     def visit(component: Subsystem) -> None:
         for member in component.members.values():
             if isinstance(member, Subsystem):
                 visit(member)
-        order.append(component)
+        groups.append(owned[id(component)])
 
     visit(model.model)
+    return _order(groups)
+
+
+def flat_levels(closures: dict[int, Closure]) -> list[Level]:
+    """All elements in order of least cost, whatever component they belong to."""
+    return _order([list(closures.values())])
+
+
+def _order(groups: list[list[Closure]]) -> list[Level]:
+    """Greedy: always the element that leaves the fewest bodies coupled; groups one after the other."""
+    uses = Counter(key for group in groups for closure in group for key in closure.columns)
+    cluster: dict[int, frozenset[int]] = {key: frozenset([key]) for key in uses}
     levels = []
-    for index, component in enumerate(order):
-        later = {key for c in order[index + 1 :] for e in owned[id(c)] for key in closures[id(e)].columns}
-        if owned[id(component)]:
-            levels.append(Level(tuple(owned[id(component)]), frozenset(later)))
+    for group in groups:
+        remaining = [closure for closure in group if closure.size]
+        while remaining:
+
+            def merged(closure: Closure) -> frozenset[int]:
+                return frozenset().union(*(cluster[key] for key in closure.columns))
+
+            chosen = min(remaining, key=lambda c: (len(merged(c)), -c.size))
+            remaining.remove(chosen)
+            together = merged(chosen)
+            uses.subtract(chosen.columns.keys())
+            live = frozenset(key for key in together if uses[key] > 0)
+            for key in together:
+                cluster[key] = live
+            levels.append(Level(chosen.element, frozenset(key for key in uses if uses[key] > 0)))
     return levels
-
-
-def flat_level(closures: dict[int, Closure]) -> list[Level]:
-    """All conditions in one level."""
-    return [Level(tuple(closure.element for closure in closures.values()), frozenset())]
 
 
 class Mobility:
@@ -77,18 +96,16 @@ class Mobility:
             self.elimination.add(key, weights[id(body)].shape[0], -ca.SX(weights[id(body)]))
             self._wrench[id(body)] = key
         for depth, level in enumerate(levels):
-            self._condense(level, depth)
+            self._condense(closures[id(level.element)], level, depth)
 
-    def _condense(self, level: Level, depth: int) -> None:
-        closures = [self.closures[id(element)] for element in level.elements if self.closures[id(element)].size]
-        touched = {key for closure in closures for key in closure.columns}
-        for closure in closures:
-            waiting = {self._wrench[key] for key in closure.columns}
-            self.elimination.expect_rows(("rows", id(closure.element)), closure.groups, self._first(closure), waiting)
+    def _condense(self, closure: Closure, level: Level, depth: int) -> None:
+        rows = ("rows", id(closure.element))
+        waiting = {self._wrench[key] for key in closure.columns}
+        self.elimination.expect_rows(rows, closure.groups, self._first(closure), waiting)
         for body in self.model.bodies:
-            if id(body) in touched:
-                self._hang(body, closures, level, depth)
-        self._eliminate({("rows", id(closure.element)) for closure in closures})
+            if id(body) in closure.columns:
+                self._hang(body, closure, level, depth)
+        self.elimination.pivot(rows, self.model.path(closure.element))
 
     def _first(self, closure: Closure) -> Any:
         """Diagonal of G D G^T with all bodies free: the scale a pivot is compared with."""
@@ -100,14 +117,10 @@ class Mobility:
 
         return self.tracer.call(trace, *[g for _, g in blocks], path=self.model.path(closure.element))
 
-    def _hang(self, body: Body, closures: list[Closure], level: Level, depth: int) -> None:
-        path = self.model.path(body)
-        maps: dict[Key, Any] = {}
-        for closure in closures:
-            if id(body) in closure.columns:
-                maps["rows", id(closure.element)] = self.tracer.call(
-                    lambda g: -g.T, closure.columns[id(body)], path=path
-                )
+    def _hang(self, body: Body, closure: Closure, level: Level, depth: int) -> None:
+        path = self.model.path(closure.element)
+        turned = self.tracer.call(lambda g: -g.T, closure.columns[id(body)], path=path)
+        maps: dict[Key, Any] = {("rows", id(closure.element)): turned}
         key = self._wrench[id(body)]
         if id(body) in level.ports:
             outer = (f"wrench{depth}", id(body))
@@ -116,14 +129,6 @@ class Mobility:
             maps[outer] = ca.SX(ca.DM.eye(size))
             self._wrench[id(body)] = outer
         self.elimination.hang(key, maps, path)
-
-    def _eliminate(self, rows: set[Key]) -> None:
-        """Multipliers of this level, those with the fewest neighbours first."""
-        names = {("rows", key): self.model.path(closure.element) for key, closure in self.closures.items()}
-        while rows:
-            key = min(rows, key=lambda row: (self.elimination.degree(row), self.elimination.order[row]))
-            rows.remove(key)
-            self.elimination.pivot(key, names[key])
 
     def solve(self, free: dict[int, Any], right: dict[int, Any]) -> tuple[dict[int, Any], dict[int, Any]]:
         """(changes by body, multipliers by element) with G change + right = 0, change = D tau + free."""

@@ -106,7 +106,7 @@ class _Writer:
 
         rate, second = self.tracer.call(trace, q, v, v_dot, path=path)
         names, units = joint.coordinates, joint.units or ("",) * len(joint.coordinates)
-        closes = id(joint) not in self.kinematics.q
+        closes = id(joint) not in self.kinematics.q and id(joint) not in self.kinematics.counted
         self.write(path, names, units, q, tuple(closes and unit == "rad" for unit in units))
         self.write(path, tuple(f"{n}.rate" for n in names), tuple(f"{u or 1}/s" for u in units), rate)
         self.write(path, tuple(f"{n}.acceleration" for n in names), tuple(f"{u or 1}/s^2" for u in units), second)
@@ -275,7 +275,19 @@ class _Writer:
                     worst = self.tracer.call(
                         lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
                     )
+            if kind == "residual":
+                worst = self._quaternion_drift(worst)
             self.write("drift", (name,), "", worst)
+
+    def _quaternion_drift(self, worst: Any) -> Any:
+        for joint in self.kinematics.topology.tree_joints:
+            if type(joint).normalize is not Joint.normalize:
+                worst = self.tracer.call(
+                    lambda w, q, j=joint: ca.fmax(w, 2 * ca.norm_inf(q - j.normalize(q))),
+                    worst,
+                    self.kinematics.q[id(joint)],
+                )
+        return worst
 
     def declared(self) -> None:
         bind_signals(self.tracer, self.kinematics, self.acceleration)

@@ -59,7 +59,7 @@ class RelativeEngine(Engine):
         tracer, kinematics = self._start()
         q, v = kinematics.q, kinematics.v
         if not self.closing:
-            return tracer.routine("project", [("state", self._state(self._normalized(tracer, q), v))])
+            return tracer.routine("project", [("state", self._state(tracer, self._normalized(tracer, q), v))])
         condensation = self._condensed[2]
         if self.shared:
             condensation = Condensation(kinematics, self.plan, self._closures(kinematics))
@@ -72,7 +72,7 @@ class RelativeEngine(Engine):
                 key: tracer.call(lambda a, b: a + b, value, change["joint", key]) if value.numel() else value
                 for key, value in v.items()
             }
-        return tracer.routine("project", [("state", self._state(q, v))])
+        return tracer.routine("project", [("state", self._state(tracer, q, v))])
 
     @cached_property
     def _probe(self) -> tuple[Tracer, Kinematics, dict[int, Closure]]:

@@ -18,7 +18,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.relative import RelativeEngine
+from kompono.translate.engine import Engine
 from kompono.translate.topology import Link
 
 _BODY = {
@@ -31,14 +31,16 @@ _BODY = {
 
 @dataclass(frozen=True)
 class Start:
-    """State (q, v) before assembly, and how firmly each entry of q and v was given: 0 not, 1 declared, 2 in the call."""
+    """State (q, v) before assembly, and how firmly each entry of q and v was given: 0 not, 1 declared, 2 in the
+    call.
+    """
 
     state: np.ndarray
     given_coordinates: np.ndarray
     given_speeds: np.ndarray
 
 
-def start_state(engine: RelativeEngine, initial: Mapping[str, float]) -> Start:
+def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
     """The declared start with `initial` values (by channel name) put over it."""
     left = dict(initial)
     for name, value in left.items():
@@ -67,7 +69,7 @@ def _together(parts: list[Any], dtype: type) -> np.ndarray:
     return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype)
 
 
-def _joint(engine: RelativeEngine, joint: Joint, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def _joint(engine: Engine, joint: Joint, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
     path = engine.model.path(joint)
     names = joint.start_names()
     values = np.concatenate([joint.neutral(), np.zeros(joint.freedoms)])
@@ -95,7 +97,7 @@ def _speeds_for_rates(joint: Joint, q: np.ndarray, v: np.ndarray, rates: dict[st
     return v + change
 
 
-def _independent(engine: RelativeEngine, link: Link, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def _independent(engine: Engine, link: Link, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
     body = link.carrier
     assert isinstance(body, Body)
     path = engine.model.path(body)
@@ -118,7 +120,7 @@ def _independent(engine: RelativeEngine, link: Link, left: dict[str, float]) -> 
     return values, np.zeros(len(values))
 
 
-def _complain(engine: RelativeEngine, name: str) -> None:
+def _complain(engine: Engine, name: str) -> None:
     known = [f"{engine.model.path(j)}.{n}" for j in engine.joints if j.owner for n in j.start_names()]
     for link in engine.topology.links:
         if link.independent:
@@ -146,3 +148,16 @@ def check_tuned_bodies(model: Elaborated, values: np.ndarray) -> None:
         problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
         if problem:
             raise ModelError(f"{problem}.", path=model.path(body), fix="Check the tunable parameters it depends on.")
+
+
+def placed_state(engine: Engine, channels: Mapping[str, float]) -> np.ndarray:
+    """The state of the absolute engine from channels of bodies and joints at a consistent start."""
+    q, v = [], []
+    for body in engine.model.bodies:
+        path = engine.model.path(body)
+        for kind, names in _BODY.items():
+            part = [channels[f"{path}.{kind}.{name}"] for name in names]
+            (v if kind.endswith("velocity") else q).extend(part)
+    for joint in engine.counted:
+        q.extend(channels[f"{engine.model.path(joint)}.{name}"] for name in joint.coordinates)
+    return np.array([*q, *v])

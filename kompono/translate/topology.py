@@ -23,6 +23,7 @@ from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import symbolic_pose
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.references import referenced_joints
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class _Growth:
         self.neighbours: dict[int, list[tuple[tuple[Any, ...], Joint]]] = {
             id(carrier): [] for carrier in (*model.bodies, *model.grounds, world)
         }
-        referenced = _referenced_joints(model)
+        referenced = {id(joint) for joint in referenced_joints(model)}
         for order, joint in enumerate(model.joints):
             if id(joint) in cut:
                 continue
@@ -165,12 +166,6 @@ class _Growth:
             parent, child = (first, second) if known_first else (second, first)
             self.links[id(child)] = Link(child, parent, joint, child is first, self.depth(parent) + 1)
             offer(child)
-
-
-def _referenced_joints(model: Elaborated) -> set[int]:
-    """Joints whose coordinates appear in couplings, efforts or expressions: they belong in the tree if possible."""
-    referenced = {id(joint) for coupling in model.couplings for joint in coupling.joints}
-    return referenced | {id(effort.joint) for effort in model.efforts}
 
 
 def _named(model: Elaborated, path: str, known: Iterable[Any], what: str) -> Any:

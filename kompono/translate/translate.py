@@ -9,14 +9,16 @@ import casadi as ca
 
 from kompono.errors import RunError, nearest
 from kompono.model.subsystem import Subsystem
+from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
 from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.engine import Engine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import RelativeEngine
-from kompono.translate.topology import Topology, find_topology
+from kompono.translate.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
-ENGINES = ("relative",)
-INLINE_LIMIT = 40_000  # operations of the derivative; a larger model stays a schedule of shared kernels
+ENGINES = ("relative", "absolute")
+INLINE_LIMIT = 60_000  # operations of the derivative; a larger model stays a schedule of shared kernels
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,9 @@ class Translation:
 
     model: Elaborated
     topology: Topology
-    engine: RelativeEngine
+    engine: Engine
     program: Program
+    make_engine: Callable[[bool], Engine]  # the same engine traced anew, with shared kernels or inlined
 
 
 class Routines(Mapping[str, Routine]):
@@ -54,41 +57,59 @@ def translate(
     engine: str = "relative",
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
+    projection: str = "distributed",
+    metric: str = "identity",
+    baumgarte: tuple[float, float] = (20.0, 20.0),
     inline_limit: int = INLINE_LIMIT,
 ) -> Translation:
-    """Translate a model; `cut` names joints that shall close loops, `independent` bodies that shall be roots."""
-    if engine not in ENGINES:
-        raise RunError(
-            f"there is no engine {engine!r}.", fix=nearest(engine, ENGINES) or f"Engines: {', '.join(ENGINES)}."
-        )
+    """Translate a model for an engine.
+
+    relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
+    `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
+    """
+    for name, value, known in (
+        ("engine", engine, ENGINES),
+        ("projection", projection, PROJECTIONS),
+        ("metric", metric, METRICS),
+    ):
+        if value not in known:
+            raise RunError(f"there is no {name} {value!r}.", fix=nearest(value, known) or f"Known: {', '.join(known)}.")
     elaborated = elaborate(model)
-    topology = find_topology(elaborated, cut=cut, independent=independent)
+    relative = engine == "relative"
+    topology = find_topology(elaborated, cut=cut, independent=independent) if relative else place_all(elaborated)
     kernels: dict[str, ca.Function] = {}
-    relative = RelativeEngine(elaborated, topology, kernels, shared=len(elaborated.bodies) > inline_limit // 100)
-    derivative = relative.derivative()
-    if operations(derivative, kernels) > inline_limit and not relative.shared:
-        relative = RelativeEngine(elaborated, topology, kernels, shared=True)
-        derivative = relative.derivative()
-    outputs, channels = relative.outputs()
+
+    def make(shared: bool) -> Engine:
+        if relative:
+            return RelativeEngine(elaborated, topology, kernels, shared=shared)
+        options = {"projection": projection, "metric": metric, "baumgarte": baumgarte}
+        return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
+
+    chosen = make(shared=len(elaborated.bodies) > inline_limit // 100)
+    derivative = chosen.derivative()
+    if operations(derivative, kernels) > inline_limit and not chosen.shared:
+        chosen = make(shared=True)
+        derivative = chosen.derivative()
+    outputs, channels = chosen.outputs()
     makers: dict[str, Callable[[], Routine]] = {
         "derivative": lambda: derivative,
         "outputs": lambda: outputs,
-        "closure": relative.closure,
-        "rates": relative.rates,
-        "jacobian": lambda: jacobian(RelativeEngine(elaborated, topology, kernels, shared=False).derivative(), kernels),
+        "closure": chosen.closure,
+        "rates": chosen.rates,
+        "jacobian": lambda: jacobian(make(shared=False).derivative(), kernels),
     }
-    if relative.projects:
-        makers["project"] = relative.project
+    if chosen.projects:
+        makers["project"] = chosen.project
     program = Program(
         kernels,
         Routines(makers),
-        relative.coordinate_names(),
-        relative.speed_names(),
+        chosen.coordinate_names(),
+        chosen.speed_names(),
         tuple(elaborated.path(signal) for signal in elaborated.inputs),
         tuple(elaborated.path(signal) for signal in elaborated.parameters),
         channels,
     )
-    return Translation(elaborated, topology, relative, program)
+    return Translation(elaborated, topology, chosen, program, make)
 
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:

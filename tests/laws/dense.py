@@ -1,7 +1,7 @@
 """An independent answer: the dense equations of motion of a mechanism in maximal coordinates, plain NumPy.
 
-Nothing here uses the package. A mechanism is a plain description (carriers, marks on them, connections, loads); its state is the
-world pose and twist of every carrier. Each connection gives rows J with
+Nothing here uses the package. A mechanism is a plain description (carriers, marks on them, connections, loads); its
+state is the world pose and twist of every carrier. Each connection gives rows J with
 
     g_dot = J V + g_t,      g_ddot = J V_dot + u,      V = (v, w) of every carrier, world axes, at centres of mass
 
@@ -36,7 +36,9 @@ def quaternion_to_matrix(e: Array) -> Array:
 
 
 def across(axis: Array) -> tuple[Array, Array]:
-    """The in-plane axes u, v of a planar joint across `axis`: the next coordinate axis made perpendicular, and axis x u."""
+    """The in-plane axes u, v of a planar joint across `axis`: the next coordinate axis made perpendicular, and axis
+    x u.
+    """
     u = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
     u = u - axis * (u @ axis)
     u /= np.linalg.norm(u)
@@ -246,7 +248,9 @@ class Pair:
         return self.row(zero, np.cross(a, b), zero, np.cross(b, a), u)
 
     def spin(self, a: Array, on_second: bool = False) -> Row:
-        """Rate a . (w2 - w1), a fixed on one of the carriers; not the rate of any g, but of an angle where a is its axis."""
+        """Rate a . (w2 - w1), a fixed on one of the carriers; not the rate of any g, but of an angle where a is its
+        axis.
+        """
         carrier = self.w2 if on_second else self.w1
         zero = np.zeros(3)
         return self.row(zero, -a, zero, a, np.cross(carrier, a) @ (self.w2 - self.w1))

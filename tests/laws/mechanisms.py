@@ -1,8 +1,9 @@
 """Random mechanisms, in the plain words of `dense` and, from those, in Kompono's language, nested as one likes.
 
 Bodies are thrown into space first; every joint and constraint is then fitted to where they are: the first frame and the
-coordinates are drawn, the second frame follows. So any graph of joints is assembled, with as many closed loops as wanted,
-and twists that satisfy everything come from one projection. Structure is drawn by hypothesis (so it shrinks), numbers by a seed.
+coordinates are drawn, the second frame follows. So any graph of joints is assembled, with as many closed loops as
+wanted, and twists that satisfy everything come from one projection. Structure is drawn by hypothesis (so it shrinks),
+numbers by a seed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,27 @@ import casadi as ca
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from laws.dense import (
+    Connection,
+    Driving,
+    Gearing,
+    Guided,
+    Load,
+    Mark,
+    Mechanism,
+    Mount,
+    Solid,
+    Solution,
+    Spring,
+    Torsion,
+    Wave,
+    across,
+    project_twists,
+    quaternion_to_matrix,
+    solve,
+    speed_rows,
+    turn,
+)
 from scipy.spatial.transform import Rotation
 
 from kompono import Body, Constraint, Ground, Subsystem, time
@@ -44,28 +66,6 @@ from kompono.library import (
 )
 from kompono.model.joint import Joint
 from kompono.translate import Translation, translate
-from laws.dense import (
-    Connection,
-    Driving,
-    Gearing,
-    Guided,
-    Load,
-    Mark,
-    Mechanism,
-    Mount,
-    Solid,
-    Solution,
-    Spring,
-    Torsion,
-    Wave,
-    across,
-    connection_rows,
-    project_twists,
-    quaternion_to_matrix,
-    solve,
-    speed_rows,
-    turn,
-)
 
 Array = np.ndarray
 
@@ -87,7 +87,14 @@ CONSTRAINTS: dict[str, type[Constraint]] = {
     "plane_to_plane": PlaneToPlane,
     "parallel_axes": ParallelAxes,
 }
-SCALAR = {"revolute": (0,), "prismatic": (0,), "cylindrical": (0, 1), "universal": (0, 1), "planar": (0, 1, 2), "screw": (0,)}
+SCALAR = {
+    "revolute": (0,),
+    "prismatic": (0,),
+    "cylindrical": (0, 1),
+    "universal": (0, 1),
+    "planar": (0, 1, 2),
+    "screw": (0,),
+}
 
 
 class Numbers:
@@ -122,7 +129,15 @@ class Numbers:
         return Solid(self.scalar(0.5, 3.0), self.inertia())
 
     def wave(self, size: float = 1.0) -> Wave:
-        return Wave((self.scalar(-size, size), self.scalar(-size, size), self.scalar(-size, size), self.scalar(1, 3), self.scalar()))
+        return Wave(
+            (
+                self.scalar(-size, size),
+                self.scalar(-size, size),
+                self.scalar(-size, size),
+                self.scalar(1, 3),
+                self.scalar(),
+            )
+        )
 
     def through(self, t: float, value: float, size: float = 1.0) -> Wave:
         """A wave that has this value at time t."""
@@ -131,7 +146,9 @@ class Numbers:
 
     def ground(self, moving: bool) -> Guided:
         if moving:
-            return Guided((self.wave(0.5), self.wave(0.5), self.wave(0.5)), (self.unit(), self.unit()), (self.wave(), self.wave()))
+            return Guided(
+                (self.wave(0.5), self.wave(0.5), self.wave(0.5)), (self.unit(), self.unit()), (self.wave(), self.wave())
+            )
         still = tuple(Wave((self.scalar(), 0.0, 0.0, 1.0, 0.0)) for _ in range(5))
         return Guided(still[:3], (self.unit(), self.unit()), still[3:])  # type: ignore[arg-type]
 
@@ -256,13 +273,11 @@ def add_loads(m: Mechanism, n: Numbers, count: int) -> None:
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@dataclass
 class Case:
     """A mechanism with its dense solution."""
 
-    m: Mechanism
-    solution: Solution
-    note: str = ""
+    def __init__(self, m: Mechanism, solution: Solution, note: str = "") -> None:
+        self.m, self.solution, self.note = m, solution, note
 
     def __repr__(self) -> str:
         kinds = [f"{c.kind}({c.first.on},{c.second.on})" for c in (*self.m.joints, *self.m.constraints)]
@@ -282,7 +297,9 @@ def finish(m: Mechanism, note: str = "") -> Case:
 
 
 @st.composite
-def frames_of_trees(draw: Any, *, kinds: tuple[str, ...], bodies: tuple[int, int], moving: bool, loads: bool) -> tuple[Mechanism, Numbers]:
+def frames_of_trees(
+    draw: Any, *, kinds: tuple[str, ...], bodies: tuple[int, int], moving: bool, loads: bool
+) -> tuple[Mechanism, Numbers]:
     """A tree of joints of any kind, each in either direction; some bodies may float."""
     n = Numbers(draw(SEEDS))
     grounds = draw(st.lists(st.booleans() if moving else st.just(False), max_size=3))
@@ -305,15 +322,24 @@ LOOP_KINDS = ("revolute", "prismatic", "cylindrical", "spherical", "universal", 
 
 
 @st.composite
-def trees(draw: Any, *, bodies: tuple[int, int] = (1, 6), moving: bool = True, loads: bool = True, kinds: tuple[str, ...] = TREE_KINDS) -> Case:
+def trees(
+    draw: Any,
+    *,
+    bodies: tuple[int, int] = (1, 6),
+    moving: bool = True,
+    loads: bool = True,
+    kinds: tuple[str, ...] = TREE_KINDS,
+) -> Case:
     return finish(draw(frames_of_trees(kinds=kinds, bodies=bodies, moving=moving, loads=loads))[0], "tree")
 
 
 @st.composite
-def loops(draw: Any, *, bodies: tuple[int, int] = (3, 6), moving: bool = True, loads: bool = True, couplings: bool = True) -> Case:
+def loops(
+    draw: Any, *, bodies: tuple[int, int] = (3, 6), moving: bool = True, loads: bool = True, couplings: bool = True
+) -> Case:
     """A tree with closing joints, constraints, gears and drives; as a rule without redundant rows."""
     m, n = draw(frames_of_trees(kinds=(*LOOP_KINDS, "free"), bodies=bodies, moving=moving, loads=loads))
-    count = len(m.carriers)
+    count, tree = len(m.carriers), len(m.joints)
     assume(count > 2)
     for _ in range(draw(st.integers(1, 2))):
         kind = draw(st.sampled_from((*JOINTS, *CONSTRAINTS)))
@@ -322,13 +348,13 @@ def loops(draw: Any, *, bodies: tuple[int, int] = (3, 6), moving: bool = True, l
         ends = (j, i) if draw(st.booleans()) else (i, j)
         (m.joints if kind in JOINTS else m.constraints).append(connect(m, n, kind, *ends))
     if couplings:
-        add_couplings(draw, m, n)
+        add_couplings(draw, m, n, tree)
     return finish(m, "loop")
 
 
-def add_couplings(draw: Any, m: Mechanism, n: Numbers) -> None:
-    """A gear and a drive on coordinates of joints of the first tree (those can be tree joints)."""
-    tree = [k for k, joint in enumerate(m.joints) if joint.kind in SCALAR][: len(m.bodies) - 1]
+def add_couplings(draw: Any, m: Mechanism, n: Numbers, count: int) -> None:
+    """A gear and a drive on coordinates of the first `count` joints (those can all be in the tree)."""
+    tree = [k for k, joint in enumerate(m.joints[:count]) if joint.kind in SCALAR]
     if len(tree) >= 2 and draw(st.booleans()):
         a, b = tree[0], tree[-1]
         first, second = ((k, int(n.rng.choice(SCALAR[m.joints[k].kind]))) for k in (a, b))
@@ -341,7 +367,9 @@ def add_couplings(draw: Any, m: Mechanism, n: Numbers) -> None:
         m.drives.append(Driving((k, index), n.through(m.time, m.joints[k].q[index])))
 
 
-REDUNDANT = ("planar", "aligned", "spherical", "sarrus", "hinges", "doubled", "parallelogram", "planar with ball")
+REDUNDANT = (
+    "planar", "aligned", "spherical", "sarrus", "hinges", "doubled", "implied", "parallelogram", "planar with ball"
+)  # fmt: skip
 
 
 @st.composite
@@ -357,6 +385,7 @@ def redundant_loops(draw: Any, *, families: tuple[str, ...] = REDUNDANT) -> Case
         "sarrus": lambda: ring(draw, n, "sarrus"),
         "hinges": lambda: hinges(draw, n),
         "doubled": lambda: doubled(draw, n),
+        "implied": lambda: implied(draw, n),
         "parallelogram": lambda: parallelogram(draw, n),
     }[family]()
     case = finish(m, family)
@@ -366,7 +395,12 @@ def redundant_loops(draw: Any, *, families: tuple[str, ...] = REDUNDANT) -> Case
 
 def ring(draw: Any, n: Numbers, family: str, *, ball: bool = False) -> Mechanism:
     """A closed ring of revolutes about world axes that are parallel, meet in a point, or are parallel in two sets."""
-    count = {"planar": draw(st.integers(3, 5)), "aligned": draw(st.integers(3, 5)), "spherical": draw(st.integers(3, 4)), "sarrus": 5}[family]
+    count = {
+        "planar": draw(st.integers(3, 5)),
+        "aligned": draw(st.integers(3, 5)),
+        "spherical": draw(st.integers(3, 4)),
+        "sarrus": 5,
+    }[family]
     m = scatter(n, count, [False], n.scalar(0, 2))
     normal = n.unit()
     if family == "aligned":
@@ -395,7 +429,15 @@ def ring(draw: Any, n: Numbers, family: str, *, ball: bool = False) -> Mechanism
         ends = (k, (k + 1) % (count + 1))
         kind = "spherical" if ball and k == 1 else "revolute"
         m.joints.append(
-            connect(m, n, kind, *(ends if draw(st.booleans()) else ends[::-1]), point=point, axis=axis, upright=family == "aligned")
+            connect(
+                m,
+                n,
+                kind,
+                *(ends if draw(st.booleans()) else ends[::-1]),
+                point=point,
+                axis=axis,
+                upright=family == "aligned",
+            )
         )
     return m
 
@@ -421,6 +463,59 @@ def doubled(draw: Any, n: Numbers) -> Mechanism:
         copy = Connection(c.kind, c.first, c.second, c.axis, c.axis2, c.pitch, c.length, c.q.copy())
         m.joints.append(copy)
     return m
+
+
+IMPLIED = {
+    "revolute": (
+        "parallel_axes",
+        "point_on_line",
+        "point_in_plane",
+        "plane_to_plane",
+        "spherical",
+        "cylindrical",
+        "planar",
+    ),
+    "prismatic": ("parallel_axes", "point_on_line", "cylindrical"),
+    "cylindrical": ("parallel_axes", "point_on_line"),
+    "screw": ("parallel_axes", "point_on_line", "cylindrical"),
+    "universal": ("spherical", "point_in_plane"),
+    "spherical": ("point_on_line", "point_in_plane"),
+    "planar": ("parallel_axes", "point_in_plane", "plane_to_plane"),
+    "weld": ("prismatic", "universal", "planar", "spherical"),
+}
+
+
+def implied(draw: Any, n: Numbers) -> Mechanism:
+    """A tree with constraints (and weaker joints) that its joints imply already, at the same frames or a rod from a
+    pivot.
+    """
+    m, _ = draw(frames_of_trees(kinds=tuple(IMPLIED), bodies=(2, 4), moving=True, loads=True))
+    for c in list(m.joints):
+        kind = draw(st.sampled_from(("", "rod", *IMPLIED[c.kind])))
+        if kind == "rod" and c.kind in ("revolute", "universal", "spherical"):
+            tip = Mark(c.second.on, c.second.position + n.vector(), n.rotation())
+            length = float(np.linalg.norm(tip.position - c.second.position))
+            m.constraints.append(Connection("distance", c.first, tip, length=Wave((length, 0.0, 0.0, 1.0, 0.0))))
+        elif kind in CONSTRAINTS:
+            m.constraints.append(Connection(kind, c.first, c.second, c.axis))
+        elif kind in JOINTS:
+            m.joints.append(weaker(c, kind))
+    return m
+
+
+def weaker(c: Connection, kind: str) -> Connection:
+    """A joint of another kind that holds where c does, with its coordinates there."""
+    r = joint_pose(c)[1]
+    along = {"prismatic": lambda: c.q[0], "screw": lambda: c.pitch * c.q[0]}.get(c.kind, lambda: 0.0)()
+    angle = c.q[0] if c.kind in ("revolute", "screw") else 0.0
+    q = {
+        "spherical": lambda: quaternion_of(r),
+        "cylindrical": lambda: np.array([along, angle]),
+        "planar": lambda: np.array([0.0, 0.0, angle]),
+        "prismatic": lambda: np.zeros(1),
+        "universal": lambda: np.zeros(2),
+    }[kind]()
+    return Connection(kind, c.first, c.second, c.axis, across(c.axis)[0] if kind == "universal" else c.axis2, q=q)
 
 
 def parallelogram(draw: Any, n: Numbers) -> Mechanism:
@@ -464,9 +559,15 @@ class Built:
 
 
 def build(
-    m: Mechanism, nesting: list[tuple[str, ...]] | None = None, *, starts: bool = False, local: tuple[str, ...] | None = None
+    m: Mechanism,
+    nesting: list[tuple[str, ...]] | None = None,
+    *,
+    starts: bool = False,
+    local: tuple[str, ...] | None = None,
 ) -> Built:
-    """The model; `starts` gives the joints their coordinates and speeds as start values, `local` puts m.local_gravity on a level."""
+    """The model; `starts` gives the joints their coordinates and speeds as start values, `local` puts
+    m.local_gravity on a level.
+    """
     nesting = nesting or [()] * len(m.carriers)
     levels: dict[tuple[str, ...], Subsystem] = {(): Subsystem()}
 
@@ -498,7 +599,9 @@ def build(
     joints, constraints = [], []
     for k, c in enumerate(m.joints):
         start = start_values(m, c) if starts else {}
-        joints.append(owner(c.first.on, c.second.on).add(f"joint{k}", make_joint(c, frame(c.first), frame(c.second), start)))
+        joints.append(
+            owner(c.first.on, c.second.on).add(f"joint{k}", make_joint(c, frame(c.first), frame(c.second), start))
+        )
     for k, c in enumerate(m.constraints):
         extra = {"length": c.length.symbol(time, ca.sin)} if c.kind == "distance" else {"axis": c.axis}
         element = CONSTRAINTS[c.kind](frame(c.first), frame(c.second), **extra)
@@ -555,7 +658,9 @@ def add_actions(m: Mechanism, top: Subsystem, joints: list[Joint], frame: Any, o
         top.add(f"drive{k}", Drive(joints[j], drive.motion.symbol(time, ca.sin), coordinate=joints[j].coordinates[i]))
     top.add("gravity", Gravity(m.gravity))
     for k, s in enumerate(m.springs):
-        owner(s.first.on, s.second.on).add(f"spring{k}", SpringDamper(frame(s.first), frame(s.second), k=s.k, c=s.c, rest=s.rest))
+        owner(s.first.on, s.second.on).add(
+            f"spring{k}", SpringDamper(frame(s.first), frame(s.second), k=s.k, c=s.c, rest=s.rest)
+        )
     for k, b in enumerate(m.mounts):
         owner(b.first.on, b.second.on).add(f"mount{k}", Bushing(frame(b.first), frame(b.second), k=b.k, c=b.c))
     for k, load in enumerate(m.loads):
@@ -563,7 +668,9 @@ def add_actions(m: Mechanism, top: Subsystem, joints: list[Joint], frame: Any, o
         ends = [load.frame.on] + ([load.reaction.on] if load.reaction else [])
         reaction = frame(load.reaction) if load.reaction else None
         axes = "body" if load.body_axes else "world"
-        owner(*ends).add(f"load{k}", AppliedLoad(frame(load.frame), force=force, torque=torque, reaction=reaction, axes=axes))
+        owner(*ends).add(
+            f"load{k}", AppliedLoad(frame(load.frame), force=force, torque=torque, reaction=reaction, axes=axes)
+        )
     for k, torsion in enumerate(m.torsions):
         joint, name = joints[torsion.joint[0]], joints[torsion.joint[0]].coordinates[torsion.joint[1]]
         spring = RotationalSpringDamper(joint, k=torsion.k, c=torsion.c, rest=torsion.rest, coordinate=name)
@@ -605,6 +712,7 @@ class Evaluated:
     values: dict[str, float]
     state: Array
     kernel: Any
+    time: float
 
     def path(self, element: Any) -> str:
         return self.translation.model.path(element)
@@ -623,8 +731,8 @@ class Evaluated:
 
 
 def evaluate(
-    m: Mechanism, nesting: list[tuple[str, ...]] | None = None, *, native: bool = False, local: tuple[str, ...] | None = None,
-    **options: Any,
+    m: Mechanism, nesting: list[tuple[str, ...]] | None = None, *, native: bool = False, local: tuple[str, ...] | None
+    = None, **options: Any,
 ) -> Evaluated:  # fmt: skip
     """Build, translate (with options of `translate`) and evaluate all channels at the mechanism's state."""
     built = build(m, nesting, local=local)
@@ -633,7 +741,7 @@ def evaluate(
     state = state_of(translation, built, m)
     output = kernel.evaluate("outputs", m.time, state, (), ())[0]
     values = {channel.name: float(x) for channel, x in zip(translation.program.channels, output, strict=True)}
-    return Evaluated(built, translation, values, state, kernel)
+    return Evaluated(built, translation, values, state, kernel, m.time)
 
 
 def difference(a: Array, b: Array) -> float:
@@ -641,4 +749,23 @@ def difference(a: Array, b: Array) -> float:
     return float(np.abs(a - b).max(initial=0.0) / max(1.0, np.abs(b).max(initial=0.0)))
 
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["connection_rows"]
+def reaction(case: Case, number: int) -> Array:
+    """Force and torque of a joint on its second carrier at the second mark's origin, world axes, by the dense
+    solution.
+    """
+    c = case.m.joints[number]
+    wrench = case.solution.wrench_of(("joint", number), len(case.m.carriers))[c.second.on]
+    arm = case.m.A[c.second.on] @ c.second.position
+    return np.concatenate([wrench[:3], wrench[3:] - np.cross(arm, wrench[:3])])
+
+
+def total_wrenches(case: Case, e: Evaluated) -> Array:
+    """(bodies, 6): what the reported reactions of all joints add up to on each body, about its centre."""
+    m = case.m
+    total = np.zeros((len(m.carriers), 6))
+    for c, joint in zip(m.joints, e.built.joints, strict=True):
+        force, torque = e.vector(joint, "force"), e.vector(joint, "torque")
+        point = m.x[c.second.on] + m.A[c.second.on] @ c.second.position
+        for carrier, sign in ((c.second.on, 1.0), (c.first.on, -1.0)):
+            total[carrier] += sign * np.concatenate([force, torque + np.cross(point - m.x[carrier], force)])
+    return total[m.bodies]

@@ -1,12 +1,12 @@
-"""The car once more, with nothing shared: nine bodies in absolute coordinates, all joint conditions at once, dense least squares.
+"""The car once more, with nothing shared: nine bodies in absolute coordinates, all conditions at once, least squares.
 
 Per body position, quaternion, velocity and angular velocity (world axes). The accelerations of each moment solve
 
     [ M  G^T ] [ a      ]   [ f  ]
     [ G  0   ] [ lambda ] = [ -u ]
 
-by the weighted least-norm solution a = a0 - M^-1/2 (G M^-1/2)^+ (G a0 + u), singular values below 1e-8 of the largest cut off (the rank
-trap of MODELS). Data from MODELS, section 1.
+by the weighted least-norm solution a = a0 - M^-1/2 (G M^-1/2)^+ (G a0 + u), singular values below 1e-8 of the largest
+cut off (the rank trap of MODELS). Data from MODELS, section 1.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def start_of(name: str) -> dict[str, float]:
 def car_start(name: str, method: str, position: float, speed: float, **options: float) -> Outcome:
     result = run(car(), method, 0.3, initial=start_of(name), **options)
     dense = document("car_starts")[name]
-    far = {kind: 0.0 for kind in ("position", "velocity", "angular_velocity")}
+    far = dict.fromkeys(("position", "velocity", "angular_velocity"), 0.0)
     for kind in far:
         expected = np.array(dense[kind])
         scale = max(1.0, float(np.abs(expected).max()))
@@ -118,7 +118,7 @@ for _name in STARTS:
 
 
 def write_car_starts() -> None:
-    """Integrate `dense_car` from all starts and keep the results (a minute); run once by `python -m reference.machines`."""
+    """Integrate `dense_car` from all starts and keep the results: `python -m reference.machines` in tests/."""
     times = np.array([0.0, 0.1, 0.2, 0.3])
     found = {name: dense_car.solve(dense_car.start(**start), times) for name, start in STARTS.items()}
     data = {name: {kind: value.tolist() for kind, value in parts.items()} for name, parts in found.items()}

@@ -23,7 +23,7 @@ TURN = (0.3, -0.7, 1.1)  # an arbitrary turn: no component of any axis stays zer
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a problem's run was compared with: named values, each with its limit. The first is the error of the table."""
+    """What a run was compared with: named values, each with its limit. The first is the error of the table."""
 
     checks: dict[str, tuple[float, float]]
     seconds: float = 0.0
@@ -159,9 +159,8 @@ def four_bars(
     exact = table("A02_exact_N1_2_5_40")
     rows = slice(0, 2 * len(exact["t"]), 2)
     count = len(result.time[rows])
-    checks["exact_rows"] = (
-        largest((tip @ x)[rows] - exact[f"x_N{windows}"][:count], (tip @ y)[rows] - exact[f"y_N{windows}"][:count]), error
-    )  # fmt: skip
+    ends = [(tip @ a)[rows] - exact[f"{name}_N{windows}"][:count] for name, a in (("x", x), ("y", y))]
+    checks["exact_rows"] = (largest(*ends), error)
     if windows == 40:
         published = table("A02_published_lim_N40")
         checks["published_rows"] = (largest(tip @ x - published["x_B0"], tip @ y - published["y_B0"]), error + 4.2e-6)
@@ -208,6 +207,7 @@ def squeezer_test_set(method: str, angles: float, rates: float, **options: float
     published = np.array(data["published_t0.03"], dtype=float)
     first = np.array([result[f"{pin}.angle.acceleration"][0] for pin in PINS])
     force = np.array([result[f"e2.force.{axis}"][0] for axis in "xy"])
+    multipliers = np.array(data["initial"]["lambda"][:2], dtype=float)
     return outcome(
         result, (balance(result), 1e-11),
         angles=(largest(q - better[0]), angles), rates=(largest((v - better[1]) / np.maximum(1, np.abs(v))), rates),
@@ -215,7 +215,7 @@ def squeezer_test_set(method: str, angles: float, rates: float, **options: float
         published_rates=(largest(v / published[7:14] - 1), 6e-8),
         published_accelerations=(largest(a / published[14:21] - 1), 2e-6),
         start_accelerations=(largest(first - np.array(data["initial"]["qdd"], dtype=float)) / 14222, 1e-10),
-        start_multipliers=(largest(np.abs(force) - np.abs(np.array(data["initial"]["lambda"][:2], dtype=float))) / 98, 1e-10),
+        start_multipliers=(largest(np.abs(force) - np.abs(multipliers)) / 98, 1e-10),
     )  # fmt: skip
 
 
@@ -281,14 +281,16 @@ def heavy_top() -> Outcome:
     rows = np.round(given["t"] / 0.1).astype(int)
     e, centre = quaternions(result, "top")[rows], vectors(result, "top.position")[rows]
     spin = np.column_stack([result[f"ball.w{axis}"][rows] - given[f"w{axis}"] for axis in "xyz"])
+    expected = np.column_stack([given[f"q{k}"] for k in range(4)])
+    middle = np.column_stack([given[f"com{axis}"] for axis in "xyz"])
     published = np.array([[-0.70828, 0.43878, 0.54573, 0.0894]])  # MATLAB RK4, t = 0.2 s, 5 digits
     momentum = 0.46875 * 150  # about the axis, in the body: constant
     w, up = vectors(result, "top.angular_velocity"), Rotation.from_quat(quaternions(result, "top"), scalar_first=True)
     inertia = np.array([0.234375 + 15, 0.46875, 0.234375 + 15])  # at the ball
     vertical = up.apply(inertia * up.inv().apply(w))[:, 2]
     return outcome(
-        result, (gained(result), 5e-8), orientation=(turned_apart(e, np.column_stack([given[f"q{k}"] for k in range(4)])), 1e-10),
-        centre=(largest(centre - np.column_stack([given[f"com{axis}"] for axis in "xyz"])), 1e-10), spin=(largest(spin), 1e-9),
+        result, (gained(result), 5e-8), orientation=(turned_apart(e, expected), 1e-10),
+        centre=(largest(centre - middle), 1e-10), spin=(largest(spin), 1e-9),
         published=(turned_apart(e[2:3], published), 6e-6),
         axial_momentum=(largest(0.46875 * result["ball.wy"] - momentum), 1e-9),
         vertical_momentum=(largest(vertical + 70.3124296875), 1e-9),
@@ -340,7 +342,7 @@ def linkage(model: Subsystem, until: float, error: float, energy: float, gap: Ca
 
 
 def bennett_gap(result: Result) -> float:
-    """How far the hinges are from tan(theta1 / 2) tan(theta2 / 2) = sin((beta + alpha) / 2) / sin((beta - alpha) / 2)."""
+    """How far hinges are from tan(theta1 / 2) tan(theta2 / 2) = sin((beta + alpha) / 2) / sin((beta - alpha) / 2)."""
     alpha, beta = np.pi / 6, 7 * np.pi / 18
     ratio = np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2)
     one, two, three, four = (result[f"hinge{k}.angle"] for k in (1, 2, 3, 4))

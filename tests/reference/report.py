@@ -1,4 +1,4 @@
-"""Print error, drift and energy drift of every reference problem: `python tests/reference/report.py [words of its name]`."""
+"""Print error, drift and energy drift of the reference problems: `python tests/reference/report.py [words of one]`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from reference import machines  # noqa: E402, F401 (adds the car and the manipulator)
-from reference.problems import PROBLEMS, Outcome  # noqa: E402
+from reference import machines  # noqa: F401 (adds the car and the manipulator)
+from reference.problems import PROBLEMS, Outcome
 
 
 def value(outcome: Outcome, name: str) -> str:

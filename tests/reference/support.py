@@ -1,4 +1,4 @@
-"""What the reference tests share: the example models, the published data, degrees of freedom and Jacobians by plain numpy."""
+"""What the reference tests share: example models, published data, degrees of freedom and eigenvalues by plain numpy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def example(file: str) -> Any:
     """A module of `examples/` by its file, e.g. `car` or `reference/bennett`."""
     name = "example_" + file.replace("/", "_")
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{file}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -67,7 +68,7 @@ def run(
 
 @dataclass(frozen=True)
 class Freedom:
-    """Speeds of the tree, conditions that close its loops, how many of them are independent, and what is left to move."""
+    """Speeds of the tree, conditions that close its loops, how many of them are independent, what is left to move."""
 
     speeds: int
     conditions: int

@@ -1,4 +1,4 @@
-"""The car of MODELS: start, equilibrium, eigenvalues, freedom, and accelerations away from the plane against `dense_car`."""
+"""The car of MODELS: start, equilibrium, eigenvalues, freedom; accelerations out of the plane against `dense_car`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def rest() -> np.ndarray:
     values = {"guide.displacement": 0.9070265790244222 - 0.95}
     for side, sign in (("left", 1), ("right", -1)):
         values |= {
-            f"{side}_arm.angle": sign * beam, f"{side}.hinge.angle": sign * lean, f"{side}.damper.slide.displacement": length
-        }  # fmt: skip
+            f"{side}_arm.angle": sign * beam,
+            f"{side}.hinge.angle": sign * lean,
+            f"{side}.damper.slide.displacement": length,
+        }
     assembly = car().assemble(values)
     assert not assembly.moved
     return assembly.state

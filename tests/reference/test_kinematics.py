@@ -7,7 +7,7 @@ import pytest
 from reference.problems import bennett_gap, bricard_gap
 from reference.support import example, freedom, run
 
-from kompono import ModelWarning, Simulation
+from kompono import ModelWarning, Simulation, inspect
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ def test_freedoms_and_redundant_conditions(file: str, name: str, degrees: int, r
     simulation = Simulation(getattr(example(f"reference/{file}"), name)(), native=False)
     found = freedom(simulation, simulation.assemble().state)
     assert (found.degrees, found.redundant) == (degrees, redundant)
+    assert f"{degrees} degrees of freedom" in str(inspect(simulation.translation.model.model))
 
 
 @pytest.mark.parametrize(("file", "name", "off", "gap"), [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from reference import machines  # noqa: F401 (adds the car and the manipulator to the list)
-from reference.problems import PROBLEMS, Problem, gained, revolution, swing
+from reference.problems import PROBLEMS, TURN, Problem, gained, revolution, swing
 from reference.support import example, run, table
 
 from kompono import Simulation
@@ -35,7 +35,7 @@ def test_the_double_four_bar_ends_where_exudyn_converges_to() -> None:
 
 @pytest.mark.parametrize(("windows", "limit"), [(1, 1e-7), (2, 1e-3)])
 def test_singular_positions_are_passed_at_any_step(windows: int, limit: float) -> None:
-    """Sooner or later a stage of some step lands next to a singular position: the energy may notice, the branch may not change."""
+    """Some stage of some step lands next to a singular position: the energy may notice, the branch may not change."""
     simulation = Simulation(example("reference/n_four_bar").NFourBar(windows))
     feet = [f"feet.{k}.angle" for k in range(windows + 1)]
     for step in np.linspace(0.9e-3, 1.1e-3, 60):
@@ -43,3 +43,23 @@ def test_singular_positions_are_passed_at_any_step(windows: int, limit: float) -
         assert np.abs(gained(result)).max() < limit
         assert all(np.abs(result[foot] - result[feet[0]]).max() < 1e-9 for foot in feet)
         assert result["drift.position"].max() < 1e-12
+
+
+NEAR_SINGULAR = (
+    "a stage next to a singular position drops a condition the next stage keeps (fixed steps and tight dopri5)"
+)
+
+
+@pytest.mark.xfail(strict=True, reason=NEAR_SINGULAR)
+@pytest.mark.parametrize(
+    ("windows", "method", "step", "until"),
+    [(2, "rk4", 0.0010057644110275689, 10.0), (5, "dopri5", 0.05, 10.0), (40, "rk4", 1e-3, 9.0)],
+)
+def test_singular_positions_are_passed_by_a_turned_mechanism(
+    windows: int, method: str, step: float, until: float
+) -> None:
+    model = example("reference/n_four_bar").NFourBar(windows, turn=TURN)
+    every = max(1, round(0.05 / step))
+    result = run(model, method, until, step, rtol=1e-11, every=every, channels=["feet.0.angle", "energy.*"])
+    assert np.abs(gained(result)).max() < 1e-4
+    assert np.abs(result["feet.0.angle"] + revolution(windows, result.time)).max() < 4e-6

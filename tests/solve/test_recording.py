@@ -1,4 +1,4 @@
-"""What is recorded: every n-th step, always the start and the end, on the grid of `step` for methods with free steps."""
+"""What is recorded: every n-th step, always start and end, on the grid of `step` for methods with free steps."""
 
 from __future__ import annotations
 

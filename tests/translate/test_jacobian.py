@@ -40,10 +40,8 @@ def test_the_jacobian_is_the_derivative_of_the_rate(model: type[Subsystem]) -> N
 
     size = len(state)
     exact = simulation.kernel.evaluate("jacobian", 0.3, state, none, none)[0].reshape(size, size).T
-    if model is Swing:  # off the loop conditions rows count as independent: compare along the motion it allows
-        directions = rate(state)[:, None]
-    else:
-        directions = np.eye(size)
+    # off the loop conditions redundant rows would count as independent: there, compare along the motion it allows
+    directions = rate(state)[:, None] if model is Swing else np.eye(size)
     for direction in directions.T:
         h = 1e-6 / max(1.0, np.abs(direction).max())
         difference = (rate(state + h * direction) - rate(state - h * direction)) / (2 * h)

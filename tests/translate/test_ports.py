@@ -1,4 +1,4 @@
-"""Ports: a joint or force outside may touch only what every subsystem in between exposes; errors name joint, body and fix."""
+"""Ports: joints and forces outside touch only what every subsystem in between exposes; errors name joint, body, fix."""
 
 from __future__ import annotations
 
@@ -169,7 +169,9 @@ def test_a_part_of_a_built_model_can_be_simulated_alone_by_its_own_paths() -> No
     robot = Robot(Arm())
     alone = simulate(robot.arm.wrist, until=0.5, initial={"pin.angle.rate": 2.0})
     assert alone.status.ok
-    assert abs(alone["pin.angle"] - simulate(Wrist(), until=0.5, initial={"pin.angle.rate": 2.0})["pin.angle"]).max() == 0
+    assert (
+        abs(alone["pin.angle"] - simulate(Wrist(), until=0.5, initial={"pin.angle.rate": 2.0})["pin.angle"]).max() == 0
+    )
     assert simulate(robot, until=0.01).status.ok  # and the whole is as it was
 
 

@@ -1,4 +1,4 @@
-"""The tree that is found, what closes its loops, how that can be overridden, and what is said when no motion follows."""
+"""The tree that is found, what closes its loops, how to override that, and what is said when no motion follows."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ def test_a_loop_is_closed_by_the_joint_that_has_no_start_value() -> None:
     assert any("right_knot" in line for line in report.redundant)
 
 
+@pytest.mark.filterwarnings("ignore:assembly moved")
 def test_the_joint_that_closes_the_loop_can_be_chosen() -> None:
     report = inspect(Swing(), cut=["left_knot"])
     assert report.loops[0].startswith("left_knot")
@@ -106,6 +107,7 @@ def test_start_coordinates_of_a_closing_joint_cannot_be_set() -> None:
         simulate(Swing(), until=0.1, initial={"right_knot.angle": 0.1})
 
 
+@pytest.mark.filterwarnings("ignore:assembly moved")
 def test_a_gear_on_the_joint_that_closes_a_loop_puts_it_into_the_tree() -> None:
     class Geared(Swing):
         def __init__(self) -> None:
