@@ -17,6 +17,7 @@ from itertools import groupby
 import casadi as ca
 import numpy as np
 
+from kompono.compile import split
 from kompono.compile.emit import INT, POINTER, Array, Code
 from kompono.compile.lower import check_shape, constant, lower
 from kompono.errors import CompileError
@@ -91,6 +92,10 @@ def _head(routine: Routine) -> str:
     return f"void @{symbol(routine.name)}({', '.join([*readers, *writers, 'ptr noalias %work'])}) nounwind"
 
 
+def _arguments(routine: Routine) -> list[str]:
+    return [*(f"%in{i}" for i in range(len(routine.inputs))), *(f"%out{i}" for i in range(len(routine.outputs)))]
+
+
 def _sources(routine: Routine) -> list[tuple[int, int]]:
     """For each input slot of the workspace, the argument it belongs to and its place there."""
     return [(which, place) for which, (_, size) in enumerate(routine.inputs) for place in range(size)]
@@ -129,7 +134,7 @@ def _direct(program: Program, routine: Routine) -> str:
             value = constant(slot) if isinstance(slot, float) else fetch(slot)
             lines.append(f"%o{which}.{place} = getelementptr double, ptr %out{which}, i64 {place}")
             lines.append(f"store double {value}, ptr %o{which}.{place}")
-    return "\n".join([f"define {_head(routine)} {{", *lines, "ret void", "}", ""])
+    return split.function(_head(routine), f"s.{routine.name}", _arguments(routine), lines)
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------
@@ -156,7 +161,7 @@ def _kernel(name: str, function: ca.Function) -> str:
 
     lower(function, lines, read, write)
     head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
-    return "\n".join([f"define {head} noinline nounwind {{", *lines, "ret void", "}", ""])
+    return split.function(f"{head} noinline nounwind", f"k.{name}", ("%in", "%out", "%row"), lines)
 
 
 def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:

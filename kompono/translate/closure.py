@@ -41,6 +41,7 @@ class Closure:
     bias: Any  # u
     columns: dict[int, Any]  # G by id(joint)
     gamma: Any = None  # rows on the relative twist in first-frame axes, for reactions
+    carried: tuple[Any, ...] = ()  # rows on the full twist at each joint of the path: G if all of them were free
 
     @property
     def size(self) -> int:
@@ -155,9 +156,11 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, law: Condit
         trace, relative.pose.position, relative.pose.rotation, relative.twist, relative.bias, path=path
     )
     columns: dict[int, Any] = {}
+    carried = [row]
     up, down = kinematics.topology.path(first.body, second.body)
     for link in reversed(down):
         step = kinematics.step(link)
+        carried.append(row)
         if link.joint is not None and link.joint.freedoms:
             columns[id(link.joint)] = call(lambda row, s: row @ s, row, step.subspace, path=path)
         row = call(
@@ -172,9 +175,10 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, law: Condit
             step.pose.rotation,
             path=path,
         )
+        carried.append(row)
         if link.joint is not None and link.joint.freedoms:
             columns[id(link.joint)] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
-    return Closure(element, groups, g, g_dot, u, columns, gamma)
+    return Closure(element, groups, g, g_dot, u, columns, gamma, tuple(carried))
 
 
 @dataclass(frozen=True)

@@ -88,24 +88,36 @@ class RelativeEngine(Engine):
     def dead_rows(self) -> dict[int, np.ndarray]:
         """Rows no coordinate of their loop can move, by id(element): boolean (rows).
 
-        A planar loop whose axes are not coordinate axes has such rows; what is an exact zero on coordinate axes is
-        rounding noise there, and must not become a pivot. They are recognized at three arbitrary states.
+        A planar loop whose axes are not coordinate axes has such rows, and so has a second hinge of a door; what is an
+        exact zero on coordinate axes is rounding noise there, and must not become a pivot. They are recognized at three
+        arbitrary states, by comparison with what the row would be if every joint of its path were free.
         """
         tracer, _, closures = self._probe
-        matrices = [ca.densify(ca.horzcat(*closure.columns.values())) for closure in closures.values()]
-        function = ca.Function("columns", [tracer.symbols], matrices)
-        random = np.random.default_rng(1)
-        sizes = np.zeros((3, tracer.symbols.numel()))
-        constants = [parameter.value for parameter in self.model.parameters]
-        for row in sizes:
-            row[:] = random.uniform(0.2, 0.9, len(row))
-            row[len(row) - len(constants) :] = constants
-        samples = [[np.asarray(m) for m in function.call([row])] for row in sizes]
+        pairs = []
+        for closure in closures.values():
+            columns = ca.densify(ca.horzcat(ca.SX(closure.size, 1), *closure.columns.values()))
+            pairs += [columns, ca.densify(ca.horzcat(columns, *closure.carried))]
+        function = ca.Function("columns", [tracer.symbols], pairs)
+        samples = [[np.abs(matrix.full()) for matrix in function.call([state])] for state in self._samples(tracer, 3)]
         dead = {}
         for index, key in enumerate(closures):
-            entries = np.nanmax([np.abs(sample[index]) for sample in samples], axis=0)
-            dead[key] = entries.max(axis=1, initial=0.0) <= 1e-13 * max(entries.max(initial=0.0), 1e-3)
+            actual, free = (np.nanmax([s[2 * index + i] for s in samples], axis=0).max(axis=1) for i in (0, 1))
+            dead[key] = actual <= 1e-12 * free
         return dead
+
+    def _samples(self, tracer: Tracer, count: int) -> np.ndarray:
+        """Arbitrary values of all inputs of a routine, quaternions of unit length, parameters as declared."""
+        random = np.random.default_rng(1)
+        rows = random.uniform(0.2, 0.9, (count, tracer.symbols.numel()))
+        constants = [parameter.value for parameter in self.model.parameters]
+        rows[:, rows.shape[1] - len(constants) :] = constants
+        for row in rows:
+            place = 1
+            for joint in self.joints:
+                size = len(joint.coordinates)
+                row[place : place + size] = ca.DM(joint.normalize(ca.DM(row[place : place + size]))).full().ravel()
+                place += size
+        return rows
 
     def _violations(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any], level: str) -> dict[int, Any]:
         kinematics = self._rebind(tracer, q, v)

@@ -383,7 +383,7 @@ def growth(result: Result, name: str) -> float:
 
 def million(result: Result, energy: tuple[np.ndarray, float]) -> Outcome:
     done = outcome(
-        result, energy, growth=(max(growth(result, f"drift.{level}") for level in ("position", "velocity")), 2.0)
+        result, energy, growth=(max(growth(result, f"drift.{level}") for level in ("position", "velocity")), 4.0)
     )
     return Outcome(done.checks | {"steps missing": (1e6 - done.steps, 0)}, steps=done.steps)
 
