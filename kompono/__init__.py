@@ -4,6 +4,7 @@ from kompono import Body, Ground, Subsystem, simulate
 from kompono.library import Gravity, Revolute, solids
 """
 
+from kompono.cost import Cost, cost
 from kompono.errors import (
     AssemblyError,
     CompileError,
@@ -15,6 +16,7 @@ from kompono.errors import (
 )
 from kompono.model.body import Body, Frame, Ground, MassProperties
 from kompono.model.constraint import Constraint, Coupling
+from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.signal import Input, Output, Parameter, time
@@ -32,8 +34,10 @@ __all__ = [
     "Body",
     "CompileError",
     "Constraint",
+    "Cost",
     "Coupling",
     "Effort",
+    "Event",
     "Field",
     "Force",
     "Frame",
@@ -42,6 +46,7 @@ __all__ = [
     "Joint",
     "KomponoError",
     "MassProperties",
+    "Mode",
     "ModelError",
     "ModelWarning",
     "Motion",
@@ -55,6 +60,7 @@ __all__ = [
     "Subsystem",
     "TranslationError",
     "Wrench",
+    "cost",
     "inspect",
     "rotation",
     "simulate",

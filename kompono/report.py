@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -73,11 +74,9 @@ class Report:
         return "\n".join(lines)
 
 
-def inspect(
-    model: Subsystem, *, engine: str = "relative", cut: Iterable[str] = (), independent: Iterable[str] = ()
-) -> Report:
-    """Translate and assemble a model, and report its structure."""
-    simulation = Simulation(model, engine=engine, cut=cut, independent=independent, native=False)
+def inspect(model: Subsystem, **options: Any) -> Report:
+    """Translate and assemble a model, and report its structure; options as of `Simulation` (engine, cut, ...)."""
+    simulation = Simulation(model, **{**options, "native": False})
     translation = simulation.translation
     assembly = simulation.assemble()
     feed, parameters = simulation.feed(), simulation.parameters()
@@ -109,7 +108,7 @@ def inspect(
         types=types,
         kernels=kernels,
         calls=calls,
-        operations={name: operations(program.routines[name], dict(program.kernels)) for name in names},
+        operations={name: operations(program.routines[name], program.kernels) for name in names},
     )
 
 

@@ -17,9 +17,9 @@ dense linear system (2.8 GHz Ice Lake, one core):
     O2 + SLP vectors        2         3.1 s            4.3 us
 
 Straight-line code leaves little to optimize, so it gets value numbering only, which shares what CasADi did not. Step
-loops are small and do profit from O2 with the loop vectorizer. Compile time grows a little faster than the number of
-instructions (90,000 take 6 to 8 s, most of it register allocation). llvmlite holds a lock of its own around every call,
-so compiling in threads would not pay.
+loops are small and do profit from O2 with the loop vectorizer. Compile time grows faster than the length of a function,
+which is why long ones are cut (see `split`). llvmlite holds a lock of its own around every call, so compiling in
+threads would not pay.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,10 +71,10 @@ class Kernel:
         """SX instructions executed by one evaluation of each routine."""
         return _instructions(self.program)
 
-    def prepare(self, routine: str = "", method: str = "") -> None:
-        """Compile now what would be compiled on first use."""
-        if routine:
-            self._evaluator(routine)
+    def prepare(self, routine: str = "", method: str = "", *, routines: Iterable[str] = ()) -> None:
+        """Compile now what would be compiled on first use: routines, and the step loop of a method."""
+        for name in (*([routine] if routine else []), *routines):
+            self._evaluator(name)
         if method:
             self._objects.loop_function(_known(method))
 

@@ -21,7 +21,7 @@ from kompono.compile import split
 from kompono.compile.emit import INT, POINTER, Array, Code
 from kompono.compile.lower import check_shape, constant, lower
 from kompono.errors import CompileError
-from kompono.translate.program import Call, Program, Routine
+from kompono.translate.program import Program, Routine
 
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
@@ -108,6 +108,13 @@ def _direct(program: Program, routine: Routine) -> str:
     lines: list[str] = []
     sources = _sources(routine)
     values: dict[int, str] = {}  # workspace slot -> value
+    goals: dict[int, list[tuple[int, int]]] = {}  # slot -> outputs and places it goes to
+    for which, slots in enumerate(routine.result):
+        for place, slot in enumerate(slots):
+            if isinstance(slot, float):
+                lines.extend(_store(constant(slot), which, place))
+            else:
+                goals.setdefault(slot, []).append((which, place))
 
     def fetch(slot: int) -> str:
         if slot not in values:
@@ -117,24 +124,27 @@ def _direct(program: Program, routine: Routine) -> str:
             values[slot] = f"%x{slot}"
         return values[slot]
 
-    def keep(call: Call, j: int, value: str) -> list[str]:
-        values[call.outputs[j]] = value
-        return []
+    def keep(slot: int, value: str) -> list[str]:
+        values[slot] = value
+        return [line for which, place in goals.pop(slot, ()) for line in _store(value, which, place)]
 
     for number, call in enumerate(routine.calls):
         lower(
             program.kernels[call.kernel],
             lines,
             read=lambda i, call=call: fetch(call.inputs[i]),
-            write=lambda j, value, call=call: keep(call, j, value),
+            write=lambda j, value, call=call: keep(call.outputs[j], value),
             prefix=f"c{number}.",
         )
-    for which, slots in enumerate(routine.result):
-        for place, slot in enumerate(slots):
-            value = constant(slot) if isinstance(slot, float) else fetch(slot)
-            lines.append(f"%o{which}.{place} = getelementptr double, ptr %out{which}, i64 {place}")
-            lines.append(f"store double {value}, ptr %o{which}.{place}")
+    for slot, places in goals.items():  # inputs, which no call makes
+        for which, place in places:
+            lines.extend(_store(fetch(slot), which, place))
     return split.function(_head(routine), f"s.{routine.name}", _arguments(routine), lines)
+
+
+def _store(value: str, which: int, place: int) -> list[str]:
+    name = f"%o{which}.{place}"
+    return [f"{name} = getelementptr double, ptr %out{which}, i64 {place}", f"store double {value}, ptr {name}"]
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,20 @@
 LLVM's time for one function grows faster than its length. So the body of a function above `LIMIT` lines is cut into
 consecutive segments, each an internal function of its own with the same arguments. A value that lives across a cut is
 stored in a scratch array where it is made and loaded where a later segment first needs it; what was read from an
-argument or computed from addresses is read again instead. Cuts are made where few values live.
+argument or computed from addresses is read again instead. Cuts are made where few values live. The result is the same
+to the last bit (see `lower`).
+
+Measured, seconds in LLVM and microseconds per evaluation, by lines of a segment (two busy cores):
+
+    routine                   SX      whole            2000            1000            500
+    derivative, car           3,300    0.19 s  0.61     0.23 s  0.62    0.26 s  0.59    0.25 s  0.63
+    derivative, chain of 32  12,200    0.55 s  1.92     0.55 s  2.00    0.54 s  2.01    0.54 s  2.12
+    derivative, chain of 100 40,500    3.0 s   6.67     2.0 s   6.67    1.9 s   6.70    2.0 s   7.20
+    outputs, chain of 100    68,800   11.1 s  11.0                      3.2 s  11.0
+    outputs, absolute car    34,800    3.0 s   5.4                      1.7 s   5.5
+    project, absolute car    43,500    3.0 s   6.3                      2.2 s   6.3
+
+What remains is nearly linear, 40 to 50 us per instruction, most of it code generation.
 """
 
 from __future__ import annotations
@@ -11,10 +24,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-LIMIT = 8000  # lines up to which a body stays whole
+LIMIT = 15000  # lines up to which a body stays whole
 SEGMENT = 1000  # lines of a segment, give or take a quarter
 
 _NAME = re.compile(r"%[\w.]+")
@@ -66,7 +80,7 @@ def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str
     pointers = ", ".join(f"ptr {argument}" for argument in arguments)
     parameters = ", ".join(f"ptr noalias {argument}" for argument in arguments)
     texts, calls = [], []
-    for number, (start, end) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for number, (start, end) in enumerate(pairwise(cuts)):
         part = f"{name}.{number}"
         texts.append(f"define internal void @{part}({parameters}, ptr noalias %scratch) noinline nounwind {{")
         texts.extend(_segment(body, start, end, slots))

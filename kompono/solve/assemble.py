@@ -45,7 +45,7 @@ def assemble(
         state = loops.close(state, loops.held_speeds(state, given_coordinates))
         state = loops.match_speeds(state, given_speeds)
         loops.check_accelerations(state)
-    names = (*kernel.program.coordinates, *kernel.program.speeds)
+    names = (*kernel.program.coordinates, *kernel.program.speeds, *kernel.program.modes)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
     return Assembly(state, moved, loops.nv - loops.rank(state))
 
@@ -72,7 +72,7 @@ class _Loops:
         return int(np.linalg.matrix_rank(matrix, tol=RANK * np.linalg.norm(matrix, 2)))
 
     def coordinate_rate(self, state: np.ndarray, speeds: np.ndarray) -> np.ndarray:
-        moving = np.concatenate([state[: self.nq], speeds])
+        moving = np.concatenate([state[: self.nq], speeds, state[self.nq + self.nv :]])
         return self.evaluate("rates", moving)[0]
 
     def held_speeds(self, state: np.ndarray, given: np.ndarray) -> np.ndarray:
@@ -132,9 +132,11 @@ class _Loops:
             matched = state.copy()
             for _ in range(2):
                 _, g_dot, matrix, _ = self.closure(matched)
-                matched[self.nq :][movable] -= np.linalg.lstsq(matrix[:, movable], g_dot, rcond=RANK)[0]
+                matched[self.nq : self.nq + self.nv][movable] -= np.linalg.lstsq(matrix[:, movable], g_dot, rcond=RANK)[
+                    0
+                ]
             _, g_dot, matrix, _ = self.closure(matched)
-            scale = 1.0 + np.abs(matched[self.nq :]).max(initial=0.0)
+            scale = 1.0 + np.abs(matched[self.nq : self.nq + self.nv]).max(initial=0.0)
             if np.abs(g_dot).max(initial=0.0) <= TOLERANCE * scale:
                 return matched
         self._contradiction(g_dot, self.closure(matched)[2], "speeds")
@@ -142,7 +144,7 @@ class _Loops:
 
     def check_accelerations(self, state: np.ndarray) -> None:
         _, _, matrix, bias = self.closure(state)
-        acceleration = self.evaluate("derivative", state)[0][self.nq :]
+        acceleration = self.evaluate("derivative", state)[0][self.nq : self.nq + self.nv]
         residual = matrix @ acceleration + bias
         scale = 1.0 + np.abs(bias).max(initial=0.0) + (np.abs(matrix) @ np.abs(acceleration)).max(initial=0.0)
         if np.abs(residual).max(initial=0.0) > 1e-6 * scale:

@@ -91,6 +91,8 @@ def integrate(problem: Problem, settings: Settings, show_progress: bool | None) 
             return _fixed(problem, settings, progress)
         if settings.method == "dopri5":
             return _adaptive(problem, settings, progress)
+        if problem.kernel.program.events:
+            raise RunError(f"{settings.method} cannot locate events.", fix="Use rk2, rk4, adams or dopri5.")
         rows, ok, message, reached, statistics = integrate_scipy(problem, settings, progress)
         return Trajectory(rows, ok, message, reached, statistics)
 
@@ -207,9 +209,13 @@ def _finish(
         "": "",
         "INTERRUPTED": "interrupted by the user",
         "STOPPED": "stopped",
+        "TOO_MANY_EVENTS": "more than a hundred events in one step; a guard may chatter",
         "NOT_FINITE": "a value became infinite or not a number",
         "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
         "(try method='Radau')",
     }
-    statistics = {name: count + (before or {}).get(name, 0) for name, count in _counts(run).items()}
+    statistics: dict[str, Any] = {name: count + (before or {}).get(name, 0) for name, count in _counts(run).items()}
+    names = problem.kernel.program.events
+    if names:
+        statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
     return Trajectory(recorder.finish(last), ended == "", messages[ended], float(run.time), statistics)

@@ -14,6 +14,7 @@ from kompono.errors import ModelError, ModelWarning
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
+from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.signal import Input, Output, Parameter
@@ -37,6 +38,8 @@ class Elaborated:
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     parameters: tuple[Parameter, ...]
+    modes: tuple[Mode, ...]
+    events: tuple[Event, ...]
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -56,7 +59,7 @@ def elaborate(model: Subsystem) -> Elaborated:
         model,
         (model, *kind(Subsystem)),
         *(kind(cls) for cls in (Body, Ground, Joint, Constraint, Coupling)),
-        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter)),
+        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event)),
     )
     if not result.bodies:
         raise ModelError(
@@ -69,6 +72,9 @@ def elaborate(model: Subsystem) -> Elaborated:
             _check_member(result, coupling, joint)
     for effort in result.efforts:
         _check_member(result, effort, effort.joint)
+    for event in result.events:
+        for mode, _ in event.changes:
+            _check_member(result, event, mode)
     _warn_about_loose_bodies(result)
     return result
 

@@ -105,7 +105,7 @@ class Engine(ABC):
 
     def derivative(self) -> Routine:
         """state -> rate."""
-        rate = ca.vertcat(self._coordinate_rates(), ca.SX(self.speed_rates()))
+        rate = ca.vertcat(self._coordinate_rates(), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1))
         return self.present.tracer.routine("derivative", [("rate", rate)])
 
     def rates(self) -> Routine:
@@ -141,6 +141,22 @@ class Engine(ABC):
         channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
         return now.tracer.routine("outputs", [("channels", ca.vertcat(*values))]), channels
 
+    def guards(self) -> Routine:
+        """Expressions whose rise through zero is an event."""
+        call, path = self.present.tracer.call, self.model.path
+        values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
+        return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+
+    def switch(self, number: int) -> Routine:
+        """state -> state after an event."""
+        tracer, event = self.present.tracer, self.model.events[number]
+        state = ca.SX(tracer.values["state"])
+        for mode, value in event.changes:
+            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            new = tracer.call(lambda value=value: value, path=self.model.path(event), free=True)
+            state[self.nq + self.nv + place] = new
+        return tracer.routine(f"switch_{number}", [("state", state)])
+
     # -- parts of them
 
     def _moving_links(self) -> list[Link]:
@@ -148,7 +164,8 @@ class Engine(ABC):
 
     def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
-        state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints])
+        modes = [ca.SX(mode) for mode in self.model.modes]
+        state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *modes)
         inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in k]) for k in (self.model.inputs, self.model.parameters))
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
@@ -176,7 +193,8 @@ class Engine(ABC):
         if self.counted:
             kinematics = self._rebind(tracer, q, v)
             counted = [kinematics.joint_state(joint)[0] for joint in self.counted]
-        return ca.vertcat(*[q[id(j)] for j in self.joints], *counted, *[v[id(j)] for j in self.joints])
+        modes = tracer.values["state"][self.nq + self.nv :]
+        return ca.vertcat(*[q[id(j)] for j in self.joints], *counted, *[v[id(j)] for j in self.joints], modes)
 
     def _normalized(self, tracer: Tracer, q: dict[int, Any]) -> dict[int, Any]:
         return {

@@ -11,6 +11,7 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier
 from kompono.model.force import Effort, Field, Force
+from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
 from kompono.translate.kinematics import Kinematics
@@ -86,7 +87,7 @@ class Loads:
             self._effort_as_wrench(joint, q, value, path)
 
     def _effort_as_wrench(self, joint: Any, q: Any, effort: Any, path: str) -> None:
-        wrench = self.tracer.call(lambda q, f: effort_wrench(joint.subspace(q), f), q, effort, path=path)
+        wrench = self.tracer.call(lambda q, f: effort_wrench(joint, joint.subspace(q), f), q, effort, path=path)
         frames = self.kinematics.frames
         motion = self.kinematics.motion(joint.first, joint.second)
         inner, outer = frames.locate(joint.second), frames.locate(joint.first)
@@ -145,7 +146,14 @@ def body_inertia(kinematics: Kinematics, body: Body) -> Any:
     return ca.sparsify(ca.SX(inertia_matrix(body.solid.mass, centre.position, turned)))
 
 
-def effort_wrench(subspace: Any, effort: Any) -> Any:
-    """A wrench (second-frame axes) that does the work of a generalized force: S (S^T S)^-1 f."""
+def effort_wrench(joint: Joint, subspace: Any, effort: Any) -> Any:
+    """A wrench w with S^T w = f: a torque for efforts on angles, a force for efforts on displacements."""
     subspace = ca.SX(subspace)
-    return subspace @ ca.solve(ca.mtimes(subspace.T, subspace), effort)
+    chosen = ca.SX(subspace)
+    if joint.speeds is None:
+        for k, unit in enumerate(joint.units):
+            other = slice(0, 3) if unit == "rad" else slice(3, 6)
+            rest = subspace[3:, k] if unit == "rad" else subspace[:3, k]
+            if unit in ("rad", "m") and rest.nnz():
+                chosen[other, k] = 0
+    return ca.sparsify(chosen) @ ca.solve(ca.mtimes(subspace.T, chosen), effort)

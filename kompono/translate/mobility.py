@@ -56,7 +56,7 @@ def flat_levels(closures: dict[int, Closure]) -> list[Level]:
 
 def _order(groups: list[list[Closure]]) -> list[Level]:
     """Greedy: always the element that leaves the fewest bodies coupled; groups one after the other."""
-    uses = Counter(key for group in groups for closure in group for key in closure.columns)
+    uses = Counter(key for group in groups for closure in group if closure.size for key in closure.columns)
     cluster: dict[int, frozenset[int]] = {key: frozenset([key]) for key in uses}
     levels = []
     for group in groups:

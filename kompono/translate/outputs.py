@@ -159,7 +159,7 @@ class _Writer:
 
         def trace(total: Any, q: Any, effort: Any) -> Any:
             if joint.freedoms:
-                total = total - effort_wrench(joint_subspace(joint, q, link.reverse), effort)
+                total = total - effort_wrench(joint, joint_subspace(joint, q, link.reverse), effort)
             if link.reverse:  # total acts on the first body at the first frame; move it to the second and turn it round
                 total = -carry_wrench_back(joint_pose_of_first(joint, q), total)
             return total
@@ -295,10 +295,11 @@ class _Writer:
             path = self.model.path(output)
             value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
             self.write("", (path,), output.unit, value)
-        for kind in ("inputs", "parameters"):
-            for index, signal in enumerate(getattr(self.model, kind)):
-                if kind == "inputs":
-                    self.write("", (self.model.path(signal),), signal.unit, self.tracer.values[kind][index])
+        for index, signal in enumerate(self.model.inputs):
+            self.write("", (self.model.path(signal),), signal.unit, self.tracer.values["inputs"][index])
+        state, count = self.tracer.values["state"], len(self.model.modes)
+        for index, mode in enumerate(self.model.modes):
+            self.write("", (self.model.path(mode),), "", state[state.numel() - count + index])
 
 
 def joint_pose_of_first(joint: Joint, q: Any) -> Pose:

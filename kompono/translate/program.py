@@ -66,8 +66,10 @@ class Program:
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
     channels: tuple[Channel, ...] = field(default=())
+    modes: tuple[str, ...] = ()  # names of the discrete states, the tail of the state
+    events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
 
     @property
     def state_size(self) -> int:
-        """Length of the state (q, v)."""
-        return len(self.coordinates) + len(self.speeds)
+        """Length of the state (q, v, modes)."""
+        return len(self.coordinates) + len(self.speeds) + len(self.modes)

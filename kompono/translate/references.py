@@ -33,4 +33,6 @@ def _expressions(model: Elaborated) -> list[ca.SX]:
         expressions += [wrench.force, wrench.torque]
     for effort in model.efforts:
         expressions.append(effort.effort(effort.joint.q, effort.joint.v))
+    for event in model.events:
+        expressions += [event.guard, *(value for _, value in event.changes)]
     return [ca.vec(ca.SX(expression)) for expression in expressions]

@@ -60,6 +60,7 @@ class RelativeEngine(Engine):
         q, v = kinematics.q, kinematics.v
         if not self.closing:
             return tracer.routine("project", [("state", self._state(tracer, self._normalized(tracer, q), v))])
+        q = self._normalized(tracer, q)
         condensation = self._condensed[2]
         if self.shared:
             condensation = Condensation(kinematics, self.plan, self._closures(kinematics))

@@ -61,7 +61,8 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
         given_v.append(given[count:])
     if left:
         _complain(engine, next(iter(left)))
-    state = np.concatenate([*q, *v]) if q else np.zeros(0)
+    modes = np.array([mode.start for mode in engine.model.modes])
+    state = np.concatenate([*q, *v, modes])
     return Start(state, _together(given_q, int), _together(given_v, int))
 
 
@@ -160,4 +161,4 @@ def placed_state(engine: Engine, channels: Mapping[str, float]) -> np.ndarray:
             (v if kind.endswith("velocity") else q).extend(part)
     for joint in engine.counted:
         q.extend(channels[f"{engine.model.path(joint)}.{name}"] for name in joint.coordinates)
-    return np.array([*q, *v])
+    return np.array([*q, *v, *(mode.start for mode in engine.model.modes)])

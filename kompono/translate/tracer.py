@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -272,6 +272,6 @@ def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -
     return name
 
 
-def operations(routine: Routine, kernels: dict[str, ca.Function]) -> int:
+def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:
     """Arithmetic operations of one evaluation."""
     return sum(kernels[call.kernel].n_nodes() for call in routine.calls)

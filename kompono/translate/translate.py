@@ -100,6 +100,10 @@ def translate(
     }
     if chosen.projects:
         makers["project"] = chosen.project
+    if elaborated.events:
+        makers["guards"] = chosen.guards
+        for k in range(len(elaborated.events)):
+            makers[f"switch_{k}"] = lambda k=k: chosen.switch(k)
     program = Program(
         kernels,
         Routines(makers),
@@ -108,6 +112,8 @@ def translate(
         tuple(elaborated.path(signal) for signal in elaborated.inputs),
         tuple(elaborated.path(signal) for signal in elaborated.parameters),
         channels,
+        tuple(elaborated.path(mode) for mode in elaborated.modes),
+        tuple(elaborated.path(event) for event in elaborated.events),
     )
     return Translation(elaborated, topology, chosen, program, make)
 

@@ -108,3 +108,20 @@ def chain(links: int, constants: bool = True) -> Program:
     )
     names = [f"x{i}" for i in range(links)]
     return Program({twist: twister, mix: mixer}, {"derivative": routine}, tuple(names), tuple(names), ("u",), ("p",))
+
+
+def tangle(size: int, length: int) -> Program:
+    """A long straight line of everything: values used soon and late, branches, shared products."""
+
+    def rate(t: ca.SX, y: ca.SX, u: ca.SX, p: ca.SX) -> list[ca.SX]:
+        values = [y[i] for i in range(size)]
+        truth = values[0] < values[1]
+        for k in range(length):
+            a, b, c = values[-1], values[(7 * k) % len(values)], values[(3 * k) // 4]
+            if k % 11 == 5:
+                truth = ca.logic_or(ca.logic_and(truth, a < b), c < 0)
+            more = [a * b + c, a - b * c, ca.sin(a) + ca.cos(a), ca.if_else(truth, a, b), ca.tanh(a * a - y[k % size])]
+            values.append(more[k % 5] / 2)
+        return [*values[-size + 2 :], ca.if_else(truth, 1, values[size]), y[0]]
+
+    return model(size, rate)

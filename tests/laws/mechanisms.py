@@ -64,6 +64,7 @@ from kompono.library import (
     Universal,
     Weld,
 )
+from kompono.model.free import Placed
 from kompono.model.joint import Joint
 from kompono.translate import Translation, translate
 
@@ -699,7 +700,8 @@ def state_of(translation: Translation, built: Built, m: Mechanism) -> Array:
         else:
             k = next(i for i, carrier in enumerate(built.carriers) if carrier is link.carrier)
             q.append(np.concatenate([m.x[k], quaternion_of(m.A[k])]))
-            v.append(np.concatenate([m.A[k].T @ m.v[k], m.A[k].T @ m.w[k]]))
+            axes = np.eye(3) if isinstance(link.joint, Placed) else m.A[k].T
+            v.append(np.concatenate([axes @ m.v[k], axes @ m.w[k]]))
     return np.concatenate([*q, *v]) if q else np.zeros(0)
 
 

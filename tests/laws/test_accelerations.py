@@ -66,7 +66,7 @@ def check_reactions(case: Case, e: Any) -> None:
         assert difference(total_wrenches(case, e), case.solution.constraint_wrench[m.bodies]) < EXACT
 
 
-@examples(25)
+@examples(20)
 @given(trees())
 def test_trees(case: Case) -> None:
     e = evaluate(case.m)
@@ -74,7 +74,7 @@ def test_trees(case: Case) -> None:
     check_reactions(case, e)
 
 
-@examples(25)
+@examples(18)
 @given(loops())
 def test_loops(case: Case) -> None:
     e = evaluate(case.m)
@@ -83,13 +83,25 @@ def test_loops(case: Case) -> None:
     event(f"redundant rows: {case.solution.redundant > 0}")
 
 
-@examples(35)
+@examples(25)
 @given(redundant_loops())
 def test_redundant_loops(case: Case) -> None:
     event(case.note)
     e = evaluate(case.m)
     check_motion(case, e)
     check_reactions(case, e)
+
+
+@examples(12)
+@given(redundant_loops())
+def test_redundant_rows_stay_redundant_a_little_off_the_conditions(case: Case) -> None:
+    """The rank trap: inside a Runge-Kutta stage dependent rows are only nearly so, and must still be dropped."""
+    e = evaluate(case.m)
+    rate = e.kernel.evaluate("derivative", case.m.time, e.state)[0]
+    push = np.random.default_rng(0).uniform(-1, 1, len(e.state))
+    for size in (1e-8, 1e-7, 1e-6):
+        moved = e.kernel.evaluate("derivative", case.m.time, e.state + size * push)[0]
+        assert difference(moved, rate) < 1e4 * size
 
 
 @examples(8)
@@ -123,6 +135,14 @@ def test_any_spanning_tree_gives_the_same(data: Any, case: Case) -> None:
         e = evaluate(m, cut=[f"joint{k}" for k in sorted(cut)])
         check_motion(case, e)
         check_reactions(case, e)
+
+
+@examples(10)
+@given(st.data(), st.one_of(trees(bodies=(2, 4)), loops(bodies=(3, 4), couplings=False), redundant_loops()))
+def test_absolute_coordinates_give_the_same(data: Any, case: Case) -> None:
+    e = evaluate(case.m, data.draw(nestings(len(case.m.carriers))), engine="absolute")
+    check_motion(case, e)
+    check_reactions(case, e)
 
 
 @examples(6)

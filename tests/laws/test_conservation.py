@@ -115,7 +115,7 @@ def test_momentum_of_a_floating_mechanism(closed: bool) -> None:
         assert np.abs(momentum - momentum[0]).max() < 1e-8 * (1.0 + np.abs(momentum).max())
 
 
-@examples(10)
+@examples(6)
 @given(trees(bodies=(2, 4), moving=False))
 def test_energies_are_those_of_the_textbook(case: Case) -> None:
     m, e = case.m, evaluate(case.m)
@@ -140,7 +140,7 @@ def test_energies_are_those_of_the_textbook(case: Case) -> None:
     assert e.values["energy.total"] == pytest.approx(kinetic + potential, rel=1e-12, abs=1e-11)
 
 
-@examples(12)
+@examples(6)
 @given(loops(moving=False, couplings=False, bodies=(3, 4)))
 def test_reactions_do_no_work_and_loads_change_the_energy(case: Case) -> None:
     m = case.m

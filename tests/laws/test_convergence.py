@@ -72,7 +72,8 @@ def test_order_of_fixed_steps(name: str, method: str) -> None:
     errors = [np.abs(final(simulation, Settings(method, until, h, 10**6), channels) - exact).max() for h in steps]
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
     assert errors[-1] < 1e-4
-    assert abs(orders[-1] - ORDER[method]) < 0.35, (errors, orders)
+    excess = orders[-1] - ORDER[method]
+    assert -0.35 < excess < (1.0 if method == "adams" else 0.35), (errors, orders)  # a small leading term of adams
 
 
 @pytest.mark.parametrize("name", MODELS)

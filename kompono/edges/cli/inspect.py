@@ -7,7 +7,7 @@ from typing import Any
 
 import kompono
 from kompono.edges.cli.load import load
-from kompono.edges.cli.run import add_set, pairs
+from kompono.edges.cli.run import ENGINE, add_engine, add_set, pairs
 
 
 def add_command(commands: Any) -> None:
@@ -15,10 +15,12 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("inspect", help="show components, freedom, loops, kernels", description=__doc__)
     parser.set_defaults(command=command)
     parser.add_argument("target", metavar="FILE.py[:NAME]", help="the model, as for `kompono run`")
+    add_engine(parser)
     add_set(parser)
 
 
 def command(options: argparse.Namespace) -> int:
     """Print the report."""
-    print(kompono.inspect(load(options.target, pairs(options.set, "--set")).model))
+    chosen = {name: getattr(options, name) for name in ENGINE if getattr(options, name) is not None}
+    print(kompono.inspect(load(options.target, pairs(options.set, "--set")).model, **chosen))
     return 0

@@ -14,8 +14,9 @@ from kompono.errors import RunError, nearest
 from kompono.result import Result, extra
 
 UNTIL = 1.0  # s, where neither the command nor the model says
-PASSED_ON = ("until", "step", "method", "engine", "rtol", "atol", "every", "channels", "stabilize", "cache")
-KNOWN_DEFAULTS = (*PASSED_ON, "inputs", "parameters", "initial", "progress")
+PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "stabilize", "cache")
+ENGINE = ("engine", "projection", "metric", "cut")
+KNOWN_DEFAULTS = (*PASSED_ON, *ENGINE, "baumgarte", "independent", "inputs", "parameters", "initial", "progress")
 
 
 def add_command(commands: Any) -> None:
@@ -27,7 +28,7 @@ def add_command(commands: Any) -> None:
     add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
     add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
     add("--method", metavar="NAME", help="rk2, rk4, adams, dopri5, or a SciPy method such as Radau")
-    add("--engine", metavar="NAME", help="relative")
+    add_engine(parser)
     add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
     add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
     add("--every", type=int, metavar="N", help="record every Nth step")
@@ -41,6 +42,15 @@ def add_command(commands: Any) -> None:
     add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
     add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
     add("--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose how a model is solved."""
+    add = parser.add_argument
+    add("--engine", metavar="NAME", help="relative (joint coordinates) or absolute (all bodies)")
+    add("--projection", metavar="NAME", help="absolute: distributed, successive, standard, baumgarte or none")
+    add("--metric", metavar="NAME", help="absolute: identity or mass")
+    add("--cut", action="append", metavar="JOINT", help="relative: this joint shall close a loop; may be repeated")
 
 
 def add_set(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +98,7 @@ def _request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
-    given = {name: getattr(options, name) for name in PASSED_ON if getattr(options, name) is not None}
+    given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
     request = {"until": UNTIL, **defaults, **given}
     initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):

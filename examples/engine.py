@@ -1,0 +1,120 @@
+"""The motorcycle engine of the successive projection papers: four cylinders in line on one crank, started by a motor,
+driven by the gas of an Otto cycle and braked by friction; one freedom, four redundant conditions.
+
+kompono run examples/engine.py --plot                                   2 s with rk2 at 2 ms, as in the paper
+kompono run examples/engine.py --set firing=2                           only the cylinders 1 and 4 work
+kompono run examples/engine.py --engine absolute --projection successive
+python examples/engine.py                                               all figures into results/engine/
+"""
+
+from __future__ import annotations
+
+from math import cos, pi
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from casadi import fabs, floor, fmax, if_else
+
+from kompono import Body, Event, Ground, Mode, ModelError, Output, Result, Subsystem, simulate
+from kompono.edges.plot import COLOURS, STYLE
+from kompono.library import AppliedLoad, Cylindrical, JointEffort, Revolute
+
+BORE, RADIUS, ROD = 0.074, 0.029, 0.1  # bore, crank radius (half the stroke of 0.058), length of a rod [m]
+AREA = pi * BORE**2 / 4
+SWEPT = AREA * 2 * RADIUS
+CLEARANCE = SWEPT / (11.8 - 1)  # volume at top dead centre, from the compression ratio [m^3]
+AIR, PEAK, GAMMA = 101325.0, 50 * 101325.0, 1.3  # pressure outside, after ignition [Pa], exponent of the gas
+PITCH = 0.084  # distance of the cylinders [m]
+PHASES = (0.0, pi, pi, 0.0)  # of the throws
+IGNITION = (0.0, pi, 3 * pi, 2 * pi)  # crank angles, firing order 1-2-4-3
+WORKING = {4: (1, 2, 3, 4), 2: (1, 4), 1: (1,)}
+RPM = 30 / pi
+
+
+class Cylinder(Subsystem):
+    """A piston in its bore with its connecting rod; the gas presses on the piston in the stroke the crank angle says.
+
+    `y` is its place along the crank, `top` where the crank pin starts above the crank axis [m], `angle` the crank angle
+    and `ignition` its value at ignition [rad].
+    """
+
+    def __init__(
+        self,
+        *,
+        y: float = 0.0,
+        top: float = RADIUS,
+        angle: Any = 0.0,
+        ignition: float = 0.0,
+        working: bool = True,
+        gas: str = "once",
+    ) -> None:
+        self.wall = Ground((0, y, 0))
+        self.rod = Body(mass=0.35, inertia=(6.1e-4, 6.0e-4, 4.0e-5))
+        self.piston = Body(mass=0.2, inertia=(1.0e-4, 1.0e-4, 1.4e-4))
+        self.pin = Cylindrical(self.rod.at(0, 0, ROD - 0.03), self.piston, axis="y", displacement=0.0, angle=0.0)
+        self.bore = Cylindrical(self.wall, self.piston, axis="z", displacement=top + ROD, angle=0.0)
+        volume = CLEARANCE + AREA * (RADIUS + ROD - self.piston.position[2])
+        pressure = otto(volume, angle - ignition) if working else AIR
+        self.volume = Output(volume, unit="m^3")
+        self.pressure = Output(pressure, unit="Pa")
+        if working:
+            outside = AIR if gas == "once" else 2 * AIR  # the paper subtracts it in the pressure and in the force
+            self.gas = AppliedLoad(self.piston, force=(0, 0, -(pressure - outside) * AREA), reaction=self.wall)
+        self.expose(self.rod)
+
+
+def otto(volume: Any, turned: Any) -> Any:
+    """Pressure [Pa] of a four-stroke cycle, `turned` radians after ignition."""
+    expansion = PEAK * (volume / CLEARANCE) ** -GAMMA
+    compression = AIR * (volume / (CLEARANCE + SWEPT)) ** -GAMMA
+    turned = turned - 4 * pi * floor(turned / (4 * pi))
+    return if_else(turned < pi, expansion, if_else(turned < 3 * pi, AIR, compression))
+
+
+class Starter(Subsystem):
+    """A motor on a shaft: full torque [N m] until a speed [rad/s] is reached, half until an angle [rad], then off."""
+
+    def __init__(self, shaft: Revolute, *, full: float = 22.0, speed: float = 400 / RPM, angle: float = 10 * pi) -> None:
+        self.stage = Mode(0)
+        self.half = Event(shaft.angle_rate - speed, {self.stage: fmax(self.stage, 1)})
+        self.off = Event(shaft.angle - angle, {self.stage: 2})
+        torque = full * (1 - self.stage / 2)
+        self.torque = Output(torque, unit="N m")
+        self.drive = JointEffort(shaft, torque)
+
+
+class Engine(Subsystem):
+    """All four cylinders on the crank; `firing` of them work (4, 2 or 1). Without starter, give `main.angle.rate`.
+
+    gas: "once" subtracts the pressure outside once, "literal" twice as printed in the paper. `flywheel` is the inertia
+    of the crank about its axis [kg m^2].
+    """
+
+    run_defaults = {"until": 2.0, "step": 2e-3, "method": "rk2"}  # noqa: RUF012
+
+    def __init__(self, firing: int = 4, starter: bool = True, gas: str = "once", flywheel: float = 0.3) -> None:
+        if firing not in WORKING:
+            raise ModelError(f"firing = {firing!r} is not a number of working cylinders.", fix="Use 4, 2 or 1.")
+        if gas not in ("once", "literal"):
+            raise ModelError(f"gas = {gas!r} is not known.", fix='Use "once" or "literal".')
+        self.block = Ground()
+        self.crank = Body(mass=12, inertia=(0.2, flywheel, 0.2))
+        self.main = Revolute(self.block, self.crank, axis="y", angle=0.0, angle_rate=0.0)
+        for k, (phase, ignition) in enumerate(zip(PHASES, IGNITION, strict=True), start=1):
+            y, top = PITCH * (k - 2.5), RADIUS * cos(phase)
+            working = k in WORKING[firing]
+            cylinder = Cylinder(y=y, top=top, angle=self.main.angle, ignition=ignition, working=working, gas=gas)
+            self.add(f"cylinder{k}", cylinder)
+            self.add(f"pin{k}", Revolute(self.crank.at(0, y, top), cylinder.rod.at(0, 0, -0.03), axis="y", angle=0.0))
+        if starter:
+            self.starter = Starter(self.main)
+        speed = self.main.angle_rate
+        self.friction = JointEffort(self.main, if_else(speed < 0, 1, -1) * friction(fabs(speed)))
+        self.speed = Output(speed * RPM, unit="rpm")
+
+
+def friction(speed: Any) -> Any:
+    """Torque [N m] at a speed [rad/s]: a mean pressure that grows with it, times swept volume, spread over a cycle."""
+    n = speed * RPM / 1000
+    return 1e5 * (0.97 + 0.15 * n + 0.05 * n**2) * 4 * SWEPT / (4 * pi)

@@ -1,0 +1,234 @@
+"""An industrial robot of the size of a KUKA KR 15/2: six axes, each a motor and a cycloid gear; 43 bodies, 95 joints.
+
+kompono run examples/kuka.py --plot          2 s in absolute coordinates, as in the paper
+kompono inspect examples/kuka.py             its parts, and which of its 351 conditions are too many
+python examples/kuka.py                      all figures into results/kuka/
+
+Mounts are made as CAD systems make them, by three plane-to-plane mates, three conditions of which are redundant; gears
+run on more bearings than they need. 252 of the 351 conditions are independent, six freedoms are left: one an axis.
+The figures are plausible stand-ins, not the maker's. All points are in the world at the start, where the axes of all
+bodies are parallel to the world's.
+"""
+
+from __future__ import annotations
+
+from math import pi
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from casadi import atan2, cos, dot, jacobian, remainder, vertcat
+
+from kompono import Body, Constraint, Frame, Ground, Output, Pose, Result, Subsystem, simulate, time
+from kompono.edges.plot import COLOURS, STYLE
+from kompono.library import Gravity, JointEffort, PlaneToPlane, Revolute, Weld
+
+Point = tuple[float, float, float]
+DIRECTION = dict(zip("xyz", np.eye(3), strict=True))
+
+
+# -- data
+
+
+class Size(NamedTuple):
+    """Mass [kg], inertia across and along the axis [kg m^2] of the parts of a motor and its gear."""
+
+    motor_housing: Point
+    rotor: Point
+    gear_housing: Point
+    input: Point
+    disc: Point
+    output: Point
+
+
+_LARGE_MOTOR = ((5.0, 0.030, 0.012), (1.2, 1.5e-3, 5e-4))
+LARGE = Size(*_LARGE_MOTOR, (4.8, 0.022, 0.034), (0.4, 3e-4, 1e-4), (0.8, 1.2e-3, 2.2e-3), (3.0, 7e-3, 1.2e-2))
+MIDDLE = Size(*_LARGE_MOTOR, (3.0, 0.010, 0.016), (0.3, 2e-4, 6e-5), (0.5, 6e-4, 1.1e-3), (2.0, 3.5e-3, 6e-3))
+SMALL = Size(
+    (2.4, 7e-3, 3e-3), (0.5, 4e-4, 8e-5), (0.5, 5e-4, 8e-4), (0.1, 3e-5, 1e-5), (0.15, 6e-5, 1.1e-4),
+    (0.35, 2e-4, 3.5e-4),
+)  # fmt: skip
+
+
+class Drive(NamedTuple):
+    """Where an axis is, its gear, its controller and how it is asked to move; `eccentric` says where the disc is."""
+
+    axis: str
+    gear: Point  # [m]
+    motor: Point  # [m]
+    eccentric: str
+    ratio: int
+    eccentricity: float  # [m]
+    stiffness: float  # [N m/rad]
+    damping: float  # [N m s/rad]
+    amplitude: float  # [rad]
+    period: float  # [s]
+    size: Size
+
+
+DRIVES = (
+    Drive("z", (0.00, 0.00, 0.350), (0.000, 0.00, 0.150), "x", 119, 0.0015, 16000, 1100, +0.8, 2.0, LARGE),
+    Drive("y", (0.30, -0.10, 0.675), (0.300, -0.28, 0.675), "z", 121, 0.0015, 16000, 1100, -0.5, 2.0, LARGE),
+    Drive("y", (0.30, 0.10, 1.325), (0.300, 0.28, 1.325), "z", 117, 0.0015, 8000, 500, +0.6, 2.0, MIDDLE),
+    Drive("x", (0.60, 0.00, 1.480), (0.350, 0.00, 1.480), "y", 63, 0.0010, 800, 40, +0.9, 1.6, SMALL),
+    Drive("y", (0.90, -0.06, 1.480), (0.900, -0.16, 1.480), "z", 61, 0.0010, 800, 40, -0.7, 1.6, SMALL),
+    Drive("x", (0.96, 0.00, 1.480), (0.915, 0.00, 1.480), "y", 31, 0.0010, 120, 5, +1.2, 1.0, SMALL),
+)
+
+
+class Casting(NamedTuple):
+    """A large part: mass [kg], centre of mass [m], inertia [kg m^2]."""
+
+    mass: float
+    centre: Point
+    inertia: Point
+
+
+BASE = Casting(58, (-0.03, 0, 0.16), (2.2, 2.4, 2.6))
+DRIVEN = (
+    Casting(48, (0.12, -0.02, 0.56), (1.6, 1.9, 1.7)),  # carousel
+    Casting(22, (0.29, 0.03, 1.02), (1.15, 1.10, 0.15)),  # link arm
+    Casting(25, (0.36, 0.01, 1.46), (0.25, 0.85, 0.80)),  # arm
+    Casting(8, (0.78, 0, 1.48), (0.022, 0.075, 0.075)),  # wrist, axis 4
+    Casting(5, (0.905, 0.005, 1.48), (0.015, 0.016, 0.013)),  # wrist, axis 5
+    Casting(16.6, (1.15, 0.02, 1.56), (0.18, 0.22, 0.16)),  # flange with a load of 15 kg
+)
+
+
+def casting(data: Casting) -> Body:
+    """A large part in its place."""
+    return Body(mass=data.mass, inertia=data.inertia, start_position=data.centre)
+
+
+def round_part(place: Any, axis: str, data: Point) -> Body:
+    """A part that is round about `axis`, in its place."""
+    mass, across, along = data
+    return Body(mass=mass, inertia=np.where(DIRECTION[axis], along, across), start_position=place)
+
+
+def on(body: Body, point: Any) -> Frame:
+    """The frame of a body at a point of the world at the start."""
+    return body.at(np.subtract(point, body.start_position))
+
+
+def stiff(first: Frame, second: Frame) -> list[PlaneToPlane]:
+    """A mount made of three mates: nine conditions, six of them independent."""
+    return [PlaneToPlane(first, second, axis=normal) for normal in "xyz"]
+
+
+# -- components
+
+
+class Pins(Constraint):
+    """The pins of an output flange in the holes of a disc: same orientation, no shift along the axis."""
+
+    def __init__(self, first: Frame, second: Frame, *, axis: str) -> None:
+        super().__init__(first, second)
+        self.axis = DIRECTION[axis]
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        r = pose.rotation
+        turned = vertcat(r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]) / 2
+        return [turned, dot(self.axis, pose.position)]
+
+
+class Mesh(Constraint):
+    """A cycloid disc rolling in its housing: while its centre orbits once it turns back by 1/ratio of a turn.
+
+    Times the eccentricity, so that the condition is a length like those around it.
+    """
+
+    def __init__(
+        self, first: Frame, second: Frame, *, axis: str, eccentric: str, ratio: int, eccentricity: float
+    ) -> None:
+        super().__init__(first, second)
+        self.across = DIRECTION[eccentric], np.cross(DIRECTION[axis], DIRECTION[eccentric])
+        self.ratio, self.eccentricity = ratio, eccentricity
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        u, v = self.across
+        orbit = atan2(dot(v, pose.position), dot(u, pose.position))
+        turn = atan2(dot(v, pose.rotation @ u), dot(u, pose.rotation @ u))
+        return [self.eccentricity * remainder(orbit + self.ratio * turn, 2 * pi)]
+
+
+class Motor(Subsystem):
+    """A rotor in a housing."""
+
+    def __init__(self, drive: Drive = DRIVES[0]) -> None:
+        axis, centre = drive.axis, drive.motor
+        self.housing = round_part(centre, axis, drive.size.motor_housing)
+        self.rotor = round_part(centre, axis, drive.size.rotor)
+        self.bearing = Revolute(self.housing, self.rotor, axis=axis)
+        self.expose(self.housing, self.rotor)
+
+
+class CycloGear(Subsystem):
+    """An eccentric on the input shaft drives a disc that rolls in the housing; pins take its turning to the output."""
+
+    def __init__(self, drive: Drive = DRIVES[0]) -> None:
+        axis, centre = drive.axis, drive.gear
+        along, aside = DIRECTION[axis], drive.eccentricity * DIRECTION[drive.eccentric]
+        at_input, at_disc, at_output = centre - 0.03 * along, centre + aside, centre + 0.04 * along
+        self.housing = round_part(centre, axis, drive.size.gear_housing)
+        self.input = round_part(at_input, axis, drive.size.input)
+        self.disc = round_part(at_disc, axis, drive.size.disc)
+        self.output = round_part(at_output, axis, drive.size.output)
+        self.input_bearing = Revolute(on(self.housing, at_input), self.input, axis=axis)
+        self.eccentric = Revolute(on(self.input, at_disc), self.disc, axis=axis)
+        self.mesh = Mesh(
+            self.housing, self.disc, axis=axis, eccentric=drive.eccentric, ratio=drive.ratio,
+            eccentricity=drive.eccentricity,
+        )  # fmt: skip
+        self.pins = Pins(on(self.output, centre), on(self.disc, centre), axis=axis)
+        self.output_bearing = Revolute(on(self.housing, at_output), self.output, axis=axis)
+        self.expose(self.housing, self.input, self.output)
+
+
+class Axis(Subsystem):
+    """A motor and a gear that turn a `driven` part, and a controller that makes it follow a reference."""
+
+    def __init__(self, drive: Drive = DRIVES[0], driven: Casting = DRIVEN[0], *, welded: bool = False) -> None:
+        self.motor, self.gear = Motor(drive), CycloGear(drive)
+        self.driven = casting(driven)
+        halfway = np.add(drive.motor, drive.gear) / 2
+        self.coupling = Weld(on(self.motor.rotor, halfway), on(self.gear.input, halfway))
+        flange = self.gear.output, on(self.driven, self.gear.output.start_position)
+        self.output_mount = Weld(*flange) if welded else stiff(*flange)
+        reference = drive.amplitude * (1 - cos(2 * pi * time / drive.period)) / 2
+        late = reference - self.gear.output_bearing.angle
+        slow = jacobian(reference, time) - self.gear.output_bearing.angle_rate
+        torque = drive.stiffness * late + drive.damping * slow
+        self.torque = JointEffort(self.motor.bearing, -torque / drive.ratio)  # the gear turns the other way round
+        self.reference = Output(reference, unit="rad")
+        self.expose(self.motor.housing, self.gear.housing, self.driven)
+
+
+class Kuka(Subsystem):
+    """Six axes in series on a base; each is mounted on what the one before it drives."""
+
+    run_defaults = {"engine": "absolute", "until": 2.0, "step": 1e-3, "method": "rk4"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.gravity = Gravity((0, 0, -9.8))
+        self.base = casting(BASE)
+        self.foot = stiff(self.ground, on(self.base, (0, 0, 0)))
+        carrier = self.base
+        for i, (drive, driven) in enumerate(zip(DRIVES, DRIVEN, strict=True), start=1):
+            axis = Axis(drive, driven, welded=i > 4)
+            setattr(self, f"axis{i}", axis)
+            setattr(self, f"motor_mount{i}", stiff(on(carrier, drive.motor), axis.motor.housing))
+            setattr(self, f"gear_mount{i}", stiff(on(carrier, drive.gear), axis.gear.housing))
+            carrier = axis.driven
+
+
+# -- figures
+
+
+def main() -> None:
+    """Draw figure 6 of the paper, the motion and the drift into results/kuka/."""
+
+
+if __name__ == "__main__":
+    main()

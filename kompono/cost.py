@@ -1,0 +1,61 @@
+"""cost(model) -> Cost: operations per evaluation and per step of every way to move a model, from its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kompono.model.subsystem import Subsystem
+from kompono.translate import translate
+from kompono.translate.tracer import operations
+
+WAYS = (
+    ("relative", "post-stabilization"),
+    ("absolute", "standard"),
+    ("absolute", "successive"),
+    ("absolute", "distributed"),
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One engine with its projection: operations of one derivative, of one projection, and of a step of rk2 and rk4."""
+
+    engine: str
+    projection: str
+    derivative: int
+    project: int
+
+    def step(self, stages: int) -> int:
+        """Operations of one step of a method with so many stages."""
+        return stages * self.derivative + self.project
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What each way costs. `str(cost)` is a table."""
+
+    model: str
+    ways: tuple[Way, ...]
+
+    def __str__(self) -> str:
+        head = f"{'engine':<10}{'projection':<20}{'derivative':>11}{'projection':>11}{'rk2 step':>10}{'rk4 step':>10}"
+        rows = [
+            f"{w.engine:<10}{w.projection:<20}{w.derivative:>11}{w.project:>11}{w.step(2):>10}{w.step(4):>10}"
+            for w in self.ways
+        ]
+        return "\n".join([f"{self.model}: operations", head, *rows])
+
+
+def cost(model: Subsystem, ways: Iterable[tuple[str, str]] = WAYS) -> Cost:
+    """Translate a model for each way and count."""
+    found = []
+    for engine, projection in ways:
+        chosen = projection if engine == "absolute" else "distributed"
+        program = translate(model, engine=engine, projection=chosen).program
+        counts = [
+            operations(program.routines[name], program.kernels) if name in program.routines else 0
+            for name in ("derivative", "project")
+        ]
+        found.append(Way(engine, projection, *counts))
+    return Cost(type(model).__name__, tuple(found))
