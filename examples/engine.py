@@ -55,19 +55,18 @@ class Cylinder(Subsystem):
         self.pin = Cylindrical(self.rod.at(0, 0, ROD - 0.03), self.piston, axis="y", displacement=0.0, angle=0.0)
         self.bore = Cylindrical(self.wall, self.piston, axis="z", displacement=top + ROD, angle=0.0)
         volume = CLEARANCE + AREA * (RADIUS + ROD - self.piston.position[2])
-        pressure = otto(volume, angle - ignition) if working else AIR
+        pressure = otto(volume, angle - ignition, less=0.0 if gas == "once" else AIR) if working else AIR
         self.volume = Output(volume, unit="m^3")
         self.pressure = Output(pressure, unit="Pa")
         if working:
-            outside = AIR if gas == "once" else 2 * AIR  # the paper subtracts it in the pressure and in the force
-            self.gas = AppliedLoad(self.piston, force=(0, 0, -(pressure - outside) * AREA), reaction=self.wall)
+            self.gas = AppliedLoad(self.piston, force=(0, 0, -(pressure - AIR) * AREA), reaction=self.wall)
         self.expose(self.rod)
 
 
-def otto(volume: Any, turned: Any) -> Any:
-    """Pressure [Pa] of a four-stroke cycle, `turned` radians after ignition."""
-    expansion = PEAK * (volume / CLEARANCE) ** -GAMMA
-    compression = AIR * (volume / (CLEARANCE + SWEPT)) ** -GAMMA
+def otto(volume: Any, turned: Any, less: float = 0.0) -> Any:
+    """Pressure [Pa] of a four-stroke cycle, `turned` radians after ignition, while the valves are shut `less` of it."""
+    expansion = PEAK * (volume / CLEARANCE) ** -GAMMA - less
+    compression = AIR * (volume / (CLEARANCE + SWEPT)) ** -GAMMA - less
     turned = turned - 4 * pi * floor(turned / (4 * pi))
     return if_else(turned < pi, expansion, if_else(turned < 3 * pi, AIR, compression))
 
@@ -87,8 +86,8 @@ class Starter(Subsystem):
 class Engine(Subsystem):
     """All four cylinders on the crank; `firing` of them work (4, 2 or 1). Without starter, give `main.angle.rate`.
 
-    gas: "once" subtracts the pressure outside once, "literal" twice as printed in the paper. `flywheel` is the inertia
-    of the crank about its axis [kg m^2].
+    gas: "once" subtracts the pressure outside once, in the force; "literal" also in the pressure of expansion and
+    compression, as printed in the paper. `flywheel` is the inertia of the crank about its axis [kg m^2].
     """
 
     run_defaults = {"until": 2.0, "step": 2e-3, "method": "rk2"}  # noqa: RUF012

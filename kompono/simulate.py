@@ -14,7 +14,7 @@ from kompono.compile import Interpreter, compile_program
 from kompono.errors import ModelWarning, RunError, nearest
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result, Status, matching, unwrap
-from kompono.result.unwrap import continuous_quaternions
+from kompono.result.unwrap import continuous_quaternions, with_companions
 from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
@@ -24,6 +24,19 @@ from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
+
+
+class Selection:
+    """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
+
+    def __init__(self, translation: Translation, columns: list[int]) -> None:
+        channels = translation.program.channels
+        names = [channel.name for channel in channels]
+        needed = with_companions(channels, [*columns, names.index("drift.position")])
+        self.computed = [channels[i] for i in needed]
+        self.wanted = [needed.index(i) for i in columns]
+        self.drift = needed.index(names.index("drift.position"))
+        self.routine = translation.select(needed)
 
 
 class Simulation:
@@ -134,11 +147,11 @@ class Simulation:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         check_settings(settings)
         names = [channel.name for channel in self.program.channels]
-        columns = matching(channels, names)
+        selection = Selection(self.translation, matching(channels, names))
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         _tell_moves(self, assembly)
-        seconds_compile = self._prepare(settings.method)
+        seconds_compile = self._prepare(settings.method, selection.routine)
         begun = clock.perf_counter()
         problem = Problem(
             self.kernel, assembly.state, values, feed, lambda t, y, u, name: self.channel(t, y, u, values, name)
@@ -151,20 +164,20 @@ class Simulation:
             seconds_compile=seconds_compile,
             seconds_run=spent,
         )
-        return self._result(trajectory, settings, columns, values)
+        return self._result(trajectory, settings, selection, values)
 
     @property
     def _keeps_loops(self) -> bool:
         return "project" in self.program.routines
 
-    def _prepare(self, method: str) -> float:
+    def _prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
         begun = clock.perf_counter()
         if hasattr(self.kernel, "prepare"):
-            self.kernel.prepare(routine="outputs", method=method if method not in SCIPY_METHODS else "")
+            self.kernel.prepare(routine=outputs, method=method if method not in SCIPY_METHODS else "")
         return clock.perf_counter() - begun
 
-    def _status(self, trajectory: Trajectory, settings: Settings, parameters: np.ndarray, table: np.ndarray) -> Status:
+    def _status(self, trajectory: Trajectory, settings: Settings, parameters: np.ndarray, drift: np.ndarray) -> Status:
         """How the run ended, with the component to blame where one can be found."""
         rows, size = trajectory.rows, self.program.state_size
         if not trajectory.ok:
@@ -175,7 +188,6 @@ class Simulation:
                 hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
                 message = f"{where}: {message}" if where else message + hint
             return Status(False, f"{message} at t = {trajectory.time:.9g} s", trajectory.time)
-        drift = table[:, [channel.name for channel in self.program.channels].index("drift.position")]
         open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize and self._keeps_loops else []
         if len(open_rows):
             row = rows[open_rows[0]]
@@ -187,13 +199,15 @@ class Simulation:
             return Status(False, f"{where}: {reason} from t = {row[0]:.9g} s", float(row[0]))
         return Status(True, "", trajectory.time)
 
-    def _result(self, trajectory: Trajectory, settings: Settings, columns: list[int], parameters: np.ndarray) -> Result:
+    def _result(
+        self, trajectory: Trajectory, settings: Settings, selection: Selection, parameters: np.ndarray
+    ) -> Result:
         rows, size = trajectory.rows, self.program.state_size
         times, states, inputs = rows[:, 0], rows[:, 1 : 1 + size], rows[:, 1 + size :]
-        table = self.kernel.map("outputs", times, states, inputs, parameters)
-        table = continuous_quaternions(unwrap(times, table, self.program.channels), self.program.channels)
-        status = self._status(trajectory, settings, parameters, table)
-        chosen = [self.program.channels[i] for i in columns]
+        table = self.kernel.map(selection.routine, times, states, inputs, parameters)
+        table = continuous_quaternions(unwrap(times, table, selection.computed), selection.computed)
+        status = self._status(trajectory, settings, parameters, table[:, selection.drift])
+        chosen = [selection.computed[i] for i in selection.wanted]
         statistics = {
             "method": settings.method,
             "engine": self.engine,
@@ -203,7 +217,7 @@ class Simulation:
         return Result(
             times,
             [channel.name for channel in chosen],
-            table[:, columns],
+            table[:, selection.wanted],
             units={channel.name: channel.unit for channel in chosen},
             status=status,
             statistics=statistics,

@@ -50,3 +50,17 @@ def continuous_quaternions(values: np.ndarray, channels: Sequence[Channel]) -> n
             flips = np.where(np.einsum("ij,ij->i", e[1:], e[:-1]) < 0, -1.0, 1.0)
             e *= np.concatenate([np.ones(min(1, len(e))), np.cumprod(flips)])[:, None]
     return result
+
+
+def with_companions(channels: Sequence[Channel], columns: Sequence[int]) -> list[int]:
+    """These columns, with the rates that angles are followed by and whole quaternions, in the order of the channels."""
+    place = {channel.name: i for i, channel in enumerate(channels)}
+    needed = set(columns)
+    for i in columns:
+        name = channels[i].name
+        if channels[i].angle and f"{name}.rate" in place:
+            needed.add(place[f"{name}.rate"])
+        stem, dot, last = name.rpartition(".")
+        if dot and stem.endswith(".orientation") and last in ("e0", "e1", "e2", "e3"):
+            needed.update(place[f"{stem}.e{k}"] for k in range(4))
+    return sorted(needed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -135,11 +136,22 @@ class Engine(ABC):
         named = [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs]
         return now.tracer.routine("closure", named)
 
-    def outputs(self) -> tuple[Routine, tuple[Channel, ...]]:
-        """All channels of the result."""
+    @cached_property
+    def _traced_channels(self) -> tuple[tuple[Channel, ...], Any]:
         now = self.present
         channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
-        return now.tracer.routine("outputs", [("channels", ca.vertcat(*values))]), channels
+        return channels, ca.densify(ca.vertcat(*values))
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """All channels of the result."""
+        return self._traced_channels[0]
+
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> Routine:
+        """All channels, or those in some columns."""
+        values = self._traced_channels[1]
+        chosen = values if columns is None else ca.vertcat(*[values[i] for i in columns])
+        return self.present.tracer.routine(name, [("channels", chosen)])
 
     def guards(self) -> Routine:
         """Expressions whose rise through zero is an event."""

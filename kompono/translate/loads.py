@@ -80,11 +80,11 @@ class Loads:
         value = self.tracer.call(lambda q, v: ca.SX(effort.effort(q, v)), q, v, path=path, free=True)
         check_shape(value, (joint.freedoms, 1), "effort(q, v)", path)
         key = id(joint)
+        if key not in self.kinematics.q:
+            self._effort_as_wrench(joint, q, value, path)
         if key in self.efforts:
             value = self.tracer.call(lambda a, b: a + b, self.efforts[key], value, path=path)
         self.efforts[key] = value
-        if key not in self.kinematics.q:
-            self._effort_as_wrench(joint, q, value, path)
 
     def _effort_as_wrench(self, joint: Any, q: Any, effort: Any, path: str) -> None:
         wrench = self.tracer.call(lambda q, f: effort_wrench(joint, joint.subspace(q), f), q, effort, path=path)

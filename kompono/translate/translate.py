@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -31,6 +32,17 @@ class Translation:
     program: Program
     make_engine: Callable[[bool], Engine]  # the same engine traced anew, with shared kernels or inlined
 
+    def select(self, columns: Sequence[int]) -> str:
+        """The name of a routine that gives only these columns of the channels: nobody else's are compiled or
+        computed.
+        """
+        routines = self.program.routines
+        if list(columns) == list(range(len(self.program.channels))) or not isinstance(routines, Routines):
+            return "outputs"
+        name = "outputs_" + hashlib.sha256(repr(list(columns)).encode()).hexdigest()[:12]
+        routines.add(name, lambda: self.engine.outputs(name, columns))
+        return name
+
 
 class Routines(Mapping[str, Routine]):
     """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
@@ -43,6 +55,10 @@ class Routines(Mapping[str, Routine]):
         if name not in self._made:
             self._made[name] = self._makers[name]()
         return self._made[name]
+
+    def add(self, name: str, maker: Callable[[], Routine]) -> None:
+        """Offer one more routine."""
+        self._makers.setdefault(name, maker)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._makers)
@@ -90,10 +106,9 @@ def translate(
     if operations(derivative, kernels) > inline_limit and not chosen.shared:
         chosen = make(shared=True)
         derivative = chosen.derivative()
-    outputs, channels = chosen.outputs()
     makers: dict[str, Callable[[], Routine]] = {
         "derivative": lambda: derivative,
-        "outputs": lambda: outputs,
+        "outputs": chosen.outputs,
         "closure": chosen.closure,
         "rates": chosen.rates,
         "jacobian": lambda: jacobian(make(shared=False).derivative(), kernels),
@@ -111,7 +126,7 @@ def translate(
         chosen.speed_names(),
         tuple(elaborated.path(signal) for signal in elaborated.inputs),
         tuple(elaborated.path(signal) for signal in elaborated.parameters),
-        channels,
+        chosen.channels,
         tuple(elaborated.path(mode) for mode in elaborated.modes),
         tuple(elaborated.path(event) for event in elaborated.events),
     )

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 
 
 def swing(kind: str, seed: int = 3) -> Mechanism:
-    """A body on the ground through a joint (or a ball and a constraint), and another body hinged to it; gravity only."""
+    """A body on the ground through a joint or constraint, and another body hinged to it; gravity only."""
     n = Numbers(seed)
     m = scatter(n, 2, [False], 0.0)
     if kind in JOINTS:

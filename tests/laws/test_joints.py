@@ -1,4 +1,4 @@
-"""Every joint: declared subspace, conditions and measured coordinates agree with its pose; and so do those of constraints."""
+"""Every joint: subspace, conditions and measured coordinates agree with its pose; constraints have the right rows."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ def test_conditions_of_constraints_have_the_rows_of_the_textbook(kind: str, seed
     gamma = number(ca.substitute(ca.densify(pose_jacobian(g, symbols)), before, after))
     rows = np.array([row.jacobian[6:] for row in connection_rows(m, c)])
     assert gamma.shape == rows.shape
-    assert np.linalg.matrix_rank(np.vstack([gamma, rows]), tol=1e-9) == np.linalg.matrix_rank(rows, tol=1e-9) == len(rows)
+    ranks = [np.linalg.matrix_rank(matrix, tol=1e-9) for matrix in (gamma, rows, np.vstack([gamma, rows]))]
+    assert ranks == [len(rows)] * 3
 
 
 def connect_again(m: Any, n: Numbers, kind: str) -> Any:
