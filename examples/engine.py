@@ -54,7 +54,8 @@ class Cylinder(Subsystem):
         self.piston = Body(mass=0.2, inertia=(1.0e-4, 1.0e-4, 1.4e-4))
         self.pin = Cylindrical(self.rod.at(0, 0, ROD - 0.03), self.piston, axis="y", displacement=0.0, angle=0.0)
         self.bore = Cylindrical(self.wall, self.piston, axis="z", displacement=top + ROD, angle=0.0)
-        volume = CLEARANCE + AREA * (RADIUS + ROD - self.piston.position[2])
+        below = fmax(RADIUS + ROD - self.piston.position[2], 0)  # top dead centre; trial steps may go beyond it
+        volume = CLEARANCE + AREA * below
         pressure = otto(volume, angle - ignition, less=0.0 if gas == "once" else AIR) if working else AIR
         self.volume = Output(volume, unit="m^3")
         self.pressure = Output(pressure, unit="Pa")
@@ -74,9 +75,11 @@ def otto(volume: Any, turned: Any, less: float = 0.0) -> Any:
 class Starter(Subsystem):
     """A motor on a shaft: full torque [N m] until a speed [rad/s] is reached, half until an angle [rad], then off."""
 
-    def __init__(self, shaft: Revolute, *, full: float = 22.0, speed: float = 400 / RPM, angle: float = 10 * pi) -> None:
+    def __init__(
+        self, shaft: Revolute, *, full: float = 22.0, speed: float = 400 / RPM, angle: float = 10 * pi
+    ) -> None:
         self.stage = Mode(0)
-        self.half = Event(shaft.angle_rate - speed, {self.stage: fmax(self.stage, 1)})
+        self.half = Event(if_else(self.stage < 1, shaft.angle_rate - speed, -1), {self.stage: 1})  # only once
         self.off = Event(shaft.angle - angle, {self.stage: 2})
         torque = full * (1 - self.stage / 2)
         self.torque = Output(torque, unit="N m")
@@ -117,3 +120,96 @@ def friction(speed: Any) -> Any:
     """Torque [N m] at a speed [rad/s]: a mean pressure that grows with it, times swept volume, spread over a cycle."""
     n = speed * RPM / 1000
     return 1e5 * (0.97 + 0.15 * n + 0.05 * n**2) * 4 * SWEPT / (4 * pi)
+
+
+# -- figures
+
+
+def main() -> None:
+    """Draw the figures 2, 3 and 4 of the papers into results/engine/."""
+    folder = Path("results/engine")
+    folder.mkdir(parents=True, exist_ok=True)
+    fine = simulate(Engine(), until=0.9, step=1e-4, method="dopri5", channels=["main.angle", "cylinder1.*"])
+    draw_cycle(folder / "2-pressure-volume", fine)
+    runs = {n: simulate(Engine(firing=n), **Engine.run_defaults, channels=["speed", "main.*"]) for n in WORKING}
+    draw_speeds(folder / "3-crank-speed", runs)
+    draw_drift(folder / "4-drift", {p: drifting(p, firing=4, until=2.0) for p in ("successive", "none")}, 4)
+    draw_drift(folder / "4-drift-10s", {p: drifting(p, firing=1, until=10.0) for p in ("successive", "none")}, 1)
+    print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
+
+
+def drifting(projection: str, *, firing: int, until: float) -> Result:
+    """A run in absolute coordinates with the step of the paper; without projection it falls apart before its end."""
+    return simulate(
+        Engine(firing=firing),
+        until=until,
+        step=2e-3,
+        method="rk2",
+        engine="absolute",
+        projection=projection,
+        channels="drift.*",
+    )
+
+
+def draw_cycle(path: Path, result: Result) -> None:
+    """Pressure over volume of cylinder 1, one cycle from its second ignition on, stroke by stroke."""
+    import matplotlib.pyplot as plt
+
+    strokes = result["main.angle"] / pi - 4
+    volume, pressure = 1e6 * result["cylinder1.volume"], 1e-5 * result["cylinder1.pressure"]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+        for number, name in enumerate(("expansion", "exhaust", "intake", "compression")):
+            rows = (strokes >= number) & (strokes < number + 1)
+            style = "--" if name == "intake" else "-"  # it goes back the way of the exhaust
+            axes.plot(volume[rows], pressure[rows], color=COLOURS[number], label=name, linestyle=style)
+        smallest, largest, rise = 1e6 * CLEARANCE, 1e6 * (CLEARANCE + SWEPT), 11.8**GAMMA
+        axes.plot([smallest] * 2, 1e-5 * AIR * np.array([rise, 50]), color="grey", linestyle=":")
+        axes.plot([largest] * 2, 1e-5 * AIR * np.array([50 / rise, 1]), color="grey", linestyle=":")
+        axes.set(title="Otto cycle of cylinder 1", xlabel="volume [cm³]", ylabel="pressure [bar]", ylim=(0, None))
+        axes.legend()
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
+
+
+def draw_speeds(path: Path, results: dict[int, Result]) -> None:
+    """Crank speed with all, two and one cylinder working, and where the starter was switched."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+        for (firing, result), colour in zip(results.items(), COLOURS, strict=False):
+            axes.plot(result.time, result["speed"], color=colour, label=f"{firing} working")
+            switched = [time for time, _ in result.statistics["events"]]
+            axes.plot(switched, np.interp(switched, result.time, result["speed"]), "o", color=colour, markersize=4)
+        axes.plot([], [], "o", color="grey", markersize=4, label="starter to half, off")
+        title = "Crank speed with 4, 2 and 1 working cylinders (rk2, 2 ms)"
+        axes.set(title=title, xlabel="time [s]", ylabel="speed [rpm]", ylim=(0, None))
+        axes.margins(x=0)
+        axes.legend(loc="upper left")
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
+
+
+def draw_drift(path: Path, results: dict[str, Result], firing: int) -> None:
+    """Violation of the conditions on both levels, by projection."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        figure, panels = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
+        for axes, level, unit in zip(panels, ("position", "velocity"), ("m", "m/s"), strict=True):
+            for (projection, result), colour in zip(results.items(), COLOURS, strict=False):
+                drift = np.maximum(result[f"drift.{level}"], 1e-18)  # so that exact zeros can be drawn
+                axes.plot(result.time, drift, color=colour, label=projection)
+            axes.set(yscale="log", ylabel=f"largest violation [{unit}]", ylim=(1e-18, 10))
+            axes.set_title(f"{level} level", loc="left", fontsize=9)
+            axes.margins(x=0)
+        panels[-1].set_xlabel("time [s]")
+        figure.legend(*panels[0].get_legend_handles_labels(), title="projection", loc="outside right upper")
+        figure.suptitle(f"Drift in absolute coordinates, {firing} working (rk2, 2 ms)")
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

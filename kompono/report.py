@@ -15,6 +15,7 @@ import numpy as np
 from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.simulate import Simulation
+from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
 from kompono.translate.closure import path_joints
 from kompono.translate.tracer import operations
@@ -81,11 +82,14 @@ def inspect(model: Subsystem, **options: Any) -> Report:
     assembly = simulation.assemble()
     feed, parameters = simulation.feed(), simulation.parameters()
     speeds = len(simulation.program.speeds)
-    g, _, matrix, _, kept = simulation.kernel.evaluate("closure", 0.0, assembly.state, feed.at(0.0), parameters)
+    here = (0.0, assembly.state, feed.at(0.0), parameters)
+    g, _, matrix, _ = simulation.kernel.evaluate("conditions", *here)
+    (kept,) = simulation.kernel.evaluate("kept", *here)
     rows = matrix.reshape(speeds, len(g)).T
     labels = translation.engine.row_labels()
     implied = kept < 0.5
-    rank = speeds - assembly.degrees_of_freedom
+    freedoms = degrees_of_freedom(rows)
+    rank = speeds - freedoms
     types, kernels, calls = _types(translation)
     program = simulation.program
     names = [name for name in ("derivative", "project", "outputs") if name in program.routines]
@@ -96,7 +100,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
         joints=len(translation.model.joints),
         coordinates=speeds,
         conditions=len(g),
-        degrees_of_freedom=speeds - rank,
+        degrees_of_freedom=freedoms,
         spanning_tree=tuple(_spanning_tree(translation)),
         independent=tuple(
             translation.model.path(link.carrier) for link in translation.topology.links if link.independent

@@ -19,7 +19,7 @@ from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
 from kompono.solve.scipy_methods import SCIPY_METHODS
-from kompono.translate import Translation, translate
+from kompono.translate import Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
@@ -122,11 +122,17 @@ class Simulation:
 
     def _assemble_by_joints(self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed) -> Assembly:
         """Start values are joint coordinates on every engine: assemble the tree, then place the bodies."""
-        tree = Simulation(self.translation.model.model, cut=self._cut, independent=self._independent, native=False)
-        assembly = tree.assemble(initial, parameters=parameters, feed=feed)
-        values = tree.kernel.evaluate("outputs", 0.0, assembly.state, feed.at(0.0), parameters)[0]
-        channels = {channel.name: value for channel, value in zip(tree.program.channels, values, strict=True)}
-        return replace(assembly, state=placed_state(self.translation.engine, channels))
+        model = self.translation.model
+        program = assembly_program(model, cut=self._cut, independent=self._independent)
+        start = start_state(program.engine, initial or {})
+        kernel = Interpreter(program.program)
+        assembly = assemble(
+            kernel, 0.0, start.state, feed.at(0.0), parameters,
+            given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
+            rows=program.engine.row_labels(),
+        )  # fmt: skip
+        (values,) = kernel.evaluate("placement", 0.0, assembly.state, feed.at(0.0), parameters)
+        return replace(assembly, state=placed_state(self.translation.engine, values))
 
     def channel(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, name: str) -> float:
         """One channel at one state."""
@@ -191,7 +197,9 @@ class Simulation:
         open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize and self._keeps_loops else []
         if len(open_rows):
             row = rows[open_rows[0]]
-            g = Interpreter(self.program).evaluate("closure", row[0], row[1 : 1 + size], row[1 + size :], parameters)[0]
+            g = Interpreter(self.program).evaluate(
+                "conditions", row[0], row[1 : 1 + size], row[1 + size :], parameters
+            )[0]
             where = self.translation.engine.row_labels()[int(np.argmax(np.abs(g)))]
             reason = (
                 "its conditions cannot be kept; drives or constraints contradict, or the position cannot be reached,"

@@ -11,7 +11,8 @@ import ctypes
 from enum import IntEnum
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
-from kompono.translate.program import Program
+from kompono.errors import CompileError
+from kompono.translate.program import Program, Routine
 
 
 class Status(IntEnum):
@@ -22,6 +23,8 @@ class Status(IntEnum):
     STEP_TOO_SMALL = 2  # the error stays above its bound however small the step
     BUFFER_FULL = 3  # take the records, then go on
     STOPPED = 4  # the stop flag was raised
+    TOO_MANY_EVENTS = 5  # one event causes the next, without end
+    LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
 
 _POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop")
@@ -32,16 +35,22 @@ _INTEGERS = (
 _REALS = (
     "start", "time", "step_size", "until", "interval", "min_step", "max_step", "old_error", "dense_start", "dense_step",
 )  # fmt: skip
-_INDEX = {name: i for i, name in enumerate((*_POINTERS, *_INTEGERS, *_REALS))}
+_EVENTS = ("log_capacity", "log_rows", "checked", "event_count", "inside")  # integers of models with guards
+_FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
+_INDEX = {name: i for i, name in enumerate(_FIELDS)}
+
+
+def _kind(name: str) -> str:
+    if name in _POINTERS or name == "log":
+        return POINTER
+    return REAL if name in _REALS else INT
 
 
 class Block(ctypes.Structure):
     """The fields of a run that are not arrays, and the addresses of those that are."""
 
     _fields_ = [
-        *((name, ctypes.c_void_p) for name in _POINTERS),
-        *((name, ctypes.c_int64) for name in _INTEGERS),
-        *((name, ctypes.c_double) for name in _REALS),
+        (name, {POINTER: ctypes.c_void_p, INT: ctypes.c_int64, REAL: ctypes.c_double}[_kind(name)]) for name in _FIELDS
     ]
 
 
@@ -54,16 +63,13 @@ class NativeBlock:
     def _place(self, name: str) -> str:
         return self._code.let(POINTER, f"getelementptr i64, ptr {self._pointer}, i64 {_INDEX[name]}").name
 
-    def _kind(self, name: str) -> str:
-        return POINTER if name in _POINTERS else INT if name in _INTEGERS else REAL
-
     def __getattr__(self, name: str) -> Value:
-        kind = self._kind(name)
+        kind = _kind(name)
         return self._code.let(kind, f"load {kind}, ptr {self._place(name)}")
 
     def set(self, name: str, value: Value | float) -> None:
         """Write a field."""
-        kind = self._kind(name)
+        kind = _kind(name)
         text = self._code.value(value, kind)
         self._code.say(f"store {kind} {text}, ptr {self._place(name)}")
 
@@ -76,16 +82,33 @@ class NativeBlock:
         return Array(self._code, getattr(self, name).name)
 
 
+def guard_count(program: Program) -> int:
+    """How many guards a program has."""
+    return program.routines["guards"].outputs[0][1] if "guards" in program.routines else 0
+
+
+def loop_routines(program: Program) -> list[Routine]:
+    """The routines a step loop calls."""
+    switches = [f"switch_{k}" for k in range(guard_count(program))]
+    missing = [name for name in switches if name not in program.routines]
+    if missing:
+        raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
+    names = ["derivative", "project", *(["guards"] if switches else []), *switches]
+    return [program.routines[name] for name in names if name in program.routines]
+
+
 def layout(program: Program) -> dict[str, tuple[int, int]]:
     """Where each vector lies in a run's memory: name -> (offset, size), every one on a cache line of its own."""
     n = program.state_size
-    routines = [program.routines[name] for name in ("derivative", "project") if name in program.routines]
+    routines = loop_routines(program)
     sizes = {"time": 1, "inputs": len(program.inputs)}
     sizes |= dict.fromkeys(("state", "next", "stage", "corrected"), n)
     sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(5)} | {f"past{i}": n for i in range(4)}
     sizes |= {"relative": n, "absolute": n}  # tolerances
     sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)
     sizes["work"] = max(r.workspace for r in routines)
+    if guard_count(program):
+        sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
     places, offset = {}, 0
     for name, size in sizes.items():
         places[name] = (offset, size)

@@ -23,9 +23,7 @@ class Adams:
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """A Runge-Kutta step while the history is short, then predictor and corrector."""
         code, block = machine.code, machine.block
-        with code.when(block.history.equals(0)):
-            machine.rate(time, "state", "past0")
-            block.set("history", 1)
+        self._begin(machine, time)
         started = block.history >= 4
         with code.when(~started):
             stages(machine, CLASSIC, time, h, first="past0")
@@ -33,6 +31,16 @@ class Adams:
             machine.combine("stage", "state", weighted(h, _PREDICTOR, _PAST))
             machine.rate(time + h, "stage", "rate1")
             machine.combine("next", "state", weighted(h, _CORRECTOR, ["rate1", *_PAST]))
+
+    def partial(self, machine: Machine, time: Value, h: Value) -> None:
+        """A Runge-Kutta step, because the history knows one step size only."""
+        self._begin(machine, time)
+        stages(machine, CLASSIC, time, h, first="past0")
+
+    def _begin(self, machine: Machine, time: Value) -> None:
+        with machine.code.when(machine.block.history.equals(0)):
+            machine.rate(time, "state", "past0")
+            machine.block.set("history", 1)
 
     def settle(self, machine: Machine, time: Value) -> None:
         """The rate of the corrected and projected state."""

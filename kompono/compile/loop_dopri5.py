@@ -3,10 +3,12 @@
 Records lie on equidistant times. If they are far apart (at least half a step), a step is shortened to end on the next
 one, and the step size proposed before is taken up again afterwards; if they are close, steps take their own course and
 records come from the interpolant. Either way a recorded state is projected like any other. The end is hit exactly.
+Events are located on the interpolant, projected where the model is, and the step size is guessed anew after each.
 """
 
 from __future__ import annotations
 
+from kompono.compile import events
 from kompono.compile.block import Status
 from kompono.compile.emit import BOOL, INT, REAL, Cell, Value
 from kompono.compile.loop_fixed import stages, weighted
@@ -17,6 +19,7 @@ _RATES = [f"rate{i}" for i in range(7)]
 _SAFETY, _BETA, _SHRINK, _GROW = 0.9, 0.04, 0.2, 10.0
 _EXPONENT = 0.2 - 0.75 * _BETA
 _ROUNDING = 1e-15
+_FAR_APART = 1000.0  # tolerances between events that have nothing to do with each other
 
 
 def dopri5_loop(machine: Machine, name: str) -> str:
@@ -29,20 +32,34 @@ def dopri5_loop(machine: Machine, name: str) -> str:
         time = block.time
         code.leave((time >= block.until) | (tries.get() >= block.budget))
         machine.stop_if_asked()
-        _begin(machine, time)
-        code.leave(machine.status.get() > 0)
-        h, end, shortened = _choose(machine, time)
-        stages(machine, DORMAND_PRINCE, time, h)
-        machine.rate(end, "next", "rate6")
-        error = _error(machine, h, "next")
-        good = (error <= 1.0) & machine.finite("next", "rate6")
-        with code.when(good):
-            _accept(machine, time, end, h, error, shortened)
-        with code.when(~good):
-            _reject(machine, time, h, error)
-        code.leave(machine.status.get() > 0)
-        tries.set(tries.get() + 1)
+        if machine.guards:
+            each = block.dense.equals(0)
+            machine.leave_room_for_events(each)
+            happened = events.handle(machine, time, each, adaptive=True)
+            machine.fail(block.event_count > events.LIMIT, Status.TOO_MANY_EVENTS)
+            with code.when(~happened):
+                _try(machine, time, tries)
+        else:
+            _try(machine, time, tries)
     return machine.finish(name)
+
+
+def _try(machine: Machine, time: Value, tries: Cell) -> None:
+    """Attempt one step."""
+    code = machine.code
+    _begin(machine, time)
+    code.leave(machine.status.get() > 0)
+    h, end, shortened = _choose(machine, time)
+    stages(machine, DORMAND_PRINCE, time, h)
+    machine.rate(end, "next", "rate6")
+    error = _error(machine, h, "next")
+    good = (error <= 1.0) & machine.finite("next", "rate6")
+    with code.when(good):
+        _accept(machine, time, end, h, error, shortened)
+    with code.when(~good):
+        _reject(machine, time, h, error)
+    code.leave(machine.status.get() > 0)
+    tries.set(tries.get() + 1)
 
 
 # -- step size -------------------------------------------------------------------------------------------------------
@@ -105,9 +122,28 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
         same = _same(machine, "next", "stage")  # then the last rate is the first of the next step
         block.set("history", code.select(same, Value(code, "1", INT), Value(code, "0", INT)))
         machine.copy("rate0", "rate6")
+        reached = _cut(machine, time, end) if machine.guards else end
         machine.copy("state", "next")
-        block.set("time", end)
+        block.set("time", reached)
         block.add("accepted")
+
+
+def _cut(machine: Machine, time: Value, end: Value) -> Value:
+    """Where the step ends if guards fire on the way, which the interpolant tells."""
+    code, block = machine.code, machine.block
+
+    def shorter(at: Value, size: Value) -> None:
+        _interpolate(machine, at)
+        machine.copy("next", "stage")
+        machine.project(at, "next")
+
+    reached, is_cut = events.cut(machine, time, end, shorter)
+    with code.when(is_cut):
+        block.set("history", 0)
+    with code.when(~is_cut | (reached - time > _FAR_APART * events.tolerance(machine, end))):
+        block.set("event_count", 0)
+    events.note(machine, "values")
+    return reached
 
 
 def _next_size(machine: Machine, h: Value, error: Value, shortened: Value) -> Value:

@@ -21,6 +21,10 @@ class Step(Protocol):
         """From `state` at `time`, write the state h later to `next`."""
         ...
 
+    def partial(self, machine: Machine, time: Value, h: Value) -> None:
+        """The same over any length, as part of a step that an event cuts."""
+        ...
+
     def settle(self, machine: Machine, time: Value) -> None:
         """Whatever must be evaluated at `next`, projected and at its own time; may fail, must not touch the past."""
         ...
@@ -40,6 +44,10 @@ class RungeKutta:
         """All stages."""
         machine.rate(time, "state", "rate0")
         stages(machine, self.tableau, time, h)
+
+    def partial(self, machine: Machine, time: Value, h: Value) -> None:
+        """All stages."""
+        self.advance(machine, time, h)
 
     def settle(self, machine: Machine, time: Value) -> None:
         """Nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kompono.compile.block import NativeBlock, Status, layout
+from kompono.compile.block import NativeBlock, Status, guard_count, layout
 from kompono.compile.emit import INT, REAL, Array, Code, Value
 from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
@@ -18,6 +18,7 @@ class Machine:
         self.code = Code()
         self.block = NativeBlock(self.code)
         self.size = program.state_size
+        self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program)
         self._parameters = self.block.array("parameters")
@@ -100,6 +101,15 @@ class Machine:
             self._evaluate(routine, time, state, "corrected")
             self.copy(state, "corrected")
 
+    def guard(self, time: Value, state: str, target: str) -> None:
+        """target = the values of the guards."""
+        self._evaluate(self.program.routines["guards"], time, state, target)
+
+    def switch(self, k: int, time: Value) -> None:
+        """What guard k does to the state."""
+        self._evaluate(self.program.routines[f"switch_{k}"], time, "state", "corrected")
+        self.copy("state", "corrected")
+
     def _evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
         self.vector("time")[0] = time
         self.set_inputs(time)
@@ -119,8 +129,14 @@ class Machine:
         flag = self.code.let("i32", f"load volatile i32, ptr {self.block.stop.name}")
         self.fail(self.code.let("i1", f"icmp ne i32 {flag.name}, 0"), Status.STOPPED)
 
-    def record(self, time: Value, state: str) -> None:
-        """Append the row (time, state, inputs)."""
+    def leave_room_for_events(self, each: Value) -> None:
+        """End the loop if the next event could not be logged, or, with `each`, not be recorded."""
+        block = self.block
+        self.fail(each & (block.rows >= block.capacity), Status.BUFFER_FULL)
+        self.fail(block.log_rows + self.guards > block.log_capacity, Status.LOG_FULL)
+
+    def record(self, time: Value, state: str, counts: bool = True) -> None:
+        """Append the row (time, state, inputs); `counts` if it is one of those the run was asked for."""
         count = len(self.program.inputs)
         row = self.block.array("records").at(self.block.rows * (1 + self.size + count))
         row[0] = time
@@ -128,4 +144,5 @@ class Machine:
         self.set_inputs(time)
         self.code.copy(row.at(1 + self.size), self.vector("inputs"), count)
         self.block.add("rows")
-        self.block.add("recorded")
+        if counts:
+            self.block.add("recorded")

@@ -1,9 +1,9 @@
 """Which native code goes into which object, and how it gets from the program through the cache into memory.
 
-A routine is an object, and so is each loop around routines: a method's steps call `derivative` and `project`, a map
-calls any one routine. Loops and routines are compiled apart and linked in memory, so that nothing is compiled twice,
-and a loop is shared by all models of the same size. Only with very small routines does a loop bring its own copy, so
-that LLVM can inline them. Objects are made on first use.
+A routine is an object, and so is each loop around routines: a method's steps call `derivative`, `project` and what
+events need, a map calls any one routine. Loops and routines are compiled apart and linked in memory, so that nothing is
+compiled twice, and a loop is shared by all models of the same size. Only with very small routines does a loop bring its
+own copy, so that LLVM can inline them. Objects are made on first use.
 """
 
 from __future__ import annotations
@@ -13,19 +13,26 @@ from collections.abc import Callable
 from typing import Any
 
 from kompono.compile import cache, jit, schedule
+from kompono.compile.block import loop_routines
 from kompono.compile.emit import PRELUDE
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_dopri5 import dopri5_loop
-from kompono.compile.loop_fixed import RungeKutta, fixed_loop
+from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
+from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_map import map_loop
 from kompono.compile.machine import Machine
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.translate.program import Program, Routine
 
+
+def _fixed(machine: Machine, step: Step, name: str) -> str:
+    return (guarded_loop if machine.guards else fixed_loop)(machine, step, name)
+
+
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
-    "rk2": lambda machine, name: fixed_loop(machine, RungeKutta(MIDPOINT), name),
-    "rk4": lambda machine, name: fixed_loop(machine, RungeKutta(CLASSIC), name),
-    "adams": lambda machine, name: fixed_loop(machine, Adams(), name),
+    "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
+    "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
+    "adams": lambda machine, name: _fixed(machine, Adams(), name),
     "dopri5": dopri5_loop,
 }
 _INLINE = 100  # instructions up to which routines go into the object of their loop
@@ -48,11 +55,8 @@ class Objects:
 
     def _load_loop(self, method: str) -> Any:
         """The function that runs a method's step loop."""
-        routines = [
-            self._program.routines[name] for name in ("derivative", "project") if name in self._program.routines
-        ]
         return self._load(
-            "loop", routines, lambda: LOOPS[method](Machine(self._program), "kompono.loop"),
+            "loop", loop_routines(self._program), lambda: LOOPS[method](Machine(self._program), "kompono.loop"),
             method, self._program.state_size, len(self._program.inputs),
         )  # fmt: skip
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile.block import Block, Status, layout
+from kompono.compile.block import Block, Status, guard_count, layout
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
 _FAR = 1 << 62
+_EVENTS = 64  # room in the first event log
 
 
 class Run:
@@ -37,6 +38,8 @@ class Run:
         self._block.parameters = self._parameters.ctypes.data
         self._buffer = np.empty((max(capacity, 1), 1 + program.state_size + len(program.inputs)))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
+        self._guards = guard_count(program)
+        self._set_log(np.zeros((_EVENTS + self._guards if self._guards else 0, 2)))
         self._stop = np.zeros(1, dtype=np.int32)
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
@@ -82,6 +85,14 @@ class Run:
         """Records waiting in the buffer."""
         return self._block.rows
 
+    @property
+    def events(self) -> np.ndarray:
+        """All events so far, one per row: time, and the number of the guard that fired."""
+        return self._log[: self._block.log_rows].copy()
+
+    def _set_log(self, log: np.ndarray) -> None:
+        self._log, self._block.log, self._block.log_capacity = log, log.ctypes.data, len(log)
+
     def take(self) -> np.ndarray:
         """The records (time, state..., inputs...) since the last `take`, one per row; the buffer is empty then."""
         records = self._buffer[: self._block.rows].copy()
@@ -104,12 +115,29 @@ class Run:
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
-        self._block.history = 0  # rates remembered so far belong to other inputs
+        self._block.history = self._block.checked = 0  # rates and guards remembered so far belong to other inputs
 
     def advance(self, steps: int) -> Status:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
-        self._block.budget = steps
-        return Status(self._function(self._address))
+        goal = self._taken + steps
+        while True:
+            self._block.budget = goal - self._taken
+            status = Status(self._function(self._address))
+            if status is not Status.LOG_FULL:
+                return status
+            self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+
+    @property
+    def _taken(self) -> int:
+        """What the budget of a chunk counts."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Nothing that happened before has a meaning for what comes."""
+        block = self._block
+        block.history = block.checked = block.inside = block.event_count = 0
+        if self._guards:
+            self._vector("armed")[:] = self._vector("pending")[:] = 0.0
 
 
 class FixedRun(Run):
@@ -132,7 +160,12 @@ class FixedRun(Run):
         """Go on from another state: forget the past and count steps and records from here (records one at once)."""
         self.state[:] = vector("state", state, self._program.state_size)
         self._block.start = self._block.time = time
-        self._block.step = self._block.recorded = self._block.history = 0
+        self._block.step = self._block.recorded = 0
+        self._forget()
+
+    @property
+    def _taken(self) -> int:
+        return self._block.step
 
 
 class AdaptiveRun(Run):
@@ -176,8 +209,12 @@ class AdaptiveRun(Run):
     def restart(self, time: float, state: ArrayLike) -> None:
         """Go on from another state, towards the same end and on the same record times."""
         self.state[:] = vector("state", state, self._program.state_size)
-        self._block.time, self._block.history, self._block.old_error = time, 0, 1e-4
-        self._block.step_size = 0.0
+        self._block.time, self._block.old_error, self._block.step_size = time, 1e-4, 0.0
+        self._forget()
+
+    @property
+    def _taken(self) -> int:
+        return self._block.accepted + self._block.rejected
 
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""

@@ -6,17 +6,21 @@ stored in a scratch array where it is made and loaded where a later segment firs
 argument or computed from addresses is read again instead. Cuts are made where few values live. The result is the same
 to the last bit (see `lower`).
 
-Measured, seconds in LLVM and microseconds per evaluation, by lines of a segment (two busy cores):
+Measured (processor seconds in LLVM, microseconds per evaluation), by lines of a segment:
 
-    routine                   SX      whole            2000            1000            500
-    derivative, car           3,300    0.19 s  0.61     0.23 s  0.62    0.26 s  0.59    0.25 s  0.63
-    derivative, chain of 32  12,200    0.55 s  1.92     0.55 s  2.00    0.54 s  2.01    0.54 s  2.12
-    derivative, chain of 100 40,500    3.0 s   6.67     2.0 s   6.67    1.9 s   6.70    2.0 s   7.20
-    outputs, chain of 100    68,800   11.1 s  11.0                      3.2 s  11.0
-    outputs, absolute car    34,800    3.0 s   5.4                      1.7 s   5.5
-    project, absolute car    43,500    3.0 s   6.3                      2.2 s   6.3
+    routine                     SX     whole            2000            1000
+    derivative, car            3,303    0.12 s   0.70    0.16 s  0.72    0.16 s  0.69
+    derivative, chain of 32   12,239    0.58 s   2.01    0.61 s  2.04    0.55 s  2.10
+    outputs, chain of 32      21,170    1.6 s    3.33    1.1 s   3.29    0.95 s  3.38
+    derivative, chain of 100  40,527    3.4 s    6.50    2.1 s   6.57    1.8 s   6.56
+    outputs, chain of 100     68,838   13.8 s   11.7     3.8 s  11.5     3.3 s  11.2
+    derivative, absolute car  32,158    2.8 s    4.80    1.8 s   4.83    1.6 s   4.87
+    project, absolute car     43,510    3.6 s    6.29    2.6 s   6.40    2.2 s   6.35
+    outputs, absolute car     34,761    3.5 s    5.44    2.0 s   5.50    1.8 s   5.51
 
-What remains is nearly linear, 40 to 50 us per instruction, most of it code generation.
+Evaluations are the best of repeated maps, on a shared machine: differences of 5 % mean little. Segments of 500 lines
+save at most another tenth of the compile time and run 1 to 7 % slower (chain of 100). What remains is nearly linear,
+about 50 us per instruction, most of it code generation.
 """
 
 from __future__ import annotations

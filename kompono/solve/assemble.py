@@ -44,10 +44,17 @@ def assemble(
     if rows:
         state = loops.close(state, loops.held_speeds(state, given_coordinates))
         state = loops.match_speeds(state, given_speeds)
-        loops.check_accelerations(state)
+        if "derivative" in kernel.program.routines:
+            loops.check_accelerations(state)
     names = (*kernel.program.coordinates, *kernel.program.speeds, *kernel.program.modes)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
-    return Assembly(state, moved, loops.nv - loops.rank(state))
+    return Assembly(state, moved, degrees_of_freedom(loops.closure(state)[2]) if rows else loops.nv)
+
+
+def degrees_of_freedom(matrix: np.ndarray) -> int:
+    """Speeds less independent conditions, from G (rows, speeds)."""
+    largest = np.linalg.norm(matrix, 2) if matrix.size else 0.0
+    return matrix.shape[1] - int(np.linalg.matrix_rank(matrix, tol=RANK * largest) if largest else 0)
 
 
 class _Loops:
@@ -61,15 +68,8 @@ class _Loops:
         return self.kernel.evaluate(routine, self.time, state, self.inputs, self.parameters)
 
     def closure(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        g, g_dot, matrix, bias, *_ = self.evaluate("closure", state)
+        g, g_dot, matrix, bias = self.evaluate("conditions", state)
         return g, g_dot, matrix.reshape(self.nv, len(g)).T, bias
-
-    def rank(self, state: np.ndarray) -> int:
-        """Number of independent conditions."""
-        matrix = self.closure(state)[2]
-        if not matrix.any():
-            return 0
-        return int(np.linalg.matrix_rank(matrix, tol=RANK * np.linalg.norm(matrix, 2)))
 
     def coordinate_rate(self, state: np.ndarray, speeds: np.ndarray) -> np.ndarray:
         moving = np.concatenate([state[: self.nq], speeds, state[self.nq + self.nv :]])

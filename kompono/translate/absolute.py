@@ -26,7 +26,7 @@ from kompono.model.joint import Joint
 from kompono.translate.closure import Closure, trace_body_closure, trace_violation
 from kompono.translate.condense import ground_acceleration
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.engine import Engine, Present
+from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads, body_inertia
 from kompono.translate.mobility import Mobility, flat_levels, levels_by_component
@@ -37,6 +37,7 @@ from kompono.translate.tracer import Tracer
 
 PROJECTIONS = ("standard", "successive", "distributed", "baumgarte", "none")
 METRICS = ("identity", "mass")
+TOLERANCE = 1e-6  # of pivots: inside a step the states of fast bodies are so far off that implied rows reach 1e-8
 
 
 class AbsoluteEngine(Engine):
@@ -74,7 +75,7 @@ class AbsoluteEngine(Engine):
         loads = Loads(kinematics)
         closures = self._closures(kinematics, loads)
         weights = {id(body): self._mass_inverse(kinematics, body) for body in self.model.bodies}
-        mobility = Mobility(tracer, self.model, closures, weights, self._levels(closures))
+        mobility = Mobility(tracer, self.model, closures, weights, self._levels(closures), TOLERANCE)
         free = {}
         for body in self.model.bodies:
             path = self.model.path(body)
@@ -122,16 +123,18 @@ class AbsoluteEngine(Engine):
             )
         return ca.vertcat(*rates)
 
-    def speed_columns(self) -> dict[int, dict[int, Any]]:
-        """G by id(element) and id(joint), on x_dot and Omega."""
-        result: dict[int, dict[int, Any]] = {}
-        steps = {id(link.carrier): (link.joint, self.present.kinematics.step(link)) for link in self._moving_links()}
-        for key, closure in self.present.closures.items():
-            result[key] = {}
+    @cached_property
+    def posed(self) -> Posed:
+        """Kinematics and conditions, with G on x_dot and Omega."""
+        now = self.present
+        columns: dict[int, dict[int, Any]] = {}
+        steps = {id(link.carrier): (link.joint, now.kinematics.step(link)) for link in self._moving_links()}
+        for key, closure in now.closures.items():
+            columns[key] = {}
             for carrier, block in closure.columns.items():
                 joint, step = steps[carrier]
-                result[key][id(joint)] = self.present.tracer.call(lambda g, s: g @ s, block, step.subspace)
-        return result
+                columns[key][id(joint)] = now.tracer.call(lambda g, s: g @ s, block, step.subspace)
+        return Posed(now.tracer, now.kinematics, now.closures, columns)
 
     # -- projections
 
@@ -143,7 +146,7 @@ class AbsoluteEngine(Engine):
         q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
-        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures))
+        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures), TOLERANCE)
         if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
@@ -212,7 +215,7 @@ class AbsoluteEngine(Engine):
             row = tracer.call(lambda q: ca.horzcat(ca.SX(1, 3), 2 * q[3:].T), q[id(joints[id(body)])])
             closures[id(body)] = Closure(body, (1,), ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1), {id(body): row})
         weights = {id(body): ca.SX(ca.DM.eye(7)) for body in self.model.bodies}
-        mobility = Mobility(tracer, self.model, closures, weights, flat_levels(closures))
+        mobility = Mobility(tracer, self.model, closures, weights, flat_levels(closures), TOLERANCE)
         for _ in range(2):
             right = self._violations(tracer, q, v, "residual")
             for body in self.model.bodies:

@@ -21,7 +21,7 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, twist_matrix
 from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.elimination import Elimination, RightSide
+from kompono.translate.elimination import TOLERANCE, Elimination, RightSide
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads, body_inertia
 from kompono.translate.topology import Link, Topology, common_owner
@@ -126,10 +126,12 @@ class Condensation:
     multipliers.
     """
 
-    def __init__(self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure]) -> None:
+    def __init__(
+        self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure], tolerance: float = TOLERANCE
+    ) -> None:
         self.kinematics, self.plan, self.closures = kinematics, plan, closures
         self.model, self.topology = kinematics.model, kinematics.topology
-        self.elimination = Elimination(kinematics.tracer)
+        self.elimination = Elimination(kinematics.tracer, tolerance)
         self.chains: dict[int, list[tuple[Link, Any]]] = {}  # per body: links whose offsets add up to its own
         when = {id(op.link.carrier): i for i, op in enumerate(plan.operations) if op.link is not None}
         for body in self.model.bodies:
@@ -183,6 +185,10 @@ class Condensation:
         for rows in self.elimination.ready_rows():
             element = next(e for e in self.closures.values() if ("rows", id(e.element)) == rows).element
             self.elimination.pivot(rows, self.model.path(element))
+
+    def restate(self, kinematics: Kinematics, closures: dict[int, Closure]) -> None:
+        """Go on with other speeds at the same coordinates: the factors stay."""
+        self.kinematics, self.closures = kinematics, closures
 
     def accelerations(self, loads: Loads) -> dict[Any, Any]:
         """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""

@@ -70,8 +70,8 @@ class Rows:
 class Elimination:
     """The matrix part, factored while it is built."""
 
-    def __init__(self, tracer: Tracer) -> None:
-        self.tracer = tracer
+    def __init__(self, tracer: Tracer, tolerance: float = TOLERANCE) -> None:
+        self.tracer, self.tolerance = tracer, tolerance
         self.sizes: dict[Key, int] = {}
         self.order: dict[Key, int] = {}
         self.blocks: dict[tuple[Key, Key], Any] = {}
@@ -150,7 +150,7 @@ class Elimination:
             record = self.rows[key]
             record.first = record.first if record.first is not None else ca.SX(size, 1)
             inverse, record.kept = self.tracer.call(
-                lambda h, d: _generalized_inverse(-h, d, record.groups), own, record.first, path=path
+                lambda h, d: _generalized_inverse(-h, d, record.groups, self.tolerance), own, record.first, path=path
             )
         scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
         self.steps.append(Pivot(key, sign, inverse, coupled, scaled, path))
@@ -286,13 +286,13 @@ def _inverse(matrix: Any) -> Any:
     return ca.sparsify(_inverse_function(size, pattern)(ca.vertcat(*entries)))
 
 
-def _generalized_inverse(matrix: Any, first: Any, groups: Sequence[int]) -> tuple[Any, Any]:
+def _generalized_inverse(matrix: Any, first: Any, groups: Sequence[int], tolerance: float) -> tuple[Any, Any]:
     """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K)."""
     size = matrix.shape[0]
     entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
     pattern = tuple(not entry.is_zero() for entry in entries)
     alive = tuple(not first[k].is_zero() for k in range(size))
-    function = _generalized_inverse_function(tuple(groups), pattern, alive)
+    function = _generalized_inverse_function(tuple(groups), pattern, alive, tolerance)
     inverse, kept = function(ca.vertcat(*entries), ca.densify(first))
     return ca.sparsify(inverse), ca.sparsify(kept)
 
@@ -319,10 +319,10 @@ def _inverse_function(size: int, pattern: tuple[bool, ...]) -> ca.Function:
 
 @lru_cache(maxsize=256)
 def _generalized_inverse_function(
-    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...]
+    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...], tolerance: float
 ) -> ca.Function:
     """Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
-    small here never stands in for a larger one; then all above TOLERANCE. A row is swept at most once.
+    small here never stands in for a larger one; then all above `tolerance`. A row is swept at most once.
     """
     size = len(alive)
     swept, column = _symbols(size, pattern)
@@ -331,7 +331,7 @@ def _generalized_inverse_function(
     reference = _group_maxima(first, groups)
     kept = [ca.SX(0)] * size
     rows = [k for k in range(size) if alive[k]]
-    for level in (WELL_ABOVE, TOLERANCE) if len(rows) > 1 else (TOLERANCE,):
+    for level in (WELL_ABOVE, tolerance) if len(rows) > 1 else (tolerance,):
         for k in rows:
             pivot = swept[k, k]
             if pivot.is_zero():

@@ -12,6 +12,7 @@ import casadi as ca
 
 from kompono.model.joint import Joint
 from kompono.model.signal import time
+from kompono.spatial.rotation import matrix_quaternion
 from kompono.translate.closure import Closure, Laws, group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated
@@ -35,6 +36,18 @@ class Present:
     loads: Loads
     elimination: Elimination
     solution: dict[Any, Any]
+
+
+@dataclass(frozen=True)
+class Posed:
+    """Motion and conditions at the state without dynamics; `columns` is G by id(element) and id(joint), on the
+    speeds.
+    """
+
+    tracer: Tracer
+    kinematics: Kinematics
+    closures: dict[int, Closure]
+    columns: dict[int, dict[int, Any]]
 
 
 class Engine(ABC):
@@ -70,9 +83,10 @@ class Engine(ABC):
     def speed_rates(self) -> Any:
         """v_dot (nv)."""
 
+    @cached_property
     @abstractmethod
-    def speed_columns(self) -> dict[int, dict[int, Any]]:
-        """G by id(element) and id(joint), on the speeds."""
+    def posed(self) -> Posed:
+        """Kinematics and conditions alone, with G on the speeds."""
 
     @abstractmethod
     def project(self) -> Routine:
@@ -94,7 +108,7 @@ class Engine(ABC):
         return [f"{path}.{name}" for name in names]
 
     def row_labels(self) -> tuple[str, ...]:
-        """Path of the element each condition row belongs to, in the order of `closure`."""
+        """Path of the element each condition row belongs to, in the order of `conditions`."""
         return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
 
     # -- routines
@@ -106,35 +120,49 @@ class Engine(ABC):
 
     def derivative(self) -> Routine:
         """state -> rate."""
-        rate = ca.vertcat(self._coordinate_rates(), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1))
+        rate = ca.vertcat(
+            self._coordinate_rates(self.present.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
+        )
         return self.present.tracer.routine("derivative", [("rate", rate)])
 
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""
-        return self.present.tracer.routine("rates", [("q_dot", self._coordinate_rates())])
+        return self.posed.tracer.routine("rates", [("q_dot", self._coordinate_rates(self.posed.kinematics))])
 
-    def _coordinate_rates(self) -> Any:
-        kinematics = self.present.kinematics
+    def _coordinate_rates(self, kinematics: Kinematics) -> Any:
         rates = [kinematics.step(link).rate for link in self._moving_links()]
         for joint in self.counted:
             q, v = kinematics.joint_state(joint)
             rates.append(kinematics.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v, path=self.model.path(joint)))
         return ca.SX(ca.vertcat(*rates))
 
-    def closure(self) -> Routine:
-        """g, g_dot, G (rows x nv, column by column), u, and 1 for rows with a multiplier, 0 for implied ones."""
-        now, columns = self.present, self.speed_columns()
-        g, g_dot, bias, kept, rows = [], [], [], [], []
-        for key, closure in now.closures.items():
-            g.append(closure.residual)
-            g_dot.append(closure.rate)
-            bias.append(closure.bias)
-            rows.append(ca.horzcat(*[columns[key].get(id(j), ca.SX(closure.size, j.freedoms)) for j in self.joints]))
-            if closure.size:
-                kept.append(now.elimination.rows["rows", key].kept)
-        outputs = [("g", g), ("g_dot", g_dot), ("G", rows), ("u", bias), ("kept", kept)]
-        named = [(name, ca.vertcat(*parts) if parts else ca.SX(0, 1)) for name, parts in outputs]
-        return now.tracer.routine("closure", named)
+    def conditions(self) -> Routine:
+        """g, g_dot, G (rows x nv, column by column) and u of all conditions, without dynamics."""
+        closures, columns = self.posed.closures, self.posed.columns
+        rows = [
+            ca.horzcat(*[columns[key].get(id(j), ca.SX(closure.size, j.freedoms)) for j in self.joints])
+            for key, closure in closures.items()
+        ]
+        parts = [("g", [c.residual for c in closures.values()]), ("g_dot", [c.rate for c in closures.values()])]
+        parts += [("G", rows), ("u", [c.bias for c in closures.values()])]
+        named = [(name, ca.vertcat(*values) if values else ca.SX(0, 1)) for name, values in parts]
+        return self.posed.tracer.routine("conditions", named)
+
+    def kept(self) -> Routine:
+        """1 for condition rows with a multiplier, 0 for rows implied by others."""
+        rows = self.present.elimination.rows
+        parts = [rows["rows", key].kept for key, closure in self.present.closures.items() if closure.size]
+        return self.present.tracer.routine("kept", [("kept", ca.vertcat(*parts) if parts else ca.SX(0, 1))])
+
+    def placement(self) -> Routine:
+        """Position, orientation, velocity and angular velocity (13) of every body, and coordinates of all joints."""
+        kinematics, values = self.posed.kinematics, []
+        for body in self.model.bodies:
+            motion = kinematics.motion(None, body)
+            turned = kinematics.tracer.call(matrix_quaternion, motion.rotation)
+            values += [motion.position, turned, motion.velocity, motion.angular_velocity]
+        values += [kinematics.joint_state(joint)[0] for joint in self.model.joints if joint.coordinates]
+        return self.posed.tracer.routine("placement", [("values", ca.vertcat(*[ca.densify(ca.SX(v)) for v in values]))])
 
     @cached_property
     def _traced_channels(self) -> tuple[tuple[Channel, ...], Any]:

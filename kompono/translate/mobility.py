@@ -87,9 +87,10 @@ class Mobility:
         closures: dict[int, Closure],
         weights: dict[int, Any],
         levels: list[Level],
+        tolerance: float,
     ) -> None:
         self.tracer, self.model, self.closures, self.weights = tracer, model, closures, weights
-        self.elimination = Elimination(tracer)
+        self.elimination = Elimination(tracer, tolerance)
         self._wrench: dict[int, Key] = {}
         for body in model.bodies:
             key = ("wrench", id(body))

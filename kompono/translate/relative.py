@@ -7,6 +7,7 @@ project      coordinates and speeds back on the loop conditions: one factorizati
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +17,16 @@ import numpy as np
 from kompono.translate.closure import Closure, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, make_plan
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.engine import Engine, Present
+from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads
 from kompono.translate.program import Routine
 from kompono.translate.topology import Topology
 from kompono.translate.tracer import Tracer
+
+# Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
+# What is not corrected there is corrected some steps later.
+PROJECTION_TOLERANCE = 1e-6
 
 
 class RelativeEngine(Engine):
@@ -34,46 +39,55 @@ class RelativeEngine(Engine):
         self.plan: Plan = make_plan(model, topology)
 
     @cached_property
-    def _condensed(self) -> tuple[Tracer, Kinematics, Condensation]:
-        tracer, kinematics = self._start() if self.shared else self._probe[:2]
-        return tracer, kinematics, Condensation(kinematics, self.plan, self._closures(kinematics))
-
-    @cached_property
     def present(self) -> Present:
-        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
-        tracer, kinematics, condensation = self._condensed
+        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them.
+
+        Speeds are first made consistent with the conditions. Between the stages of a step they are not quite, and near
+        a singular position the acceleration would divide that error by a small number.
+        """
+        tracer, kinematics = self._start() if self.shared else self._probe[:2]
+        closures = self._closures(kinematics)
+        condensation = Condensation(kinematics, self.plan, closures)
+        if self.closing:
+            change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
+            kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
+            biases = {id(e): trace_closure(kinematics, e, self.laws).bias for e in self.closing}
+            condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
         solution = condensation.accelerations(loads)
-        return Present(tracer, kinematics, condensation.closures, loads, condensation.elimination, solution)
+        closures = {key: replace(c, rate=closures[key].rate) for key, c in condensation.closures.items()}
+        return Present(tracer, kinematics, closures, loads, condensation.elimination, solution)
 
     def speed_rates(self) -> Any:
         """v_dot of the tree joints."""
         return ca.vertcat(*[self.present.solution["joint", id(joint)] for joint in self.joints if joint.freedoms])
 
-    def speed_columns(self) -> dict[int, dict[int, Any]]:
-        """G by id(element) and id(joint)."""
-        return {key: closure.columns for key, closure in self.present.closures.items()}
+    @cached_property
+    def posed(self) -> Posed:
+        """Kinematics and conditions alone, with G on the speeds."""
+        tracer, kinematics, closures = self._probe
+        return Posed(tracer, kinematics, closures, {key: closure.columns for key, closure in closures.items()})
 
     def project(self) -> Routine:
         """state -> state on the loop conditions."""
         tracer, kinematics = self._start()
-        q, v = kinematics.q, kinematics.v
-        if not self.closing:
-            return tracer.routine("project", [("state", self._state(tracer, self._normalized(tracer, q), v))])
-        q = self._normalized(tracer, q)
-        condensation = self._condensed[2]
-        if self.shared:
-            condensation = Condensation(kinematics, self.plan, self._closures(kinematics))
-        for _ in range(2):
-            q = self._move(tracer, q, condensation.corrections(self._violations(tracer, q, v, "residual")))
-        q = self._normalized(tracer, q)
-        for _ in range(2):
-            change = condensation.corrections(self._violations(tracer, q, v, "rate"))
-            v = {
-                key: tracer.call(lambda a, b: a + b, value, change["joint", key]) if value.numel() else value
-                for key, value in v.items()
-            }
+        q, v = self._normalized(tracer, kinematics.q), kinematics.v
+        if self.closing:
+            kinematics = self._rebind(tracer, q, v)
+            condensation = Condensation(kinematics, self.plan, self._closures(kinematics), PROJECTION_TOLERANCE)
+            for _ in range(2):
+                q = self._move(tracer, q, condensation.corrections(self._violations(tracer, q, v, "residual")))
+            q = self._normalized(tracer, q)
+            for _ in range(2):
+                change = condensation.corrections(self._violations(tracer, q, v, "rate"))
+                v = self._faster(tracer, v, change)
         return tracer.routine("project", [("state", self._state(tracer, q, v))])
+
+    def _faster(self, tracer: Tracer, v: dict[int, Any], change: dict[Any, Any]) -> dict[int, Any]:
+        return {
+            key: tracer.call(lambda a, b: a + b, value, change["joint", key]) if value.numel() else value
+            for key, value in v.items()
+        }
 
     @cached_property
     def _probe(self) -> tuple[Tracer, Kinematics, dict[int, Closure]]:

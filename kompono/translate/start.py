@@ -151,14 +151,13 @@ def check_tuned_bodies(model: Elaborated, values: np.ndarray) -> None:
             raise ModelError(f"{problem}.", path=model.path(body), fix="Check the tunable parameters it depends on.")
 
 
-def placed_state(engine: Engine, channels: Mapping[str, float]) -> np.ndarray:
-    """The state of the absolute engine from channels of bodies and joints at a consistent start."""
-    q, v = [], []
-    for body in engine.model.bodies:
-        path = engine.model.path(body)
-        for kind, names in _BODY.items():
-            part = [channels[f"{path}.{kind}.{name}"] for name in names]
-            (v if kind.endswith("velocity") else q).extend(part)
-    for joint in engine.counted:
-        q.extend(channels[f"{engine.model.path(joint)}.{name}"] for name in joint.coordinates)
-    return np.array([*q, *v, *(mode.start for mode in engine.model.modes)])
+def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
+    """The state of the absolute engine from the `placement` of bodies and joints at a consistent start."""
+    bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
+    coordinates, place = {}, bodies.size
+    for joint in engine.model.joints:
+        coordinates[id(joint)] = placement[place : place + len(joint.coordinates)]
+        place += len(joint.coordinates)
+    counted = [coordinates[id(joint)] for joint in engine.counted]
+    modes = [mode.start for mode in engine.model.modes]
+    return np.concatenate([bodies[:, :7].ravel(), *counted, bodies[:, 7:].ravel(), modes])

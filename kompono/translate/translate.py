@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from kompono.errors import RunError, nearest
 from kompono.model.subsystem import Subsystem
 from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
+from kompono.translate.closure import group_sizes
+from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
 from kompono.translate.program import Program, Routine
@@ -101,7 +103,8 @@ def translate(
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
-    chosen = make(shared=len(elaborated.bodies) > inline_limit // 100)
+    rows = 0 if relative else sum(sum(group_sizes(e)) for e in closing_elements(elaborated, topology))
+    chosen = make(shared=100 * len(elaborated.bodies) + 600 * rows > inline_limit)
     derivative = chosen.derivative()
     if operations(derivative, kernels) > inline_limit and not chosen.shared:
         chosen = make(shared=True)
@@ -109,7 +112,9 @@ def translate(
     makers: dict[str, Callable[[], Routine]] = {
         "derivative": lambda: derivative,
         "outputs": chosen.outputs,
-        "closure": chosen.closure,
+        "conditions": chosen.conditions,
+        "kept": chosen.kept,
+        "placement": chosen.placement,
         "rates": chosen.rates,
         "jacobian": lambda: jacobian(make(shared=False).derivative(), kernels),
     }
@@ -131,6 +136,19 @@ def translate(
         tuple(elaborated.path(event) for event in elaborated.events),
     )
     return Translation(elaborated, topology, chosen, program, make)
+
+
+def assembly_program(model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Translation:
+    """What is needed to close the loops in joint coordinates and place the bodies, without dynamics."""
+    topology = find_topology(model, cut=cut, independent=independent)
+    kernels: dict[str, ca.Function] = {}
+    engine = RelativeEngine(model, topology, kernels, shared=False)
+    makers = {"conditions": engine.conditions, "rates": engine.rates, "placement": engine.placement}
+    names = tuple(tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters))
+    coordinates, speeds = engine.coordinate_names(), engine.speed_names()
+    program = Program(kernels, Routines(makers), coordinates, speeds, names[0], names[1])
+    program = replace(program, modes=tuple(model.path(mode) for mode in model.modes))
+    return Translation(model, topology, engine, program, lambda _: engine)
 
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:

@@ -36,12 +36,15 @@ def model(
     outputs: Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence] | None = None,
     inputs: int = 0,
     parameters: int = 0,
+    guards: Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence] | None = None,
+    switches: Sequence[Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence]] = (),
 ) -> Program:
     """A program of one call per routine; each function maps (time, state, inputs, parameters) to a list."""
     sizes = (1, n, inputs, parameters)
     routines, kernels = {}, {}
     for name, build, output in (
         ("derivative", derivative, "rate"), ("project", project, "state"), ("outputs", outputs, "channels"),
+        ("guards", guards, "values"), *((f"switch_{k}", switch, "state") for k, switch in enumerate(switches)),
     ):  # fmt: skip
         if build is None:
             continue

@@ -702,7 +702,11 @@ def state_of(translation: Translation, built: Built, m: Mechanism) -> Array:
             q.append(np.concatenate([m.x[k], quaternion_of(m.A[k])]))
             axes = np.eye(3) if isinstance(link.joint, Placed) else m.A[k].T
             v.append(np.concatenate([axes @ m.v[k], axes @ m.w[k]]))
-    return np.concatenate([*q, *v]) if q else np.zeros(0)
+    for joint in translation.engine.counted:  # angles integrated along to count turns
+        q.append(m.joints[built.number(joint)].q)
+    state = np.concatenate([*q, *v]) if q else np.zeros(0)
+    assert len(state) == translation.program.state_size
+    return state
 
 
 @dataclass

@@ -38,11 +38,11 @@ def examples(count: int) -> Any:
     )  # fmt: skip
 
 
-def check_motion(case: Case, e: Any) -> None:
+def check_motion(case: Case, e: Any, exact: float = EXACT) -> None:
     m = case.m
     motion = np.hstack([m.x, m.v, m.w])[m.bodies]
     assert difference(e.bodies("position", "velocity", "angular_velocity"), motion) < 1e-12
-    assert difference(e.accelerations, case.solution.acceleration[m.bodies]) < EXACT
+    assert difference(e.accelerations, case.solution.acceleration[m.bodies]) < exact
 
 
 def loaded_screws(m: Any) -> set[int]:
@@ -52,7 +52,7 @@ def loaded_screws(m: Any) -> set[int]:
     return {number for number in loaded if m.joints[number].kind == "screw"}
 
 
-def check_reactions(case: Case, e: Any) -> None:
+def check_reactions(case: Case, e: Any, exact: float = EXACT) -> None:
     """Each joint's own wrench where it is unique, else what all joints together exert on each body."""
     m, skipped = case.m, loaded_screws(case.m)
     if not case.solution.redundant:
@@ -60,10 +60,10 @@ def check_reactions(case: Case, e: Any) -> None:
         scale = max(1.0, np.abs(expected).max(initial=0.0))
         for number, joint in enumerate(e.built.joints):
             reported = np.concatenate([e.vector(joint, "force"), e.vector(joint, "torque")])
-            close = np.abs(reported - expected[number]).max() < EXACT * scale
+            close = np.abs(reported - expected[number]).max() < exact * scale
             assert close or number in skipped, (number, m.joints[number].kind)
     elif not (skipped or m.constraints or m.gears or m.drives):
-        assert difference(total_wrenches(case, e), case.solution.constraint_wrench[m.bodies]) < EXACT
+        assert difference(total_wrenches(case, e), case.solution.constraint_wrench[m.bodies]) < exact
 
 
 @examples(20)
@@ -83,7 +83,7 @@ def test_loops(case: Case) -> None:
     event(f"redundant rows: {case.solution.redundant > 0}")
 
 
-@examples(25)
+@examples(20)
 @given(redundant_loops())
 def test_redundant_loops(case: Case) -> None:
     event(case.note)
@@ -104,7 +104,7 @@ def test_redundant_rows_stay_redundant_a_little_off_the_conditions(case: Case) -
         assert difference(moved, rate) < 1e4 * size
 
 
-@examples(8)
+@examples(5)
 @given(st.data(), st.one_of(trees(bodies=(3, 6)), loops(), redundant_loops()))
 def test_nesting_changes_nothing(data: Any, case: Case) -> None:
     whole = evaluate(case.m).accelerations
@@ -116,7 +116,7 @@ def test_nesting_changes_nothing(data: Any, case: Case) -> None:
         check_reactions(case, e)
 
 
-@examples(8)
+@examples(6)
 @given(
     st.data(),
     st.one_of(
@@ -137,22 +137,23 @@ def test_any_spanning_tree_gives_the_same(data: Any, case: Case) -> None:
         check_reactions(case, e)
 
 
-@examples(10)
+@examples(6)
 @given(st.data(), st.one_of(trees(bodies=(2, 4)), loops(bodies=(3, 4), couplings=False), redundant_loops()))
 def test_absolute_coordinates_give_the_same(data: Any, case: Case) -> None:
+    """All through multipliers: the condition of the mechanism counts twice, hence a wider tolerance."""
     e = evaluate(case.m, data.draw(nestings(len(case.m.carriers))), engine="absolute")
-    check_motion(case, e)
-    check_reactions(case, e)
+    check_motion(case, e, 1e-9)
+    check_reactions(case, e, 1e-9)
 
 
-@examples(6)
+@examples(4)
 @given(st.data(), trees(bodies=(3, 5)))
 def test_any_body_may_be_independent(data: Any, case: Case) -> None:
     body = data.draw(st.sampled_from(case.m.bodies))
     check_motion(case, evaluate(case.m, independent=[f"body{body}"]))
 
 
-@examples(6)
+@examples(4)
 @given(st.data(), st.one_of(trees(bodies=(2, 5)), loops(bodies=(3, 4))))
 def test_gravity_of_a_part_acts_on_that_part(data: Any, case: Case) -> None:
     m = case.m
@@ -164,7 +165,7 @@ def test_gravity_of_a_part_acts_on_that_part(data: Any, case: Case) -> None:
     check_motion(case, evaluate(m, nesting, local=path))
 
 
-@examples(8)
+@examples(5)
 @given(st.one_of(trees(bodies=(2, 5)), loops(bodies=(3, 4)), redundant_loops()))
 def test_shared_kernels_equal_the_inlined_one(case: Case) -> None:
     whole, shared = evaluate(case.m), evaluate(case.m, inline_limit=0)
@@ -186,7 +187,7 @@ def routine_values(e: Any, routine: str) -> list[np.ndarray]:
     return values
 
 
-@examples(4)
+@examples(3)
 @given(st.one_of(trees(bodies=(2, 3)), loops(bodies=(3, 3)), redundant_loops(families=("aligned", "doubled"))))
 def test_native_code_equals_the_interpreter(case: Case) -> None:
     e = evaluate(case.m)
@@ -194,7 +195,7 @@ def test_native_code_equals_the_interpreter(case: Case) -> None:
         program = translate(e.built.model, inline_limit=limit).program
         native = compile_program(program, cache=False)
         interpreted = compile_program(program, native=False)
-        for routine in ("outputs", "derivative", "closure", *(["project"] if "project" in program.routines else [])):
+        for routine in ("outputs", "derivative", "conditions", *(["project"] if "project" in program.routines else [])):
             results = [k.evaluate(routine, case.m.time, e.state) for k in (native, interpreted)]
             for a, b in zip(*results, strict=True):
                 assert difference(a, b) < 1e-12, routine

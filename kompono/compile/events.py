@@ -1,0 +1,155 @@
+"""Events inside the native loops: guards are watched, crossings located, switches applied.
+
+A guard fires when its value, seen at or below zero before, is above zero. It is *armed* from the moment it was seen at
+or below zero (at the end of a step, or at once after a switch) until it fires. When an armed guard is above zero at
+the end of a step, the step is cut just behind the first crossing: there all guards that fired are *pending*. Before
+anything else happens, the loop applies their switches, lowest first, writes the log and looks at the guards again,
+so that a switch may cause the next one at the same time. What a step does twice between its ends is not seen.
+
+The crossing is found by the ITP method (Oliveira, Takahashi 2020) on the largest armed guard: like a secant method
+where guards are smooth, never more than a few trials above bisection where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kompono.compile.emit import REAL, Cell, Value
+from kompono.compile.machine import Machine
+
+LIMIT = 100  # events in one step
+_TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
+_NEVER = -1e300
+_SPARE = 8.0  # two to the number of trials there may be more than bisection would need
+
+
+def tolerance(machine: Machine, time: Value) -> Value:
+    """How closely the time of an event is known."""
+    code = machine.code
+    return code.math("maxnum", _TOLERANCE, _ROUNDING * code.math("fabs", time))
+
+
+def note(machine: Machine, values: str) -> None:
+    """The values of the guards at the present state: what fires is pending, what is low is armed."""
+    code = machine.code
+    value, armed, pending = machine.vector(values), machine.vector("armed"), machine.vector("pending")
+    with code.loop(machine.guards) as k:
+        fires = (armed[k] > 0.0) & (value[k] > 0.0)
+        pending[k] = code.select(fires, 1.0, pending[k])
+        armed[k] = code.select(value[k] <= 0.0, 1.0, armed[k])
+    machine.block.set("checked", 1)
+
+
+def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -> Value:
+    """Apply the switches of all pending guards; whether there were any. `each`: record the state behind them."""
+    code, block = machine.code, machine.block
+    with code.when(block.checked.equals(0)):
+        machine.guard(time, "state", "values")
+        note(machine, "values")
+    any_ = _largest(machine, "pending", "pending") > 0.0
+    with code.when(any_):
+        for k in range(machine.guards):
+            _switch(machine, time, k)
+        with code.when(each):
+            machine.record(time, "state", counts=False)
+        block.add("event_count")
+        block.set("checked", 0)
+        block.set("history", 0)
+        if adaptive:
+            block.set("step_size", 0.0)
+            block.set("old_error", 1e-4)
+            block.set("after_rejection", 0)
+    return any_
+
+
+def _switch(machine: Machine, time: Value, k: int) -> None:
+    code, block = machine.code, machine.block
+    pending = machine.vector("pending")
+    with code.when(pending[k] > 0.0):
+        machine.switch(k, time)
+        entry = block.array("log").at(block.log_rows * 2)
+        entry[0], entry[1] = time, float(k)
+        block.add("log_rows")
+        pending[k] = 0.0
+        machine.vector("armed")[k] = 0.0
+
+
+def cut(machine: Machine, time: Value, end: Value, trial: Callable[[Value, Value], None]) -> tuple[Value, Value]:
+    """Look at the guards at the end of a step, `next`; if one fired, go back to just behind the first crossing.
+
+    `trial(time, size)` writes the state after a shorter step to `next`. The result is where the step ends now, `next`
+    and `values` belonging to it, and whether that is before `end`.
+    """
+    code = machine.code
+    machine.guard(end, "next", "values")
+    reached = code.cell(REAL, end)
+    height = _largest(machine, "values")
+    with code.when(height > 0.0):
+        size = end - time
+        low, high = code.cell(REAL, 0.0), code.cell(REAL, size)
+        machine.copy("found", "next")
+        _search(machine, time, low, high, height, trial)
+        machine.copy("next", "found")
+        moved = time + high.get()
+        reached.set(code.select((high.get() < size) & (moved < end), moved, end))
+    return reached.get(), reached.get() < end
+
+
+def _search(
+    machine: Machine, time: Value, low: Cell, high: Cell, height: Value, trial: Callable[[Value, Value], None]
+) -> None:
+    """Close in on the crossing; the state and the guards at `high` are kept in `found` and `values`."""
+    code = machine.code
+    width = high.get()
+    close = tolerance(machine, time + width)
+    machine.guard(time, "state", "trial")
+    below, above = code.cell(REAL, code.math("minnum", _largest(machine, "trial"), 0.0)), code.cell(REAL, height)
+    reach = code.cell(REAL, _SPARE * close)  # the width bisection would have reached, and something to spare
+    with code.forever():
+        code.leave(~(reach.get() < _SPARE * width))
+        reach.set(2.0 * reach.get())
+    with code.forever():
+        a, b = low.get(), high.get()
+        code.leave(~(b - a > close))
+        shift = code.math("maxnum", 0.2 / width * (b - a) * (b - a), 0.3 * close)
+        size = _next_trial(machine, (a, b), (below.get(), above.get()), reach.get(), shift)
+        trial(time + size, size)
+        machine.guard(time + size, "next", "trial")
+        value = _largest(machine, "trial")
+        fired = value > 0.0
+        with code.when(fired):
+            high.set(size)
+            above.set(value)
+            machine.copy("found", "next")
+            code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+        with code.when(~fired):
+            low.set(size)
+            below.set(value)
+        reach.set(0.5 * reach.get())
+
+
+def _next_trial(
+    machine: Machine, bracket: tuple[Value, Value], values: tuple[Value, Value], reach: Value, shift: Value
+) -> Value:
+    """Interpolate, shift towards the middle to have the crossing between two trials, stay where bisection would be."""
+    code = machine.code
+    (a, b), (below, above) = bracket, values
+    middle = 0.5 * (a + b)
+    secant = (above * a - below * b) / (above - below)
+    side = code.select(secant <= middle, Value(code, "1.0", REAL), -1.0)
+    far = code.math("fabs", middle - secant) >= shift  # false also for NaN
+    size = code.select(far, secant + side * shift, middle)
+    radius = code.math("maxnum", reach - 0.5 * (b - a), 0.0)
+    near = code.math("fabs", size - middle) <= radius
+    return code.select(near, size, middle - side * radius)
+
+
+def _largest(machine: Machine, values: str, mask: str = "armed") -> Value:
+    """The largest of the values whose mask is set."""
+    code = machine.code
+    value, chosen = machine.vector(values), machine.vector(mask)
+    largest = code.cell(REAL, _NEVER)
+    with code.loop(machine.guards) as k:
+        one = code.select(chosen[k] > 0.0, value[k], _NEVER)
+        largest.set(code.math("maxnum", largest.get(), one))
+    return largest.get()

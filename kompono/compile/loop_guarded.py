@@ -1,0 +1,73 @@
+"""The native loop of equal steps for models with events: `fixed_loop` with steps that can be cut.
+
+An event inside step k leaves the run at its time, `inside` the step; the next piece ends where the step would have
+ended, so the grid start + k h is kept. Chunks end on the grid only.
+"""
+
+from __future__ import annotations
+
+from kompono.compile import events
+from kompono.compile.block import Status
+from kompono.compile.emit import Value
+from kompono.compile.loop_fixed import Step
+from kompono.compile.machine import Machine
+
+
+def guarded_loop(machine: Machine, step: Step, name: str) -> str:
+    """Up to `budget` steps of size `step_size`, with records as in `fixed_loop`, and two at each event if all steps are
+    recorded."""
+    code, block = machine.code, machine.block
+    last, each = block.step + block.budget, block.every.equals(1)
+    with code.forever():
+        k, inside = block.step, block.inside > 0
+        time = code.select(inside, block.time, machine.grid(k, block.step_size))
+        due = ~inside & (k % block.every).equals(0) & (block.recorded <= k // block.every)
+        machine.fail(due & (block.rows >= block.capacity), Status.BUFFER_FULL)
+        with code.when(due):
+            machine.record(time, "state")
+        code.leave(~inside & (k >= last))
+        machine.stop_if_asked()
+        machine.leave_room_for_events(each)
+        happened = events.handle(machine, time, each)
+        machine.fail(block.event_count > events.LIMIT, Status.TOO_MANY_EVENTS)
+        with code.when(~happened):
+            _piece(machine, step, (k, time, inside, each))
+    return machine.finish(name)
+
+
+def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value]) -> None:
+    """From here to the end of the step, or to the first event on the way."""
+    code, block = machine.code, machine.block
+    k, time, inside, each = now
+    end = machine.grid(k + 1, block.step_size)
+    with code.when(inside):
+        step.partial(machine, time, end - time)
+    with code.when(~inside):
+        step.advance(machine, time, block.step_size)
+    machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+    machine.project(end, "next")
+    machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+
+    def shorter(at: Value, size: Value) -> None:
+        step.partial(machine, time, size)
+        machine.project(at, "next")
+
+    reached, is_cut = events.cut(machine, time, end, shorter)
+    regular = ~is_cut & ~inside
+    with code.when(regular):
+        step.settle(machine, end)
+        step.commit(machine)
+    with code.when(~regular):
+        block.set("history", 0)
+    machine.copy("state", "next")
+    block.set("time", reached)
+    block.add("accepted")
+    events.note(machine, "values")
+    with code.when(is_cut):
+        block.set("inside", 1)
+        with code.when(each):
+            machine.record(reached, "state", counts=False)
+    with code.when(~is_cut):
+        block.set("inside", 0)
+        block.set("event_count", 0)
+        block.add("step")
