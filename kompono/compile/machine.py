@@ -9,6 +9,9 @@ from kompono.compile.emit import INT, REAL, Array, Code, Value
 from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
 
+LARGE_CHANGE = 1e-6
+MOST_PROJECTIONS = 6
+
 
 class Machine:
     """One model inside one native loop. Sizes are known here, so LLVM unrolls and vectorizes what is small."""
@@ -93,13 +96,25 @@ class Machine:
         self.block.add("evaluations")
 
     def project(self, time: Value, state: str) -> None:
-        """Bring a state back to the constraints, if the model has any and the run wants it."""
+        """Bring a state back to the constraints, if the model has any and the run wants it.
+
+        One projection leaves about the square of the change it made, so a large change asks for another.
+        """
         routine = self.program.routines.get("project")
         if routine is None:
             return
-        with self.code.when(self.block.projecting > 0):
-            self._evaluate(routine, time, state, "corrected")
-            self.copy(state, "corrected")
+        code, before, after = self.code, self.vector(state), self.vector("corrected")
+        with code.when(self.block.projecting > 0):
+            count = code.cell(INT, 0)
+            with code.forever():
+                self._evaluate(routine, time, state, "corrected")
+                change = code.cell(REAL, 0.0)
+                with code.loop(self.size) as i:
+                    square = (after[i] - before[i]) * (after[i] - before[i])
+                    change.set(code.select(square > change.get(), square, change.get()))
+                self.copy(state, "corrected")
+                count.set(count.get() + 1)
+                code.leave((change.get() <= LARGE_CHANGE**2) | (count.get() >= MOST_PROJECTIONS))
 
     def guard(self, time: Value, state: str, target: str) -> None:
         """target = the values of the guards."""

@@ -289,11 +289,13 @@ def test_projection_in_adaptive_steps_and_between(round_kernel: Kernel, interval
 
 
 def test_projection_counts_its_calls() -> None:
-    program = model(2, lambda t, y, u, p: [0, 0], project=lambda t, y, u, p: [y[0] + 1, t])
+    """Once a step if it changes little; a large change is projected again, up to six times."""
+    program = model(2, lambda t, y, u, p: [0, 0], project=lambda t, y, u, p: [y[0] + p[0], y[1]], parameters=1)
     kernel = Kernel(program, cache=False)
-    run = kernel.fixed("rk4", 0.0, [0.0, 0.0], step=0.5)
-    run.advance(17)
-    np.testing.assert_array_equal(run.state, [17.0, 8.5])
+    for change, calls in ((2.0**-21, 17), (1.0, 6 * 17)):
+        run = kernel.fixed("rk4", 0.0, [0.0, 0.0], step=0.5, parameters=[change])
+        run.advance(17)
+        np.testing.assert_array_equal(run.state, [calls * change, 0.0])
 
 
 # -- ends ------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def ring() -> Any:
 
 MODELS = {
     "tree": (tree, 0.64, 0.02, ("body1.position.*", "body2.position.*")),
-    "ring": (ring, 0.32, 0.01, ("body1.position.*", "body2.position.*")),
+    "ring": (ring, 0.32, 0.04, ("body1.position.*", "body2.position.*")),
     "car": (lambda: runpy.run_path(str(CAR))["Car"](), 0.064, 0.002, ("*.position.z",)),
 }
 _cache: dict[str, tuple[Simulation, np.ndarray]] = {}
