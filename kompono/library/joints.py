@@ -22,8 +22,8 @@ from kompono.spatial.rotation import (
     Axis,
     about,
     matrix_quaternion,
-    quaternion_matrix,
     quaternion_rate,
+    rotation_of,
     unit_axis,
     unskew,
 )
@@ -199,7 +199,7 @@ class Spherical(Joint):
         super().__init__(first, second, start=start)
 
     def pose(self, q: Any) -> Pose:
-        return Pose(rotation=quaternion_matrix(q))
+        return Pose(rotation=rotation_of(q))
 
     def rate(self, q: Any, v: Any) -> Any:
         return quaternion_rate(q, v)

@@ -10,7 +10,7 @@ import numpy as np
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import matrix_quaternion, quaternion_matrix, quaternion_rate
+from kompono.spatial.rotation import matrix_quaternion, quaternion_rate, rotation_of
 
 
 class Free(Joint):
@@ -27,10 +27,10 @@ class Free(Joint):
         super().__init__(first, second, start=start)
 
     def pose(self, q: Any) -> Pose:
-        return Pose(q[:3], quaternion_matrix(q[3:]))
+        return Pose(q[:3], rotation_of(q[3:]))
 
     def rate(self, q: Any, v: Any) -> Any:
-        return ca.vertcat(quaternion_matrix(q[3:]) @ v[:3], quaternion_rate(q[3:], v[3:]))
+        return ca.vertcat(rotation_of(q[3:]) @ v[:3], quaternion_rate(q[3:], v[3:]))
 
     def subspace(self, q: Any) -> Any:
         return ca.SX(ca.DM.eye(6))
@@ -65,9 +65,9 @@ class Placed(Free):
         return ca.vertcat(v[:3], turning / 2)
 
     def subspace(self, q: Any) -> Any:
-        back = quaternion_matrix(q[3:]).T
+        back = rotation_of(q[3:]).T
         return ca.diagcat(back, back)
 
     def subspace_rate(self, q: Any, v: Any) -> Any:
-        back = quaternion_matrix(q[3:]).T
+        back = rotation_of(q[3:]).T
         return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))

@@ -92,6 +92,11 @@ def quaternion_matrix(e: Any) -> Any:
     )
 
 
+def rotation_of(e: Any) -> Any:
+    """Rotation matrix of the direction of a quaternion of any length: inside a step it is not quite a unit one."""
+    return quaternion_matrix(e) / ca.sumsqr(e)
+
+
 def constant_matrix(orientation: Any) -> np.ndarray:
     """A constant rotation matrix (3, 3) from None, a quaternion (4,) or a rotation matrix (3, 3)."""
     if orientation is None:

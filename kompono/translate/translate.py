@@ -85,13 +85,7 @@ def translate(
     relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
     """
-    for name, value, known in (
-        ("engine", engine, ENGINES),
-        ("projection", projection, PROJECTIONS),
-        ("metric", metric, METRICS),
-    ):
-        if value not in known:
-            raise RunError(f"there is no {name} {value!r}.", fix=nearest(value, known) or f"Known: {', '.join(known)}.")
+    _check_names(engine, projection, metric)
     elaborated = elaborate(model)
     relative = engine == "relative"
     topology = find_topology(elaborated, cut=cut, independent=independent) if relative else place_all(elaborated)
@@ -105,28 +99,12 @@ def translate(
 
     rows = 0 if relative else sum(sum(group_sizes(e)) for e in closing_elements(elaborated, topology))
     chosen = make(shared=100 * len(elaborated.bodies) + 600 * rows > inline_limit)
-    derivative = chosen.derivative()
-    if operations(derivative, kernels) > inline_limit and not chosen.shared:
+    if not chosen.shared and operations(chosen.derivative(), kernels) > inline_limit:
         chosen = make(shared=True)
-        derivative = chosen.derivative()
-    makers: dict[str, Callable[[], Routine]] = {
-        "derivative": lambda: derivative,
-        "outputs": chosen.outputs,
-        "conditions": chosen.conditions,
-        "kept": chosen.kept,
-        "placement": chosen.placement,
-        "rates": chosen.rates,
-        "jacobian": lambda: jacobian(make(shared=False).derivative(), kernels),
-    }
-    if chosen.projects:
-        makers["project"] = chosen.project
-    if elaborated.events:
-        makers["guards"] = chosen.guards
-        for k in range(len(elaborated.events)):
-            makers[f"switch_{k}"] = lambda k=k: chosen.switch(k)
+    routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels))
     program = Program(
         kernels,
-        Routines(makers),
+        routines,
         chosen.coordinate_names(),
         chosen.speed_names(),
         tuple(elaborated.path(signal) for signal in elaborated.inputs),
@@ -136,6 +114,36 @@ def translate(
         tuple(elaborated.path(event) for event in elaborated.events),
     )
     return Translation(elaborated, topology, chosen, program, make)
+
+
+def _check_names(engine: str, projection: str, metric: str) -> None:
+    for name, value, known in (
+        ("engine", engine, ENGINES),
+        ("projection", projection, PROJECTIONS),
+        ("metric", metric, METRICS),
+    ):
+        if value not in known:
+            raise RunError(f"there is no {name} {value!r}.", fix=nearest(value, known) or f"Known: {', '.join(known)}.")
+
+
+def _routines(engine: Engine, jacobian: Callable[[], Routine]) -> Routines:
+    """All routines an engine offers, each traced when first asked for."""
+    makers: dict[str, Callable[[], Routine]] = {
+        "derivative": engine.derivative,
+        "outputs": engine.outputs,
+        "conditions": engine.conditions,
+        "kept": engine.kept,
+        "placement": engine.placement,
+        "rates": engine.rates,
+        "jacobian": jacobian,
+    }
+    if engine.projects:
+        makers["project"] = engine.project
+    if engine.model.events:
+        makers["guards"] = engine.guards
+        for k in range(len(engine.model.events)):
+            makers[f"switch_{k}"] = lambda k=k: engine.switch(k)
+    return Routines(makers)
 
 
 def assembly_program(model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Translation:
