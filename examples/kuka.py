@@ -12,6 +12,7 @@ bodies are parallel to the world's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from casadi import atan2, cos, dot, jacobian, remainder, vertcat
 
-from kompono import Body, Constraint, Frame, Ground, Output, Pose, Result, Subsystem, simulate, time
+from kompono import Body, Constraint, Frame, Ground, Output, Pose, Result, Simulation, Subsystem, time
 from kompono.edges.plot import COLOURS, STYLE
 from kompono.library import Gravity, JointEffort, PlaneToPlane, Revolute, Weld
+from kompono.solve.integrate import Settings
 
 Point = tuple[float, float, float]
 DIRECTION = dict(zip("xyz", np.eye(3), strict=True))
@@ -207,7 +209,7 @@ class Axis(Subsystem):
 class Kuka(Subsystem):
     """Six axes in series on a base; each is mounted on what the one before it drives."""
 
-    run_defaults = {"engine": "absolute", "until": 2.0, "step": 1e-3, "method": "rk4"}  # noqa: RUF012
+    run_defaults = {"engine": "absolute", "until": 2.0, "step": 5e-4, "method": "rk4", "every": 2}  # noqa: RUF012
 
     def __init__(self) -> None:
         self.ground = Ground()
@@ -225,9 +227,112 @@ class Kuka(Subsystem):
 
 # -- figures
 
+AXES = range(1, 7)
+
 
 def main() -> None:
     """Draw figure 6 of the paper, the motion and the drift into results/kuka/."""
+    folder = Path("results/kuka")
+    folder.mkdir(parents=True, exist_ok=True)
+    draw_hierarchy(folder / "6-hierarchy", Kuka())
+    simulation = Simulation(Kuka(), engine="absolute", projection="distributed")
+    names = ("axis*.reference", "axis*.output_bearing.angle", "axis?.gear.output.position.*", "*.driven.position.*")
+    settings = Settings("rk4", until=2.0, step=5e-4, every=4)
+    kept = simulation.run(settings, channels=(*names, "drift.*"))
+    left = simulation.run(replace(settings, stabilize=False), channels="drift.*")
+    draw_motion(folder / "motion", kept)
+    draw_drift(folder / "drift", kept, left)
+    draw_robot(folder / "kuka", kept)
+    print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
+
+
+def draw_hierarchy(path: Path, robot: Kuka) -> None:
+    """Figure 6: the robot, its subsystems and their bodies."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        figure, sheet = plt.subplots(figsize=(7.5, 8), layout="constrained")
+        branch(sheet, robot, "robot", 0, 0)
+        sheet.set(
+            title="Hierarchy of subsystems: what they are called (and of which kind) down to the bodies", ylim=(43, -1)
+        )
+        sheet.axis("off")
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
+
+
+def branch(sheet: Any, part: Subsystem | Body, name: str, depth: int, row: int) -> tuple[float, int]:
+    """Write a part and all that is in it, bodies one row each from `row` on; returns its height and the next row."""
+    if isinstance(part, Body):
+        sheet.text(depth, row, name, va="center", fontsize=7)
+        return row, row + 1
+    places = []
+    for inner, member in part.members.items():
+        if isinstance(member, Subsystem | Body):
+            place, row = branch(sheet, member, inner, depth + 1, row)
+            places.append(place)
+    middle = (places[0] + places[-1]) / 2
+    for place in places:
+        sheet.plot(
+            [depth + 0.6, depth + 0.8, depth + 0.95], [middle, place, place], color=COLOURS[depth], linewidth=0.8
+        )
+    sheet.text(depth, middle, f"{name}\n({type(part).__name__})", va="center", fontsize=8, color=COLOURS[depth])
+    return middle, row
+
+
+def draw_motion(path: Path, result: Result) -> None:
+    """Each axis and what it was asked to do."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        figure, panels = plt.subplots(3, 2, sharex=True, figsize=(8, 5.5), layout="constrained")
+        for i, panel in zip(AXES, panels.T.flat, strict=True):
+            panel.plot(result.time, result[f"axis{i}.reference"], "--", color=COLOURS[6], label="reference")
+            panel.plot(result.time, result[f"axis{i}.gear.output_bearing.angle"], color=COLOURS[0], label="angle")
+            panel.set_title(f"axis {i}", loc="left", fontsize=9)
+            panel.margins(x=0)
+        for panel in panels[-1]:
+            panel.set_xlabel("time [s]")
+        figure.suptitle("Motion of the axes (rk4, 0.5 ms)")
+        figure.supylabel("angle [rad]", fontsize=10)
+        figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
+
+
+def draw_drift(path: Path, kept: Result, left: Result) -> None:
+    """Largest violation of the conditions on both levels, with projection and without."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        figure, panels = plt.subplots(1, 2, sharex=True, figsize=(8, 3.2), layout="constrained")
+        for panel, level, unit in zip(panels, ("position", "velocity"), ("m, rad", "m/s, rad/s"), strict=True):
+            for result, label, colour in ((left, "no stabilization", 1), (kept, "successive, distributed", 0)):
+                panel.semilogy(result.time, result[f"drift.{level}"], color=COLOURS[colour], label=label)
+            panel.set(title=f"{level} level", xlabel="time [s]", ylabel=f"largest violation [{unit}]")
+            panel.margins(x=0)
+        figure.suptitle("Drift (rk4, 0.5 ms)")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
+
+
+def draw_robot(path: Path, result: Result) -> None:
+    """The robot from the side and from above: a line from axis to axis to the load, every 0.1 s of the first second."""
+    import matplotlib.pyplot as plt
+
+    points = [f"axis{i}.gear.output" for i in AXES] + ["axis6.driven"]
+    rows = np.flatnonzero(np.isin(np.round(result.time, 6), np.round(np.arange(0, 1.05, 0.1), 6)))
+    with plt.rc_context(STYLE):
+        figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+        for panel, (x, y), title in zip(panels, ("xz", "xy"), ("from the side", "from above"), strict=True):
+            for row in rows:
+                line = [[0.0, *(result[f"{point}.position.{k}"][row] for point in points)] for k in (x, y)]
+                panel.plot(*line, "o-", color=COLOURS[0], alpha=0.2 + 0.8 * row / rows[-1], markersize=3)
+            panel.set(aspect="equal", title=title, xlabel=f"{x} [m]", ylabel=f"{y} [m]")
+        figure.suptitle("The robot every 0.1 s from the start (light) to 1 s: axes and centre of the load")
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        plt.close(figure)
 
 
 if __name__ == "__main__":

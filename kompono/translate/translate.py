@@ -11,6 +11,7 @@ import casadi as ca
 from kompono.errors import RunError, nearest
 from kompono.model.subsystem import Subsystem
 from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
+from kompono.translate.allowed import check_conditions
 from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
@@ -87,6 +88,7 @@ def translate(
     """
     _check_names(engine, projection, metric)
     elaborated = elaborate(model)
+    check_conditions(elaborated)
     relative = engine == "relative"
     topology = find_topology(elaborated, cut=cut, independent=independent) if relative else place_all(elaborated)
     kernels: dict[str, ca.Function] = {}

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Subsystem, inspect, rotation, simulate, time
+from kompono import Body, Ground, Input, Subsystem, TranslationError, inspect, rotation, simulate, time
 from kompono.library import (
     AppliedLoad,
     Cylindrical,
@@ -194,3 +194,33 @@ def test_constraints_between_tilted_frames() -> None:
     assert np.abs(r["box.position.y"]).max() < 1e-12
     assert np.abs(r["box.position.z"]).max() < 1e-12
     assert np.abs(r["box.position.x"]).max() > 0.1
+
+
+def test_a_drive_may_follow_another_joint_and_loads_it() -> None:
+    """q = 2 p with equal inertias J: the effort f on p gives f / (J + 4 J)."""
+
+    class Coupled(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.first, self.second = (Body(mass=1.0, inertia=(0.1, 0.1, 0.1)) for _ in range(2))
+            self.p = Revolute(self.ground, self.first, axis="y")
+            self.q = Revolute(self.ground, self.second, axis="y")
+            self.torque = JointEffort(self.p, 0.3)
+            self.follow = Drive(self.q, 2 * self.p.angle)
+
+    for engine in ("relative", "absolute"):
+        result = simulate(Coupled(), until=0.5, engine=engine)
+        assert result["p.angle.acceleration"][0] == pytest.approx(0.6, rel=1e-12)
+        assert result["q.angle.rate"][-1] == pytest.approx(2 * result["p.angle.rate"][-1], rel=1e-12)
+
+
+def test_conditions_cannot_depend_on_inputs() -> None:
+    class Led(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.body = Ground(), Body(mass=1.0, inertia=(0.1, 0.1, 0.1))
+            self.pin = Revolute(self.ground, self.body, axis="y")
+            self.hand = Input(0.3)
+            self.lead = Drive(self.pin, self.hand)
+
+    with pytest.raises(TranslationError, match=r"^lead: .*'input'.*forces"):
+        simulate(Led(), until=0.1)
