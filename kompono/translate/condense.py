@@ -21,9 +21,10 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, twist_matrix
 from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.elimination import TOLERANCE, Elimination, RightSide
+from kompono.translate.elimination import Elimination, RightSide
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads, body_inertia
+from kompono.translate.sweeps import TOLERANCE
 from kompono.translate.topology import Link, Topology, common_owner
 
 

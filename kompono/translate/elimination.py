@@ -10,26 +10,20 @@ Three steps eliminate an unknown; each is recorded, so the matrix part is factor
 vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
 joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
 multipliers. `solve` runs forward (condense, leaves to root) and backward (resolve, root to leaves).
-
-A multiplier's pivot that falls below `TOLERANCE` times the largest first diagonal among its like rows counts as
-implied by earlier rows: it gets a zero multiplier. That is a select, not a branch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
+from kompono.translate.sweeps import TOLERANCE, generalized_inverse, inverse_of
 from kompono.translate.tracer import Tracer
-
-TOLERANCE = 1e-9
-WELL_ABOVE = 1e-2
 
 Key = tuple[str, int]  # kind (body, joint, rows) and identity
 
@@ -145,12 +139,12 @@ class Elimination:
         coupled = {other: self._take(key, other) for other in self._sorted(self.neighbours[key])}
         if sign > 0:
             _check_mass(own, path)
-            inverse = self.tracer.call(_inverse, own, path=path)
+            inverse = self.tracer.call(inverse_of, own, path=path)
         else:
             record = self.rows[key]
             record.first = record.first if record.first is not None else ca.SX(size, 1)
             inverse, record.kept = self.tracer.call(
-                lambda h, d: _generalized_inverse(-h, d, record.groups, self.tolerance), own, record.first, path=path
+                lambda h, d: generalized_inverse(-h, d, record.groups, self.tolerance), own, record.first, path=path
             )
         scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
         self.steps.append(Pivot(key, sign, inverse, coupled, scaled, path))
@@ -274,112 +268,6 @@ def _check_mass(own: Any, path: str) -> None:
             path=path,
             fix="Give the body it moves a mass and inertia, or weld the joint.",
         )
-
-
-def _inverse(matrix: Any) -> Any:
-    """Inverse of a positive definite matrix by symmetric sweeps."""
-    size = matrix.shape[0]
-    entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
-    pattern = tuple(not entry.is_zero() for entry in entries)
-    if size == 1:
-        return 1 / matrix
-    return ca.sparsify(_inverse_function(size, pattern)(ca.vertcat(*entries)))
-
-
-def _generalized_inverse(matrix: Any, first: Any, groups: Sequence[int], tolerance: float) -> tuple[Any, Any]:
-    """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K)."""
-    size = matrix.shape[0]
-    entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
-    pattern = tuple(not entry.is_zero() for entry in entries)
-    alive = tuple(not first[k].is_zero() for k in range(size))
-    function = _generalized_inverse_function(tuple(groups), pattern, alive, tolerance)
-    inverse, kept = function(ca.vertcat(*entries), ca.densify(first))
-    return ca.sparsify(inverse), ca.sparsify(kept)
-
-
-def _symbols(size: int, pattern: tuple[bool, ...]) -> tuple[Any, Any]:
-    """A symmetric matrix of symbols with structural zeros, and the column of its upper triangle, row by row."""
-    column = ca.SX.sym("a", len(pattern))
-    matrix = ca.SX(size, size)
-    places = [(i, j) for i in range(size) for j in range(i, size)]
-    for place, ((i, j), present) in enumerate(zip(places, pattern, strict=True)):
-        if present:
-            matrix[i, j] = column[place]
-            matrix[j, i] = column[place]
-    return matrix, column
-
-
-@lru_cache(maxsize=256)
-def _inverse_function(size: int, pattern: tuple[bool, ...]) -> ca.Function:
-    swept, column = _symbols(size, pattern)
-    for k in range(size):
-        swept = _sweep(swept, k, 1 / swept[k, k], None)
-    return ca.Function("inverse", [column], [-swept])
-
-
-@lru_cache(maxsize=256)
-def _generalized_inverse_function(
-    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...], tolerance: float
-) -> ca.Function:
-    """Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
-    small here never stands in for a larger one; then all above `tolerance`. A row is swept at most once.
-    """
-    size = len(alive)
-    swept, column = _symbols(size, pattern)
-    diagonal = ca.SX.sym("d", size)
-    first = ca.vertcat(*[diagonal[k] if alive[k] else ca.SX(0) for k in range(size)])
-    reference = _group_maxima(first, groups)
-    kept = [ca.SX(0)] * size
-    rows = [k for k in range(size) if alive[k]]
-    for level in (WELL_ABOVE, tolerance) if len(rows) > 1 else (tolerance,):
-        for k in rows:
-            pivot = swept[k, k]
-            if pivot.is_zero():
-                continue
-            accept = pivot > level * reference[k]
-            swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), 1 - accept)
-            kept[k] = kept[k] + accept
-    mask = ca.vertcat(*kept)
-    return ca.Function("generalized_inverse", [column, diagonal], [symmetric(-swept * (mask @ mask.T)), mask])
-
-
-def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
-    """For each row the largest first diagonal of its group."""
-    result: list[Any] = []
-    start = 0
-    for count in groups:
-        rows = [first[k] for k in range(start, start + count) if not first[k].is_zero()]
-        largest = rows[0] if rows else ca.SX(0)
-        for row in rows[1:]:
-            largest = ca.fmax(largest, row)
-        result += [largest] * count
-        start += count
-    return result
-
-
-def _sweep(matrix: Any, k: int, inverse: Any, refused: Any) -> Any:
-    """The symmetric sweep of row k: after sweeping all rows the matrix is minus its inverse.
-
-    Where a row is `refused` (1) its `inverse` is zero and nothing changes. A swept row's diagonal is negative, so that
-    it is never taken again.
-    """
-    size = matrix.shape[0]
-    column = [matrix[i, k] for i in range(size)]
-    scaled = [entry * inverse for entry in column]
-    result = ca.SX(size, size)
-    for i in range(size):
-        for j in range(i, size):
-            if i == k and j == k:
-                new = -inverse if refused is None else ca.if_else(refused, matrix[k, k], 0) - inverse
-            elif k in (i, j):
-                other = j if i == k else i
-                new = scaled[other] + (0 if refused is None else ca.if_else(refused, column[other], 0))
-            else:
-                new = matrix[i, j] - scaled[i] * column[j]
-            if not new.is_zero():
-                result[i, j] = new
-                result[j, i] = new
-    return result
 
 
 def _downdate(coupled: Any, scaled: Any, sign: int, same: bool) -> Any:
