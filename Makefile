@@ -12,7 +12,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 run: $(VENV)/.ready-run
 	$(BIN)/kompono run examples/car.py \
-	    --channels 'body.*.z' --channels '*_wheel.ring.*.z' --channels 'energy.*' --channels 'drift.*' \
+	    --channels 'body.position.z' --channels '*_wheel.ring.position.z' --channels 'body.acceleration.z' \
+	    --channels 'left_wheel.ring.acceleration.z' --channels 'energy.*' --channels 'drift.*' \
 	    --csv build/car.csv --plot build/car.png
 
 test: $(VENV)/.ready-test
