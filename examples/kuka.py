@@ -253,9 +253,7 @@ def draw_hierarchy(path: Path, robot: Kuka) -> None:
     with plt.rc_context(STYLE):
         figure, sheet = plt.subplots(figsize=(7.5, 8), layout="constrained")
         branch(sheet, robot, "robot", 0, 0)
-        sheet.set(
-            title="Hierarchy of subsystems: what they are called (and of which kind) down to the bodies", ylim=(43, -1)
-        )
+        sheet.set(title="Hierarchy of subsystems, down to the bodies", ylim=(43, -1))
         sheet.axis("off")
         figure.savefig(path.with_suffix(".png"), dpi=120)
         plt.close(figure)
@@ -273,9 +271,8 @@ def branch(sheet: Any, part: Subsystem | Body, name: str, depth: int, row: int) 
             places.append(place)
     middle = (places[0] + places[-1]) / 2
     for place in places:
-        sheet.plot(
-            [depth + 0.6, depth + 0.8, depth + 0.95], [middle, place, place], color=COLOURS[depth], linewidth=0.8
-        )
+        lines = [depth + 0.4, depth + 0.7, depth + 0.95], [middle, place, place]
+        sheet.plot(*lines, color=COLOURS[depth], linewidth=0.8)
     sheet.text(depth, middle, f"{name}\n({type(part).__name__})", va="center", fontsize=8, color=COLOURS[depth])
     return middle, row
 

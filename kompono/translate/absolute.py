@@ -1,13 +1,12 @@
 """The absolute engine: position and orientation of every body (successive projection papers, DESIGN section 5).
 
 State q = (x, e), v = (x_dot, Omega) of every body in the world; q_dot = T(q) v. All joints act through their
-conditions. Accelerations and projections are the same condense/resolve in mobility form, with weights 1/M and 1.
-Projections:
+conditions. Accelerations and projections are the same condense/resolve in mobility form, with weights 1/M and 1:
 
-standard     joint and quaternion conditions together (eqs 24-33): seven unknowns a body, and a second factorization
-for speeds successive   quaternions first, then joints through T; one factorization of G T for two coordinate and two
-velocity passes
-             (eqs 34-52)
+standard     joint and quaternion conditions together (eqs 24-33): seven unknowns a body, a second factorization for
+             speeds
+successive   quaternions first, then joints through T; one factorization of G T for two coordinate and two velocity
+             passes (eqs 34-52)
 distributed  the same, condensed component by component
 baumgarte    no projection; the conditions' errors are fed back into the accelerations
 none         nothing

@@ -273,5 +273,5 @@ def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -
 
 
 def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:
-    """Arithmetic operations of one evaluation."""
+    """Nodes of the expression graphs of one evaluation: its operations, with inputs and constants."""
     return sum(kernels[call.kernel].n_nodes() for call in routine.calls)
