@@ -26,7 +26,7 @@ from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
-PROJECTION_TOLERANCE = 1e-6
+PROJECTION_TOLERANCE = 1e-8
 
 
 class RelativeEngine(Engine):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from reference.support import example
 
-from kompono import Result, Simulation, Subsystem
+from kompono import Body, Result, Simulation, Subsystem
 from kompono.solve.integrate import Settings
 from kompono.translate.start import placed_state
 
@@ -36,7 +37,19 @@ def instant(name: str) -> float:
 def build(name: str) -> Subsystem:
     """A new instance of a model."""
     file, kind, options = MODELS[name]
-    return getattr(example(file), kind)(**options)
+    return thickened(getattr(example(file), kind)(**options))
+
+
+def thickened(model: Subsystem) -> Subsystem:
+    """The same with some inertia where bodies have none: absolute coordinates need it, motion in a plane does not see
+    it.
+    """
+    for body in (element for element in model.walk() if isinstance(element, Body)):
+        moments, axes = np.linalg.eigh(np.asarray(body.solid.inertia, dtype=float))
+        missing = axes @ np.diag(np.where(moments < 1e-12 * max(moments.max(), 1.0), 0.01, 0.0)) @ axes.T
+        if missing.any():
+            body.solid = replace(body.solid, inertia=body.solid.inertia + missing)
+    return model
 
 
 @cache
