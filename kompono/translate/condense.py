@@ -128,7 +128,7 @@ class Condensation:
     """
 
     def __init__(
-        self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure], tolerance: float = TOLERANCE
+        self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure], tolerance: Any = TOLERANCE
     ) -> None:
         self.kinematics, self.plan, self.closures = kinematics, plan, closures
         self.model, self.topology = kinematics.model, kinematics.topology

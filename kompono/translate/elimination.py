@@ -64,7 +64,7 @@ class Rows:
 class Elimination:
     """The matrix part, factored while it is built."""
 
-    def __init__(self, tracer: Tracer, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, tracer: Tracer, tolerance: Any = TOLERANCE) -> None:
         self.tracer, self.tolerance = tracer, tolerance
         self.sizes: dict[Key, int] = {}
         self.order: dict[Key, int] = {}
@@ -144,7 +144,11 @@ class Elimination:
             record = self.rows[key]
             record.first = record.first if record.first is not None else ca.SX(size, 1)
             inverse, record.kept = self.tracer.call(
-                lambda h, d: generalized_inverse(-h, d, record.groups, self.tolerance), own, record.first, path=path
+                lambda h, d, t: generalized_inverse(-h, d, record.groups, t),
+                own,
+                record.first,
+                self.tolerance,
+                path=path,
             )
         scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
         self.steps.append(Pivot(key, sign, inverse, coupled, scaled, path))

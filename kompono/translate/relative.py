@@ -1,8 +1,9 @@
 """The relative engine: routines in the joint coordinates of the spanning tree (DESIGN section 5).
 
 derivative   (q_dot, v_dot) by condensation of the tree and multipliers of what closes its loops
-project      coordinates and speeds back on the loop conditions: one factorization, two coordinate and two velocity
-             passes, each the acceleration problem with another right side; unit quaternions normalized
+project      coordinates and speeds back on the loop conditions: two coordinate passes with one factorization, two
+             velocity passes with another where the loops are closed, each the acceleration problem with another right
+             side; unit quaternions normalized
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from kompono.translate.tracer import Tracer
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
 PROJECTION_TOLERANCE = 1e-8
+CLOSED_TOLERANCE = (
+    1e-13  # at closed loops implied rows are rounding noise, so speeds can be corrected much closer to it
+)
 
 
 class RelativeEngine(Engine):
@@ -76,12 +80,23 @@ class RelativeEngine(Engine):
             kinematics = self._rebind(tracer, q, v)
             condensation = Condensation(kinematics, self.plan, self._closures(kinematics), PROJECTION_TOLERANCE)
             for _ in range(2):
-                q = self._move(tracer, q, condensation.corrections(self._violations(tracer, q, v, "residual")))
+                gaps = self._violations(tracer, q, v, "residual")
+                q = self._move(tracer, q, condensation.corrections(gaps))
             q = self._normalized(tracer, q)
+            kinematics = self._rebind(tracer, q, v)
+            tolerance = self._closed_tolerance(tracer, gaps)
+            condensation = Condensation(kinematics, self.plan, self._closures(kinematics), tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
         return tracer.routine("project", [("state", self._state(tracer, q, v))])
+
+    def _closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
+        """Of pivots at closed loops: what rounding, and what is left of the gaps, could make of an implied row."""
+        worst = ca.SX(0)
+        for gap in gaps.values():
+            worst = tracer.call(lambda w, g: w + ca.sumsqr(g), worst, gap)
+        return tracer.call(lambda w: CLOSED_TOLERANCE + 100 * w, worst)
 
     def _faster(self, tracer: Tracer, v: dict[int, Any], change: dict[Any, Any]) -> dict[int, Any]:
         return {

@@ -29,14 +29,14 @@ def inverse_of(matrix: Any) -> Any:
     return ca.sparsify(_inverse_function(size, pattern)(ca.vertcat(*entries)))
 
 
-def generalized_inverse(matrix: Any, first: Any, groups: Sequence[int], tolerance: float) -> tuple[Any, Any]:
+def generalized_inverse(matrix: Any, first: Any, groups: Sequence[int], tolerance: Any) -> tuple[Any, Any]:
     """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K)."""
     size = matrix.shape[0]
     entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
     pattern = tuple(not entry.is_zero() for entry in entries)
     alive = tuple(not first[k].is_zero() for k in range(size))
-    function = _generalized_inverse_function(tuple(groups), pattern, alive, tolerance)
-    inverse, kept = function(ca.vertcat(*entries), ca.densify(first))
+    function = _generalized_inverse_function(tuple(groups), pattern, alive)
+    inverse, kept = function(ca.vertcat(*entries), ca.densify(first), tolerance)
     return ca.sparsify(inverse), ca.sparsify(kept)
 
 
@@ -62,14 +62,14 @@ def _inverse_function(size: int, pattern: tuple[bool, ...]) -> ca.Function:
 
 @lru_cache(maxsize=256)
 def _generalized_inverse_function(
-    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...], tolerance: float
+    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...]
 ) -> ca.Function:
     """Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
     small here never stands in for a larger one; then all above `tolerance`. A row is swept at most once.
     """
     size = len(alive)
     swept, column = _symbols(size, pattern)
-    diagonal = ca.SX.sym("d", size)
+    diagonal, tolerance = ca.SX.sym("d", size), ca.SX.sym("t")
     first = ca.vertcat(*[diagonal[k] if alive[k] else ca.SX(0) for k in range(size)])
     reference = _group_maxima(first, groups)
     kept = [ca.SX(0)] * size
@@ -83,7 +83,9 @@ def _generalized_inverse_function(
             swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), 1 - accept)
             kept[k] = kept[k] + accept
     mask = ca.vertcat(*kept)
-    return ca.Function("generalized_inverse", [column, diagonal], [symmetric(-swept * (mask @ mask.T)), mask])
+    return ca.Function(
+        "generalized_inverse", [column, diagonal, tolerance], [symmetric(-swept * (mask @ mask.T)), mask]
+    )
 
 
 def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
