@@ -39,6 +39,7 @@ class Report:
     tree: tuple[str, ...]
     bodies: int
     joints: int
+    constraints: int
     coordinates: int
     conditions: int
     degrees_of_freedom: int
@@ -55,7 +56,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.model}: {self.bodies} bodies, {self.joints} joints, {self.degrees_of_freedom} degrees of freedom"
+            f"{self.model}: {self.bodies} bodies, {self.joints} joints, {self.constraints} constraints, "
+            f"{self.degrees_of_freedom} degrees of freedom"
         ]
         lines += ["", "Components", *self.tree]
         lines += ["", f"Spanning tree: {self.coordinates} coordinates", *(f"  {line}" for line in self.spanning_tree)]
@@ -98,6 +100,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
         tree=tuple(_tree(model, "  ")),
         bodies=len(translation.model.bodies),
         joints=len(translation.model.joints),
+        constraints=len(translation.model.constraints) + len(translation.model.couplings),
         coordinates=speeds,
         conditions=len(g),
         degrees_of_freedom=freedoms,

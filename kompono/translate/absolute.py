@@ -19,7 +19,9 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from kompono.errors import TranslationError
 from kompono.model.body import Body
 from kompono.model.joint import Joint
 from kompono.translate.closure import Closure, trace_body_closure, trace_violation
@@ -91,6 +93,14 @@ class AbsoluteEngine(Engine):
 
     def _mass_inverse(self, kinematics: Kinematics, body: Body) -> Any:
         inertia = body_inertia(kinematics, body)
+        if inertia.is_constant():
+            moments = np.linalg.eigvalsh(ca.DM(inertia).full())
+            if moments[0] <= 1e-14 * moments[-1]:
+                raise TranslationError(
+                    "the body has no inertia about some axis, which absolute coordinates need.",
+                    path=self.model.path(body),
+                    fix="Give the solid a radius (or a small moment), or use engine='relative'.",
+                )
         return kinematics.tracer.call(lambda: ca.inv(inertia), path=self.model.path(body))
 
     def _demand(self, tracer: Tracer, closure: Closure) -> Any:
