@@ -56,8 +56,9 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.model}: {self.bodies} bodies, {self.joints} joints, {self.constraints} constraints, "
-            f"{self.degrees_of_freedom} degrees of freedom"
+            f"{self.model}: {self.bodies} bodies, {self.joints} joints, "
+            + (f"{self.constraints} constraints, " if self.constraints else "")
+            + f"{self.degrees_of_freedom} degrees of freedom"
         ]
         lines += ["", "Components", *self.tree]
         lines += ["", f"Spanning tree: {self.coordinates} coordinates", *(f"  {line}" for line in self.spanning_tree)]
