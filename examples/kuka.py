@@ -1,8 +1,8 @@
 """An industrial robot of the size of a KUKA KR 15/2: six axes, each a motor and a cycloid gear; 43 bodies, 95 joints.
 
-kompono run examples/kuka.py --plot          2 s in absolute coordinates, as in the paper
-kompono inspect examples/kuka.py             its parts, and which of its 351 conditions are too many
-python examples/kuka.py                      all figures into results/kuka/
+kompono run examples/kuka.py --plot                   2 s in absolute coordinates, as in the paper
+kompono inspect examples/kuka.py --engine absolute    its parts, and which of its 351 conditions are too many
+python examples/kuka.py                               all figures into results/kuka/
 
 Mounts are made as CAD systems make them, by three plane-to-plane mates, three conditions of which are redundant; gears
 run on more bearings than they need. 252 of the 351 conditions are independent, six freedoms are left: one an axis.

@@ -25,7 +25,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "windows": ("reference/n_four_bar", "NFourBar", {"windows": 2}),
     "skew window": ("reference/n_four_bar", "NFourBar", {"windows": 1, "turn": (0.3, -0.5, 0.8)}),
     "top": ("reference/heavy_top", "HeavyTop", {}),
-    "double pendulum": ("reference/double_pendulum", "DoublePendulum", {}),
+    "double pendulum": ("reference/double_pendulum", "DoublePendulum", {"rods": True, "angle1": 1.0, "angle2": 0.5}),
 }
 
 

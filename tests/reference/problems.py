@@ -268,7 +268,7 @@ def thrown_box() -> Outcome:
     own = Rotation.from_quat(e, scalar_first=True).inv().apply(vectors(result, "box.angular_velocity"))
     parabola = np.outer(result.time, (-2, 2, 8)) - np.outer(result.time**2 / 2, (0, 0, 9.8))
     return outcome(
-        result, (gained(result), 1e-7), orientation=(turned_apart(e, expected), 1e-9), spin=(largest(own - spin), 1e-9),
+        result, (gained(result), 1e-7), orientation=(turned_apart(e, expected), 1e-9), spin=(largest(own - spin), 1e-8),
         parabola=(largest(vectors(result, "box.position") - parabola), 1e-10),
         energy_at_start=(abs(result["energy.total"][0] - 360 - 8.546416666666667), 1e-11),
     )  # fmt: skip
@@ -398,4 +398,4 @@ def million_squeezer() -> Outcome:
 def million_four_bar() -> Outcome:
     model = example("reference/n_four_bar").NFourBar(2)
     result = run(model, "rk4", 10.0, 1e-5, every=1000)
-    return million(result, (gained(result), 2e-8))
+    return million(result, (gained(result), 1e-7))
