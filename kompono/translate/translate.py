@@ -101,9 +101,11 @@ def translate(
 
     rows = 0 if relative else sum(sum(group_sizes(e)) for e in closing_elements(elaborated, topology))
     chosen = make(shared=100 * len(elaborated.bodies) + 600 * rows > inline_limit)
-    if not chosen.shared and operations(chosen.derivative(), kernels) > inline_limit:
+    derivative = chosen.derivative()
+    if not chosen.shared and operations(derivative, kernels) > inline_limit:
         chosen = make(shared=True)
-    routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels))
+        derivative = chosen.derivative()
+    routines = _routines(chosen, derivative, lambda: jacobian(make(shared=False).derivative(), kernels))
     program = Program(
         kernels,
         routines,
@@ -128,10 +130,10 @@ def _check_names(engine: str, projection: str, metric: str) -> None:
             raise RunError(f"there is no {name} {value!r}.", fix=nearest(value, known) or f"Known: {', '.join(known)}.")
 
 
-def _routines(engine: Engine, jacobian: Callable[[], Routine]) -> Routines:
+def _routines(engine: Engine, derivative: Routine, jacobian: Callable[[], Routine]) -> Routines:
     """All routines an engine offers, each traced when first asked for."""
     makers: dict[str, Callable[[], Routine]] = {
-        "derivative": engine.derivative,
+        "derivative": lambda: derivative,
         "outputs": engine.outputs,
         "conditions": engine.conditions,
         "kept": engine.kept,

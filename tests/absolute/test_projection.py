@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from absolute.support import build, constants, instant, placed, quaternions, run, simulation, violations
+from reference.support import example
 from scipy.spatial.transform import Rotation
 
-from kompono import RunError, Simulation, inspect
+from kompono import KomponoError, RunError, Simulation, inspect
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 PROJECTING = ("standard", "successive", "distributed")
@@ -143,3 +144,8 @@ def test_inspect_names_the_redundant_conditions() -> None:
     assert (report.coordinates, report.degrees_of_freedom) == (30, 1)
     assert (report.conditions, report.redundant_count) == (35, 6)
     assert sum(int(line.split(": ")[1].split()[0]) for line in report.redundant) == 6
+
+
+def test_a_body_without_inertia_is_named() -> None:
+    with pytest.raises(KomponoError, match=r"upper.*inertia"):
+        Simulation(example("reference/double_pendulum").DoublePendulum(rods=True), engine="absolute", native=False)
