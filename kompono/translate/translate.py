@@ -59,6 +59,9 @@ class Routines(Mapping[str, Routine]):
             self._made[name] = self._makers[name]()
         return self._made[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
     def add(self, name: str, maker: Callable[[], Routine]) -> None:
         """Offer one more routine."""
         self._makers.setdefault(name, maker)
