@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ _FAR = 1 << 62
 _EVENTS = 64  # room in the first event log
 
 
-class Run:
+class Run(ABC):
     """What runs of fixed and of adaptive steps have in common. Made by `Kernel.fixed` and `Kernel.adaptive`."""
 
     def __init__(
@@ -128,9 +129,9 @@ class Run:
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
 
     @property
+    @abstractmethod
     def _taken(self) -> int:
         """What the budget of a chunk counts."""
-        raise NotImplementedError
 
     def _forget(self) -> None:
         """Nothing that happened before has a meaning for what comes."""
