@@ -86,6 +86,7 @@ class Timing:
     native: float
     casadi_call: float
     native_call: float
+    bare_call: float
     step: float
     entries: int
     translating: float
@@ -124,11 +125,13 @@ def measure(model: Subsystem) -> Timing:
     moving = run()
     states = np.tile(moving.take()[:, 1 : 1 + program.state_size], (20, 1))
     function, argument = whole_function(translation), np.concatenate([[0.0], states[-1]])
+    bare = kernel._evaluator("derivative")  # the ctypes call alone, buffers prepared
     return Timing(
         casadi=casadi_time(function, states[:200]),
         native=seconds(lambda: kernel.map("derivative", np.zeros(len(states)), states)) / len(states),
         casadi_call=seconds(lambda: [function(argument).full() for _ in range(100)]) / 100,
         native_call=seconds(lambda: [kernel.evaluate("derivative", 0.0, states[-1]) for _ in range(100)]) / 100,
+        bare_call=seconds(lambda: [bare.function(bare._address) for _ in range(100)]) / 100,
         step=seconds(run) / STEPS,
         entries=moving.entries,
         translating=translating,
@@ -147,7 +150,8 @@ def main() -> None:
             (
                 name, f"{t.operations:,}",
                 f"{1e6 * t.casadi:.1f}", f"{1e6 * t.native:.2f}", f"{t.casadi / t.native:.0f}",
-                f"{1e6 * t.casadi_call:.1f}", f"{1e6 * t.native_call:.1f}", f"{1e6 * t.step:.2f}", t.entries,
+                f"{1e6 * t.casadi_call:.1f}", f"{1e6 * t.native_call:.1f}", f"{1e6 * t.bare_call:.2f}",
+                f"{1e6 * t.step:.2f}", t.entries,
                 f"{t.translating:.2f}", f"{t.cold:.2f}", f"{t.cached:.3f}",
             )
         )  # fmt: skip
@@ -156,6 +160,7 @@ def main() -> None:
         "One evaluation of all accelerations, one rk4 step, and how long it takes to get there",
         (
             "model", "operations", "CasADi us", "native us", "ratio", "CasADi call us", "native call us",
+            "bare call us",
             "rk4 step us", "entries per 1000 steps", "translate s", "compile s", "from cache s",
         ),
         rows,
