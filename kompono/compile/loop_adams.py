@@ -29,7 +29,7 @@ class Adams:
             stages(machine, CLASSIC, time, h, first="past0")
         with code.when(started):
             machine.combine("stage", "state", weighted(h, _PREDICTOR, _PAST))
-            machine.rate(time + h, "stage", "rate1")
+            machine.stage_rate(time + h, "rate1", second=True)
             machine.combine("next", "state", weighted(h, _CORRECTOR, ["rate1", *_PAST]))
 
     def partial(self, machine: Machine, time: Value, h: Value) -> None:

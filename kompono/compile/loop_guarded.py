@@ -45,8 +45,7 @@ def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value])
     with code.when(~inside):
         step.advance(machine, time, block.step_size)
     machine.fail(~machine.finite("next"), Status.NOT_FINITE)
-    machine.project(end, "next")
-    machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+    machine.come_back(end, "next")
 
     def shorter(at: Value, size: Value) -> None:
         step.partial(machine, time, size)

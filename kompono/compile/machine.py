@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kompono.compile.block import NativeBlock, Status, guard_count, layout
-from kompono.compile.emit import INT, REAL, Array, Code, Value
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value
 from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
 
 LARGE_CHANGE = 1e-6
-MOST_PROJECTIONS = 6
+MOST_PROJECTIONS = 12
+LOST = 1e-3  # a state that still changes by more after so many projections is not near the constraints
 
 
 class Machine:
@@ -26,6 +27,7 @@ class Machine:
         self._places = layout(program)
         self._parameters = self.block.array("parameters")
         self.status = self.code.cell(INT, Status.OK)
+        self._strays = self.code.cell(BOOL, False)
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
@@ -95,14 +97,29 @@ class Machine:
         self._evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
 
-    def project(self, time: Value, state: str) -> None:
-        """Bring a state back to the constraints, if the model has any and the run wants it.
+    def stage_rate(self, time: Value, target: str, *, second: bool) -> None:
+        """target = derivative(time, stage), at the projected stage if this step strays from the constraints.
+
+        The second stage, an explicit Euler step, tells. Then all stages of the step are projected: that is the same
+        method on the same motion, with rates that do not depend on how far off the constraints they are asked for.
+        """
+        if "gap" in self.program.routines:
+            if second:
+                self._evaluate(self.program.routines["gap"], time, "stage", "gap")
+                self._strays.set((self.block.projecting > 0) & (self.vector("gap")[0] > 1.0))
+            with self.code.when(self._strays.get()):
+                self.project(time, "stage")
+        self.rate(time, "stage", target)
+
+    def project(self, time: Value, state: str) -> Value:
+        """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
 
         One projection leaves about the square of the change it made, so a large change asks for another.
         """
+        near = self.code.cell(BOOL, True)
         routine = self.program.routines.get("project")
         if routine is None:
-            return
+            return near.get()
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         with code.when(self.block.projecting > 0):
             count = code.cell(INT, 0)
@@ -114,7 +131,15 @@ class Machine:
                     change.set(code.select(square > change.get(), square, change.get()))
                 self.copy(state, "corrected")
                 count.set(count.get() + 1)
+                near.set(change.get() <= LOST**2)
                 code.leave((change.get() <= LARGE_CHANGE**2) | (count.get() >= MOST_PROJECTIONS))
+        return near.get()
+
+    def come_back(self, time: Value, state: str) -> None:
+        """Project the end of a step, or end the loop."""
+        near = self.project(time, state)
+        self.fail(~self.finite(state), Status.NOT_FINITE)
+        self.fail(~near, Status.OFF_CONSTRAINTS)
 
     def guard(self, time: Value, state: str, target: str) -> None:
         """target = the values of the guards."""

@@ -87,10 +87,9 @@ class Mobility:
         closures: dict[int, Closure],
         weights: dict[int, Any],
         levels: list[Level],
-        tolerance: float,
     ) -> None:
         self.tracer, self.model, self.closures, self.weights = tracer, model, closures, weights
-        self.elimination = Elimination(tracer, tolerance)
+        self.elimination = Elimination(tracer)
         self._wrench: dict[int, Key] = {}
         for body in model.bodies:
             key = ("wrench", id(body))
@@ -143,3 +142,18 @@ class Mobility:
             weight, start = self.weights[key], free.get(key, ca.SX(*tau.shape))
             changes[key] = self.tracer.call(lambda d, t, r: d @ t + r, weight, tau, start, path=self.model.path(body))
         return changes, {key: solution["rows", key] for key, closure in self.closures.items() if closure.size}
+
+    def refined(self, free: dict[int, Any], right: dict[int, Any]) -> tuple[dict[int, Any], dict[int, Any]]:
+        """`solve`, then once more for what the first answer left of the conditions: long chains of wrenches cancel."""
+        call, path = self.tracer.call, self.model.path
+        changes, multipliers = self.solve(free, right)
+        left = {}
+        for key, closure in self.closures.items():
+            rest = right[key]
+            for body, block in closure.columns.items():
+                rest = call(lambda r, g, a: r + g @ a, rest, block, changes[body], path=path(closure.element))
+            left[key] = rest
+        more, extra = self.solve({}, left)
+        for one, other in ((changes, more), (multipliers, extra)):
+            one.update({key: call(lambda a, b: a + b, value, other[key]) for key, value in one.items()})
+        return changes, multipliers
