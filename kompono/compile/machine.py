@@ -27,7 +27,7 @@ class Machine:
         self._places = layout(program)
         self._parameters = self.block.array("parameters")
         self.status = self.code.cell(INT, Status.OK)
-        self._strays = self.code.cell(BOOL, False)
+        self.strays = self.code.cell(BOOL, False)  # whether the stages of this step are projected
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
@@ -94,22 +94,8 @@ class Machine:
 
     def rate(self, time: Value, state: str, target: str) -> None:
         """target = derivative(time, state)."""
-        self._evaluate(self.program.routines["derivative"], time, state, target)
+        self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
-
-    def stage_rate(self, time: Value, target: str, *, second: bool) -> None:
-        """target = derivative(time, stage), at the projected stage if this step strays from the constraints.
-
-        The second stage, an explicit Euler step, tells. Then all stages of the step are projected: that is the same
-        method on the same motion, with rates that do not depend on how far off the constraints they are asked for.
-        """
-        if "gap" in self.program.routines:
-            if second:
-                self._evaluate(self.program.routines["gap"], time, "stage", "gap")
-                self._strays.set((self.block.projecting > 0) & (self.vector("gap")[0] > 1.0))
-            with self.code.when(self._strays.get()):
-                self.project(time, "stage")
-        self.rate(time, "stage", target)
 
     def project(self, time: Value, state: str) -> Value:
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
@@ -124,7 +110,7 @@ class Machine:
         with code.when(self.block.projecting > 0):
             count = code.cell(INT, 0)
             with code.forever():
-                self._evaluate(routine, time, state, "corrected")
+                self.evaluate(routine, time, state, "corrected")
                 change = code.cell(REAL, 0.0)
                 with code.loop(self.size) as i:
                     square = (after[i] - before[i]) * (after[i] - before[i])
@@ -135,22 +121,7 @@ class Machine:
                 code.leave((change.get() <= LARGE_CHANGE**2) | (count.get() >= MOST_PROJECTIONS))
         return near.get()
 
-    def come_back(self, time: Value, state: str) -> None:
-        """Project the end of a step, or end the loop."""
-        near = self.project(time, state)
-        self.fail(~self.finite(state), Status.NOT_FINITE)
-        self.fail(~near, Status.OFF_CONSTRAINTS)
-
-    def guard(self, time: Value, state: str, target: str) -> None:
-        """target = the values of the guards."""
-        self._evaluate(self.program.routines["guards"], time, state, target)
-
-    def switch(self, k: int, time: Value) -> None:
-        """What guard k does to the state."""
-        self._evaluate(self.program.routines[f"switch_{k}"], time, "state", "corrected")
-        self.copy("state", "corrected")
-
-    def _evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
+    def evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
         self.vector("time")[0] = time
         self.set_inputs(time)
         spare = [self.vector("spare")] * (len(routine.outputs) - 1)
