@@ -17,6 +17,7 @@ from kompono.translate.start import placed_state
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "car": ("car", "Car", {}),
     "manipulator": ("manipulator", "Manipulator", {}),
+    "engine": ("engine", "Engine", {"starter": False}),
     "four-bar": ("reference/four_bar", "FourBar", {}),
     "slider-crank": ("reference/slider_crank", "SliderCrank", {}),
     "squeezer": ("reference/andrews_squeezer", "AndrewsSqueezer", {}),
@@ -108,7 +109,7 @@ def accelerations(simulation: Simulation, time: float, state: np.ndarray) -> dic
     """Linear and angular accelerations of all bodies."""
     (values,) = simulation.kernel.evaluate("outputs", time, state, *constants(simulation, time))
     named = zip(simulation.program.channels, values, strict=True)
-    return {c.name: float(value) for c, value in named if c.name.split(".")[-2].endswith("acceleration")}
+    return {c.name: float(value) for c, value in named if "acceleration." in c.name}
 
 
 def violations(simulation: Simulation, time: float, state: np.ndarray) -> tuple[float, float]:
