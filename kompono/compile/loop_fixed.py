@@ -11,8 +11,8 @@ from typing import Protocol
 from kompono.compile.block import Status
 from kompono.compile.emit import Value
 from kompono.compile.machine import Machine
-from kompono.compile.staying import come_back, stage_rate
-from kompono.compile.tableaux import Tableau
+from kompono.compile.staying import come_back, mirror_speeds, stage_rate
+from kompono.compile.tableaux import MIDPOINT, Tableau
 
 
 class Step(Protocol):
@@ -64,6 +64,8 @@ def stages(machine: Machine, tableau: Tableau, time: Value, h: Value, first: str
         machine.combine("stage", "state", weighted(h, tableau.a[i], names))
         stage_rate(machine, time + tableau.c[i] * h, names[i], second=i == 1)
     machine.combine("next", "state", weighted(h, tableau.b, names))
+    if tableau is MIDPOINT:
+        mirror_speeds(machine, time, h)
 
 
 def weighted(h: Value, weights: tuple[float, ...], names: list[str]) -> list[tuple[Value, str]]:

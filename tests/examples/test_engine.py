@@ -265,9 +265,9 @@ def test_absolute_coordinates_give_the_same_motion() -> None:
     assert result["main.angle.rate"] == pytest.approx(rows[:21:2, 1], rel=1e-8, abs=1e-10)
 
 
-@pytest.mark.parametrize("firing", [2, 1])
+@pytest.mark.parametrize("firing", [4, 2, 1])
 def test_successive_projection_keeps_the_conditions_and_without_it_they_drift(firing: int) -> None:
-    """The step of the paper, rk2 at 2 ms, for 10 s; two cylinders reach 0.5 rad a step."""
+    """The step of the paper, rk2 at 2 ms, for 10 s; four cylinders reach a radian a step."""
     kept = absolute("successive", firing).run(Settings("rk2", 10.0, 2e-3), channels=["drift.*", "speed"])
     lost = absolute("none", firing).run(Settings("rk2", 0.5, 2e-3), channels="drift.*")
     assert kept.status.ok
@@ -285,12 +285,3 @@ def test_long_steps_of_four_cylinders(kind: str) -> None:
     assert result["speed"][-1] == pytest.approx(TABLE[4][1][-1], abs=10)
     assert result["drift.position"].max() < 1e-12
     assert result["drift.velocity"].max() < 1e-12
-
-
-def test_steps_too_long_for_the_speed_end_the_run_with_a_reason() -> None:
-    """Four cylinders for 10 s: the crank comes to turn a radian a step, where rk2 feeds energy in."""
-    result = absolute("successive", 4).run(Settings("rk2", 10.0, 2e-3), channels=["drift.*", "speed"])
-    assert not result.status.ok
-    assert "too long" in result.status.message
-    assert 5 < result.time[-1] < 10
-    assert result["drift.position"].max() < 1e-12
