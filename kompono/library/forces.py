@@ -104,7 +104,7 @@ class Bushing(Force):
         load = -gamma.T @ (ca.DM(self.k) @ deflection + ca.DM(self.c) @ rate)
         symbols = ca.vertcat(pose.position, ca.vec(pose.rotation))
         actual = ca.vertcat(ca.SX(motion.position), ca.vec(ca.SX(motion.rotation)))
-        load = ca.substitute(load, symbols, actual)
+        load = ca.substitute(load, symbols, ca.densify(actual))
         return Wrench(load[:3], load[3:])
 
     def potential(self, motion: Motion) -> Any:

@@ -193,3 +193,17 @@ def test_reactions_count_gravity_and_springs() -> None:
 
     row = simulate(Scale(), until=0.0).at(0.0)
     assert row["rail.force.z"] == pytest.approx(2 * 9.81 - 5.0)
+
+
+def test_a_bushing_beside_a_slide_is_a_spring() -> None:
+    """The relative pose has structural zeros there."""
+
+    class Slide(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.block = Body(solids.box(mass=2.0, size=(0.1, 0.1, 0.1)))
+            self.rail = Prismatic(self.ground, self.block, axis="x", displacement=0.1)
+            self.mount = Bushing(self.ground, self.block, k=(200.0, 1, 1, 1, 1, 1))
+
+    result = simulate(Slide(), until=1.0, step=1e-3)
+    assert result["block.position.x"][-1] == pytest.approx(0.1 * np.cos(10.0), abs=1e-9)
