@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 from enum import IntEnum
 
-from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine
 

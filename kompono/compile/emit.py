@@ -7,7 +7,7 @@ algorithm:
     with code.loop(n) as i:
         y[i] = y[i] + h * k[i]
 
-On several lanes (see `lanes`), numbers of the simulations are wide: arrays made with the kind `code.lanes.real` have one
+On several lanes (see `lanes`), numbers of the simulations are wide: arrays of the kind `code.lanes.real` have one
 element for all lanes, operators work lane by lane, and single numbers are spread where they meet wide ones.
 
 Only the loops use it. Kernels are lowered line by line (see `lower`), because they are large.

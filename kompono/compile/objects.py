@@ -56,9 +56,10 @@ class Objects:
 
     def _load_loop(self, method: str, lanes: Lanes) -> Any:
         """The function that runs a method's step loop."""
+        program = self._program
         return self._load(
-            "loop", loop_routines(self._program), lanes,
-            lambda: LOOPS[method](Machine(self._program, lanes), "kompono.loop"), method, self._program.state_size, len(self._program.inputs),
+            "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
+            method, program.state_size, len(program.inputs),
         )  # fmt: skip
 
     def _load(

@@ -38,7 +38,13 @@ LIMIT = 15000  # lines up to which a body stays whole
 SEGMENT = 1000  # lines of a segment, give or take a quarter
 
 _NAME = re.compile(r"%[\w.]+")
-_AGAIN = ("getelementptr", "load", "zext", "insertelement", "shufflevector")  # cheap and without side effects: rather made again than kept
+_AGAIN = (
+    "getelementptr",
+    "load",
+    "zext",
+    "insertelement",
+    "shufflevector",
+)  # cheap and without side effects: rather made again than kept
 _TRUTH = ("fcmp", "and", "or", "xor")
 
 
@@ -89,7 +95,9 @@ def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str
     texts, calls = [], []
     for number, (start, end) in enumerate(pairwise(cuts)):
         part = f"{name}.{number}"
-        texts.append(f"define internal void @{part}({parameters}, ptr noalias %scratch) {lanes.stack}noinline nounwind {{")
+        texts.append(
+            f"define internal void @{part}({parameters}, ptr noalias %scratch) {lanes.stack}noinline nounwind {{"
+        )
         texts.extend(_segment(body, start, end, slots))
         texts.extend(["ret void", "}", ""])
         calls.append(f"call void @{part}({pointers}, ptr %scratch)")
