@@ -15,10 +15,11 @@ Only the loops use it. Kernels are lowered line by line (see `lower`), because t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from kompono.compile import host
 from kompono.compile.functions import declarations
 from kompono.compile.lanes import ONE, Lanes, constant
 
@@ -38,6 +39,7 @@ _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 def prelude(text: str, lanes: Lanes) -> str:
     """What must stand before a text that calls functions of others."""
     lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+    lines += [f"declare void @llvm.x86.sse.{name}mxcsr(ptr)" for name in ("st", "ld") if host.slow_near_zero()]
     if lanes.count > 1:
         lines.append(f"declare i1 @llvm.vector.reduce.or.v{lanes.count}i1({lanes.truth})")
     return declarations(text, lanes) + "\n".join(lines) + "\n"
@@ -297,6 +299,19 @@ class Code:
             self.leave(now >= count)
             yield now
             i.set(now + 1)
+
+    def flush_tiny(self) -> Callable[[], None]:
+        """From here on, take numbers too small to be normal for zero; gives the statement that ends this.
+
+        What a projection keeps at zero shrinks by 1e-20 a step until it is such a number, which x86 handles slowly.
+        """
+        if not host.slow_near_zero():
+            return lambda: None
+        before, now = self.cell("i32", 0), self.cell("i32", 0)
+        self.say(f"call void @llvm.x86.sse.stmxcsr(ptr {before.pointer})")
+        now.set(self.let("i32", f"or i32 {before.get().name}, {0x8040}"))
+        self.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {now.pointer})")
+        return lambda: self.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {before.pointer})")
 
     def define(self, head: str, result: Value | None = None) -> str:
         """The finished function; `head` is all that stands between `define` and its body."""

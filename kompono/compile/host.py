@@ -30,6 +30,11 @@ def fused() -> bool:
     return _arm() or _has("fma")
 
 
+def slow_near_zero() -> bool:
+    """Whether numbers below 2.2e-308 cost a hundred times more than others (on x86; not on ARM)."""
+    return llvm.get_process_triple().startswith(("x86", "i386", "i686", "amd64"))
+
+
 def lanes() -> int:
     """Doubles in its widest register: 8 with AVX-512, 4 with AVX, 2 with SSE2 or NEON."""
     return 8 if _has("avx512f") else 4 if _has("avx") else 2

@@ -32,6 +32,7 @@ class Machine:
         self._places = layout(program, lanes)
         self._parameters = self.block.array("parameters")
         self.status = self.code.cell(INT, Status.OK)
+        self._restore = self.code.flush_tiny()
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
@@ -40,6 +41,7 @@ class Machine:
 
     def finish(self, name: str) -> str:
         """The text of the loop as a function of the block that returns the status."""
+        self._restore()
         return self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
 
     # -- vectors -----------------------------------------------------------------------------------------------------
