@@ -79,7 +79,9 @@ def _count(given: Mapping[tuple[str, str], np.ndarray], runs: int | None) -> int
         raise RunError("nothing differs between the runs.", fix="Give parameters or initial an array, or say runs=...")
     count = int(runs) if runs is not None else max(sizes.values())
     for name, size in sizes.items():
-        if size == 0 or size not in (1, count):
+        if size == 0:
+            raise RunError("there are no values.", path=name, fix="Give one value per run, or a single value for all.")
+        if size not in (1, count):
             other = "runs" if runs is not None else next(n for n, s in sizes.items() if s == count)
             fix = "Give one value per run, or a single value for all."
             raise RunError(f"{size} values do not fit {count} runs (from {other!r}).", path=name, fix=fix)
