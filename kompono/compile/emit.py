@@ -225,13 +225,6 @@ class Code:
         text = f"{kind} {self.value(yes, kind)}, {kind} {self.value(no, kind)}"
         return self.let(kind, f"select {condition.kind} {condition.name}, {text}")
 
-    def any(self, condition: Value) -> Value:
-        """Whether a condition holds on any lane."""
-        if condition.kind == BOOL:
-            return condition
-        kind = self.lanes.truth
-        return self.let(BOOL, f"call i1 @llvm.vector.reduce.or.v{self.lanes.count}i1({kind} {condition.name})")
-
     def math(self, name: str, *arguments: Value | float) -> Value:
         """A function of single numbers that `functions` knows: sqrt, fabs, pow, minnum, maxnum."""
         text = ", ".join(f"double {self.value(a, REAL)}" for a in arguments)
@@ -300,20 +293,29 @@ class Code:
             yield now
             i.set(now + 1)
 
-    def flush_tiny(self) -> Callable[[], None]:
-        """From here on, take numbers too small to be normal for zero; gives the statement that ends this.
-
-        What a projection keeps at zero shrinks by 1e-20 a step until it is such a number, which x86 handles slowly.
-        """
-        if not host.slow_near_zero():
-            return lambda: None
-        before, now = self.cell("i32", 0), self.cell("i32", 0)
-        self.say(f"call void @llvm.x86.sse.stmxcsr(ptr {before.pointer})")
-        now.set(self.let("i32", f"or i32 {before.get().name}, {0x8040}"))
-        self.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {now.pointer})")
-        return lambda: self.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {before.pointer})")
-
     def define(self, head: str, result: Value | None = None) -> str:
         """The finished function; `head` is all that stands between `define` and its body."""
         end = f"ret {result.kind} {result.name}" if result else "ret void"
         return "\n".join([f"define {head} {{", *self._entry, *self._lines, end, "}", ""])
+
+
+def anywhere(condition: Value) -> Value:
+    """Whether a condition holds on any lane."""
+    if condition.kind == BOOL:
+        return condition
+    reduction = f"llvm.vector.reduce.or.v{condition.code.lanes.count}i1"
+    return condition.code.let(BOOL, f"call i1 @{reduction}({condition.kind} {condition.name})")
+
+
+def flush_tiny(code: Code) -> Callable[[], None]:
+    """From here on, take numbers too small to be normal for zero; gives the statement that ends this.
+
+    What a projection keeps at zero shrinks by 1e-20 a step until it is such a number, which x86 handles slowly.
+    """
+    if not host.slow_near_zero():
+        return lambda: None
+    before, now = code.cell("i32", 0), code.cell("i32", 0)
+    code.say(f"call void @llvm.x86.sse.stmxcsr(ptr {before.pointer})")
+    now.set(code.let("i32", f"or i32 {before.get().name}, {0x8040}"))
+    code.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {now.pointer})")
+    return lambda: code.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {before.pointer})")

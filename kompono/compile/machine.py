@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kompono.compile.block import NativeBlock, Status, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, anywhere, flush_tiny
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
@@ -32,7 +32,7 @@ class Machine:
         self._places = layout(program, lanes)
         self._parameters = self.block.array("parameters")
         self.status = self.code.cell(INT, Status.OK)
-        self._restore = self.code.flush_tiny()
+        self._restore = flush_tiny(self.code)
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
@@ -133,7 +133,7 @@ class Machine:
                 self._copy_where(moving.get(), state, "corrected")
                 moving.set(moving.get() & (change.get() > LARGE_CHANGE**2))
                 count.set(count.get() + 1)
-                code.leave(~code.any(moving.get()) | (count.get() >= MOST_PROJECTIONS))
+                code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
 
     def guard(self, time: Value, state: str, target: str) -> None:
         """target = the values of the guards."""
@@ -161,7 +161,7 @@ class Machine:
         if condition.kind != BOOL:
             lost, now = self.vector("lost"), self.block.time
             lost[0] = self.code.select(condition & (lost[0] > now), now, lost[0])
-            condition = ~self.code.any(lost[0] > now)
+            condition = ~anywhere(lost[0] > now)
         self.status.set(self.code.select(condition, Value(self.code, str(int(status)), INT), self.status.get()))
         self.code.leave(condition)
 
