@@ -68,6 +68,8 @@ class Report:
             lines += ["", f"Closing conditions: {self.conditions} rows, {self.redundant_count} redundant"]
             lines += [f"  {line}" for line in self.loops]
         lines += [f"  {line}" for line in self.redundant]
+        if self.redundant:
+            lines.append("  Reactions of these and of the joints of their loops: one of many sets that fit the motion.")
         if self.moved:
             moved = ", ".join(f"{name} by {change:+.6g}" for name, change in self.moved.items())
             lines += ["", f"Assembly moved {moved}"]
@@ -153,7 +155,8 @@ def _loops(translation: Translation) -> Iterator[str]:
 
 def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -> Iterator[str]:
     """One line per element: how many of its conditions are implied, and by which other elements."""
-    kept = np.flatnonzero(~implied)
+    kept, gone = np.flatnonzero(~implied), np.flatnonzero(implied)
+    shares = np.linalg.lstsq(rows[kept].T, rows[gone].T, rcond=None)[0] if len(gone) else np.zeros((len(kept), 0))
     for label in dict.fromkeys(labels):
         mine = [i for i, name in enumerate(labels) if name == label]
         dropped = [i for i in mine if implied[i]]
@@ -164,8 +167,7 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
             if np.abs(rows[i]).max(initial=0.0) < 1e-12:
                 sources["the joints of its loop"] = None
                 continue
-            share = np.linalg.lstsq(rows[kept].T, rows[i], rcond=None)[0]
-            for k in kept[np.abs(share) > 1e-6]:
+            for k in kept[np.abs(shares[:, np.searchsorted(gone, i)]) > 1e-6]:
                 sources["its other conditions" if labels[k] == label else labels[k]] = None
         verb = "is" if len(dropped) == 1 else "are"
         by = ", ".join(sources) or "the others"

@@ -52,17 +52,18 @@ class Simulation:
         cut: Iterable[str] = (),
         independent: Iterable[str] = (),
         projection: str | None = None,
-        metric: str = "identity",
+        metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
         native: bool = True,
         cache: bool = True,
     ) -> None:
         begun = clock.perf_counter()
-        if projection is not None and engine == "relative":
-            raise RunError(
-                f"projection {projection!r} belongs to engine='absolute'.",
-                fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
-            )
+        for name, value in (("projection", projection), ("metric", metric)):
+            if value is not None and engine == "relative":
+                raise RunError(
+                    f"{name} {value!r} belongs to engine='absolute'.",
+                    fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
+                )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self.translation: Translation = translate(
             model,
@@ -70,7 +71,7 @@ class Simulation:
             cut=self._cut,
             independent=self._independent,
             projection=projection or "distributed",
-            metric=metric,
+            metric=metric or "mass",
             baumgarte=baumgarte,
         )
         self.program = self.translation.program
@@ -174,6 +175,7 @@ class Simulation:
         trajectory = integrate(self.problem(assembly.state, values, feed), settings, progress)
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
+            redundant=list(assembly.redundant),
             seconds_translate=self.seconds_translate,
             seconds_compile=seconds_compile,
             seconds_run=clock.perf_counter() - begun,
@@ -251,7 +253,7 @@ def simulate(
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
     projection: str | None = None,
-    metric: str = "identity",
+    metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
     native: bool = True,
     cache: bool = True,

@@ -25,6 +25,7 @@ class Status(IntEnum):
     BUFFER_FULL = 3  # take the records, then go on
     STOPPED = 4  # the stop flag was raised
     TOO_MANY_EVENTS = 5  # one event causes the next, without end
+    OFF_CONSTRAINTS = 7  # the projection does not find back to the constraints; state and time are the last good ones
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
 
@@ -94,7 +95,7 @@ def loop_routines(program: Program) -> list[Routine]:
     missing = [name for name in switches if name not in program.routines]
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
-    names = ["derivative", "project", *(["guards"] if switches else []), *switches]
+    names = ["derivative", "project", "gap", *(["guards"] if switches else []), *switches]
     return [program.routines[name] for name in names if name in program.routines]
 
 
@@ -105,7 +106,7 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     """
     n = program.state_size
     routines = loop_routines(program)
-    sizes = {"lost": 1}
+    sizes = {"lost": 1, "gap": 1}
     sizes |= dict.fromkeys(("state", "next", "stage", "corrected"), n)
     sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(5)} | {f"past{i}": n for i in range(4)}
     sizes |= {"relative": n, "absolute": n}  # tolerances

@@ -111,11 +111,13 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
     code, block = machine.code, machine.block
     _prepare_dense(machine, time, h)
     machine.copy("stage", "next")
-    machine.project(end, "next")
-    good = machine.finite("next")
-    with code.when(~good):
+    near = machine.project(end, "next")
+    finite = machine.finite("next")
+    with code.when(~near):
+        machine.status.set(Status.OFF_CONSTRAINTS)
+    with code.when(~finite):
         machine.status.set(Status.NOT_FINITE)
-    with code.when(good):
+    with code.when(near & finite):
         block.set("step_size", _next_size(machine, h, error, shortened))
         block.set("old_error", code.math("maxnum", error, 1e-4))
         block.set("after_rejection", 0)

@@ -11,7 +11,8 @@ from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
 
 LARGE_CHANGE = 1e-6
-MOST_PROJECTIONS = 6
+MOST_PROJECTIONS = 12
+LOST = 1e-3  # a state that still changes by more after so many projections is not near the constraints
 _COMMON = ("time", "inputs")  # vectors that are the same on all lanes
 
 
@@ -33,6 +34,7 @@ class Machine:
         self._parameters = self.block.array("parameters")
         self.status = self.code.cell(INT, Status.OK)
         self._restore = flush_tiny(self.code)
+        self.strays = self.code.cell(lanes.truth, False)  # whether the stages of this step are projected
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
@@ -110,41 +112,36 @@ class Machine:
 
     def rate(self, time: Value, state: str, target: str) -> None:
         """target = derivative(time, state)."""
-        self._evaluate(self.program.routines["derivative"], time, state, target)
+        self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
 
-    def project(self, time: Value, state: str) -> None:
-        """Bring a state back to the constraints, if the model has any and the run wants it.
+    def project(self, time: Value, state: str, where: Value | bool = True) -> Value:
+        """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
 
+        On several lanes, only those of `where` move, and each only as often as it needs, as if it were alone.
         One projection leaves about the square of the change it made, so a large change asks for another.
         """
+        near = self.code.cell(self.lanes.truth, True)
         routine = self.program.routines.get("project")
         if routine is None:
-            return
+            return near.get()
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         with code.when(self.block.projecting > 0):
-            count, moving = code.cell(INT, 0), code.cell(self.lanes.truth, True)
+            count, moving = code.cell(INT, 0), code.cell(self.lanes.truth, where)
             with code.forever():
-                self._evaluate(routine, time, state, "corrected")
+                self.evaluate(routine, time, state, "corrected")
                 change = code.cell(self.lanes.real, 0.0)
                 with code.loop(self.size) as i:
                     square = (after[i] - before[i]) * (after[i] - before[i])
                     change.set(code.select(square > change.get(), square, change.get()))
                 self._copy_where(moving.get(), state, "corrected")
+                near.set(~moving.get() | (change.get() <= LOST**2))
                 moving.set(moving.get() & (change.get() > LARGE_CHANGE**2))
                 count.set(count.get() + 1)
                 code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
+        return near.get()
 
-    def guard(self, time: Value, state: str, target: str) -> None:
-        """target = the values of the guards."""
-        self._evaluate(self.program.routines["guards"], time, state, target)
-
-    def switch(self, k: int, time: Value) -> None:
-        """What guard k does to the state."""
-        self._evaluate(self.program.routines[f"switch_{k}"], time, "state", "corrected")
-        self.copy("state", "corrected")
-
-    def _evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
+    def evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
         self.vector("time")[0] = time
         self.set_inputs(time)
         spare = [self.vector("spare")] * (len(routine.outputs) - 1)

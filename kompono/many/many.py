@@ -143,6 +143,7 @@ class _Gather:
                 **about,
                 **self.counts,
                 "degrees_of_freedom": self.starts.degrees_of_freedom,
+                "redundant": list(self.starts.redundant),
                 **self.statistics,
                 **events,
             },

@@ -23,6 +23,7 @@ class Starts:
     states: np.ndarray
     failed: dict[int, str] = field(default_factory=dict)
     degrees_of_freedom: int | None = None
+    redundant: tuple[str, ...] = ()
 
 
 def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarray, feed: Feed) -> Starts:
@@ -45,7 +46,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
             starts.failed.update((int(i), str(cause)) for i in runs)
             continue
         starts.states[runs] = assembly.state
-        starts.degrees_of_freedom = assembly.degrees_of_freedom
+        starts.degrees_of_freedom, starts.redundant = assembly.degrees_of_freedom, assembly.redundant
         if moves(assembly):
             moved.update((int(i), moves(assembly)) for i in runs)
     if error and len(starts.failed) == variation.runs:

@@ -16,7 +16,7 @@ FAILURES = 5  # failed runs that are told one by one
 
 def summarize(result: Result) -> str:
     """How the run ended, what it cost, drift, energy and the ranges of the first channels."""
-    lines = [_outcome(result), *_cost(result), *_quality(result), *_ranges(result)]
+    lines = [_outcome(result), *_cost(result), *_quality(result), *_ambiguity(result), *_ranges(result)]
     return "\n".join(lines)
 
 
@@ -78,6 +78,16 @@ def _quality(result: Result) -> list[str]:
         change, spread = energy[-1] - energy[0], np.max(np.abs(energy - energy[0]))
         lines.append(_line("energy", f"{energy[0]:.6g} J, changed by {change:.3g} J, at most {spread:.3g} J"))
     return lines
+
+
+def _ambiguity(result: Result) -> list[str]:
+    """A line about reactions that are not unique, if some are recorded."""
+    redundant = list(result.statistics.get("redundant", ()))
+    if not redundant or not any(".force." in name or ".torque." in name for name in result.names):
+        return []
+    more = f" and {len(redundant) - 3} more" if len(redundant) > 3 else ""
+    whose = f"of {', '.join(redundant[:3])}{more} and of the joints of their loops"
+    return [_line("reactions", f"{whose}: one of many sets that fit the motion")]
 
 
 def _ranges(result: Result | Ensemble) -> list[str]:

@@ -20,11 +20,15 @@ RANK = 1e-8  # singular values below this, relative to the largest, count as zer
 
 @dataclass(frozen=True)
 class Assembly:
-    """The consistent state and the names of the coordinates and speeds that had to move, with their changes."""
+    """The consistent state and the names of the coordinates and speeds that had to move, with their changes.
+
+    `redundant` names the closing elements whose multipliers are not unique, because their conditions depend on others.
+    """
 
     state: np.ndarray
     moved: dict[str, float]
     degrees_of_freedom: int
+    redundant: tuple[str, ...] = ()
 
 
 def assemble(
@@ -48,13 +52,24 @@ def assemble(
             loops.check_accelerations(state)
     names = (*kernel.program.coordinates, *kernel.program.speeds, *kernel.program.modes)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
-    return Assembly(state, moved, degrees_of_freedom(loops.closure(state)[2]) if rows else loops.nv)
+    if not rows:
+        return Assembly(state, moved, loops.nv)
+    matrix = loops.closure(state)[2]
+    return Assembly(state, moved, degrees_of_freedom(matrix), _not_unique(matrix, rows))
 
 
 def degrees_of_freedom(matrix: np.ndarray) -> int:
     """Speeds less independent conditions, from G (rows, speeds)."""
     largest = np.linalg.norm(matrix, 2) if matrix.size else 0.0
     return matrix.shape[1] - int(np.linalg.matrix_rank(matrix, tol=RANK * largest) if largest else 0)
+
+
+def _not_unique(matrix: np.ndarray, rows: Sequence[str]) -> tuple[str, ...]:
+    """Elements with rows in some combination lambda^T G = 0."""
+    left, values, _ = np.linalg.svd(matrix)
+    rank = int(np.sum(values > RANK * values.max(initial=0.0)))
+    shared = np.abs(left[:, rank:]).max(axis=1, initial=0.0) > 1e-6
+    return tuple(dict.fromkeys(name for name, free in zip(rows, shared, strict=True) if free))
 
 
 class _Loops:

@@ -224,6 +224,8 @@ def _finish(
         "STOPPED": "stopped",
         "TOO_MANY_EVENTS": "more than a hundred events in one step; a guard may chatter",
         "NOT_FINITE": "a value became infinite or not a number",
+        "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
+        "speeds reached (try a smaller step, or method='dopri5')",
         "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
         "(try method='Radau')",
     }

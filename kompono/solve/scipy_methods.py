@@ -27,17 +27,24 @@ class _Watched:
             projects,
         )
         self.finite = True
+        self.strays = False  # whether a stage was ever far off the conditions; then all are projected from there on
 
     def rate(self, t: float, y: np.ndarray) -> np.ndarray:
-        rate = self.kernel.evaluate("derivative", t, y, self.feed.at(t), self.parameters)[0]
+        if self.projects and "gap" in self.kernel.program.routines:
+            self.strays = self.strays or self._evaluate("gap", t, y)[0] > 1
+            y = self.project(t, y) if self.strays else y
+        rate = self._evaluate("derivative", t, y)
         self.finite = bool(np.all(np.isfinite(rate)))
         return rate
 
+    def _evaluate(self, routine: str, t: float, y: np.ndarray) -> np.ndarray:
+        return self.kernel.evaluate(routine, t, y, self.feed.at(t), self.parameters)[0]
+
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self.kernel.evaluate("jacobian", t, y, self.feed.at(t), self.parameters)[0].reshape(len(y), len(y)).T
+        return self._evaluate("jacobian", t, y).reshape(len(y), len(y)).T
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self.kernel.evaluate("project", t, y, self.feed.at(t), self.parameters)[0] if self.projects else y
+        return self._evaluate("project", t, y) if self.projects else y
 
 
 def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, bool, str, float, dict[str, Any]]:

@@ -24,6 +24,7 @@ import numpy as np
 from kompono.errors import TranslationError
 from kompono.model.body import Body
 from kompono.model.joint import Joint
+from kompono.spatial.vectors import symmetric
 from kompono.translate.closure import Closure, trace_body_closure, trace_violation
 from kompono.translate.condense import ground_acceleration
 from kompono.translate.elaborate import Elaborated
@@ -38,13 +39,13 @@ from kompono.translate.tracer import Tracer
 
 PROJECTIONS = ("standard", "successive", "distributed", "baumgarte", "none")
 METRICS = ("identity", "mass")
-TOLERANCE = 1e-6  # of pivots: inside a step the states of fast bodies are so far off that implied rows reach 1e-8
 
 
 class AbsoluteEngine(Engine):
     """The state is (x, e) and (x_dot, Omega) of every body."""
 
     name = "absolute"
+    allowed_gap = 1e-7  # pivots of implied rows are about its square, far below the tolerance of 1e-9
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class AbsoluteEngine(Engine):
         *,
         shared: bool,
         projection: str = "distributed",
-        metric: str = "identity",
+        metric: str = "mass",
         baumgarte: tuple[float, float] = (20.0, 20.0),
     ) -> None:
         super().__init__(model, topology, kernels, shared=shared)
@@ -76,12 +77,13 @@ class AbsoluteEngine(Engine):
         loads = Loads(kinematics)
         closures = self._closures(kinematics, loads)
         weights = {id(body): self._mass_inverse(kinematics, body) for body in self.model.bodies}
-        mobility = Mobility(tracer, self.model, closures, weights, self._levels(closures), TOLERANCE)
+        mobility = Mobility(tracer, self.model, closures, weights, self._levels(closures))
         free = {}
         for body in self.model.bodies:
             path = self.model.path(body)
             free[id(body)] = tracer.call(lambda d, p: -(d @ p), weights[id(body)], loads.bias(body), path=path)
-        changes, multipliers = mobility.solve(free, {key: self._demand(tracer, c) for key, c in closures.items()})
+        demands = {key: self._demand(tracer, closure) for key, closure in closures.items()}
+        changes, multipliers = mobility.refined(free, demands)
         solution: dict[Any, Any] = {("body", key): value for key, value in changes.items()}
         solution.update({("rows", key): value for key, value in multipliers.items()})
         return Present(tracer, kinematics, closures, loads, mobility.elimination, solution)
@@ -155,7 +157,7 @@ class AbsoluteEngine(Engine):
         q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
-        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures), TOLERANCE)
+        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures))
         if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
@@ -224,7 +226,9 @@ class AbsoluteEngine(Engine):
             row = tracer.call(lambda q: ca.horzcat(ca.SX(1, 3), 2 * q[3:].T), q[id(joints[id(body)])])
             closures[id(body)] = Closure(body, (1,), ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1), {id(body): row})
         weights = {id(body): ca.SX(ca.DM.eye(7)) for body in self.model.bodies}
-        mobility = Mobility(tracer, self.model, closures, weights, flat_levels(closures), TOLERANCE)
+        if self.metric == "mass":
+            weights = self._mass_on_coordinates(kinematics, joints)
+        mobility = Mobility(tracer, self.model, closures, weights, flat_levels(closures))
         for _ in range(2):
             right = self._violations(tracer, q, v, "residual")
             for body in self.model.bodies:
@@ -245,13 +249,31 @@ class AbsoluteEngine(Engine):
             rotation = kinematics.absolute(body).pose.rotation
 
             def trace(g: Any, r: Any, q: Any) -> Any:
-                e = q[3:]
-                turning = ca.vertcat(
-                    ca.horzcat(-e[1], e[0], e[3], -e[2]),
-                    ca.horzcat(-e[2], -e[3], e[0], e[1]),
-                    ca.horzcat(-e[3], e[2], -e[1], e[0]),
-                )
-                return ca.horzcat(g[:, :3] @ r.T, 2 * g[:, 3:] @ turning)
+                return ca.horzcat(g[:, :3] @ r.T, 2 * g[:, 3:] @ _turning(q))
 
             result[id(body)] = tracer.call(trace, columns[id(body)], rotation, kinematics.q[id(joints[id(body)])])
         return result
+
+    def _mass_on_coordinates(self, kinematics: Kinematics, joints: dict[int, Any]) -> dict[int, Any]:
+        """Weights of (x, e) that make moves cost what the body's inertia makes them cost; lengths of e cost 1."""
+        result = {}
+        for body in self.model.bodies:
+
+            def trace(d: Any, r: Any, q: Any) -> Any:
+                moves = ca.diagcat(r, _turning(q).T / 2)
+                return symmetric(moves @ d @ moves.T + ca.diagcat(ca.SX(3, 3), q[3:] @ q[3:].T))
+
+            rotation = kinematics.absolute(body).pose.rotation
+            weight, q = self._mass_inverse(kinematics, body), kinematics.q[id(joints[id(body)])]
+            result[id(body)] = kinematics.tracer.call(trace, weight, rotation, q, path=self.model.path(body))
+        return result
+
+
+def _turning(q: Any) -> Any:
+    """L(e) (3, 4) with omega = 2 L(e) e_dot in the axes of the body."""
+    e = q[3:]
+    return ca.vertcat(
+        ca.horzcat(-e[1], e[0], e[3], -e[2]),
+        ca.horzcat(-e[2], -e[3], e[0], e[1]),
+        ca.horzcat(-e[3], e[2], -e[1], e[0]),
+    )

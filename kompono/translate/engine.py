@@ -13,7 +13,7 @@ import casadi as ca
 from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.rotation import matrix_quaternion
-from kompono.translate.closure import Closure, Laws, group_sizes
+from kompono.translate.closure import Closure, Laws, group_sizes, trace_violation
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination
@@ -58,6 +58,7 @@ class Engine(ABC):
     """
 
     name = ""
+    allowed_gap = 1e-4  # how far the second stage of a step may be off the conditions, in their units
 
     def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
         self.model, self.topology, self.kernels, self.shared = model, topology, kernels, shared
@@ -147,6 +148,17 @@ class Engine(ABC):
         parts += [("G", rows), ("u", [c.bias for c in closures.values()])]
         named = [(name, ca.vertcat(*values) if values else ca.SX(0, 1)) for name, values in parts]
         return self.posed.tracer.routine("conditions", named)
+
+    def gap(self) -> Routine:
+        """The largest violation of a condition, in units of what a stage may have: above 1 all stages of a step are
+        projected before they are evaluated.
+        """
+        tracer, kinematics = self._start()
+        worst = ca.SX(0)
+        for element in self.closing:
+            gap = trace_violation(kinematics, element, self.laws, "residual")
+            worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
+        return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])
 
     def kept(self) -> Routine:
         """1 for condition rows with a multiplier, 0 for rows implied by others."""

@@ -87,14 +87,15 @@ class Mobility:
         closures: dict[int, Closure],
         weights: dict[int, Any],
         levels: list[Level],
-        tolerance: float,
     ) -> None:
         self.tracer, self.model, self.closures, self.weights = tracer, model, closures, weights
-        self.elimination = Elimination(tracer, tolerance)
+        self.elimination = Elimination(tracer)
         self._wrench: dict[int, Key] = {}
         for body in model.bodies:
             key = ("wrench", id(body))
-            self.elimination.add(key, weights[id(body)].shape[0], -ca.SX(weights[id(body)]))
+            weight = weights[id(body)]
+            block = tracer.call(lambda d: -d, weight, path=model.path(body))
+            self.elimination.add(key, weight.shape[0], block)
             self._wrench[id(body)] = key
         for depth, level in enumerate(levels):
             self._condense(closures[id(level.element)], level, depth)
@@ -110,13 +111,14 @@ class Mobility:
 
     def _first(self, closure: Closure) -> Any:
         """Diagonal of G D G^T with all bodies free: the scale a pivot is compared with."""
-        blocks = list(closure.columns.items())
-        scales = [ca.SX(ca.diag(ca.SX(self.weights[key]))) for key, _ in blocks]
+        count = len(closure.columns)
+        weights = [self.weights[key] for key in closure.columns]
 
-        def trace(*columns: Any) -> Any:
-            return sum((ca.SX(g * g) @ d for g, d in zip(columns, scales, strict=True)), ca.SX(closure.size, 1))
+        def trace(*values: Any) -> Any:
+            pairs = zip(values[:count], values[count:], strict=True)
+            return sum((ca.SX(g * g) @ ca.diag(ca.SX(d)) for g, d in pairs), ca.SX(closure.size, 1))
 
-        return self.tracer.call(trace, *[g for _, g in blocks], path=self.model.path(closure.element))
+        return self.tracer.call(trace, *closure.columns.values(), *weights, path=self.model.path(closure.element))
 
     def _hang(self, body: Body, closure: Closure, level: Level, depth: int) -> None:
         path = self.model.path(closure.element)
@@ -143,3 +145,18 @@ class Mobility:
             weight, start = self.weights[key], free.get(key, ca.SX(*tau.shape))
             changes[key] = self.tracer.call(lambda d, t, r: d @ t + r, weight, tau, start, path=self.model.path(body))
         return changes, {key: solution["rows", key] for key, closure in self.closures.items() if closure.size}
+
+    def refined(self, free: dict[int, Any], right: dict[int, Any]) -> tuple[dict[int, Any], dict[int, Any]]:
+        """`solve`, then once more for what the first answer left of the conditions: long chains of wrenches cancel."""
+        call, path = self.tracer.call, self.model.path
+        changes, multipliers = self.solve(free, right)
+        left = {}
+        for key, closure in self.closures.items():
+            rest = right[key]
+            for body, block in closure.columns.items():
+                rest = call(lambda r, g, a: r + g @ a, rest, block, changes[body], path=path(closure.element))
+            left[key] = rest
+        more, extra = self.solve({}, left)
+        for one, other in ((changes, more), (multipliers, extra)):
+            one.update({key: call(lambda a, b: a + b, value, other[key]) for key, value in one.items()})
+        return changes, multipliers

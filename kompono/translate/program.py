@@ -55,8 +55,9 @@ class Program:
     """Everything the compiler needs: kernels by content hash, routines by name, sizes and names of the state.
 
     Routines: `derivative` (state rate), `project` (state on the constraints; absent if there is nothing to project),
-    `outputs` (all channels), `conditions` (g, g_dot, G, u of what closes loops), `kept` (which rows have multipliers),
-    `jacobian` (d rate / d state, on demand).
+    `gap` (how far off the constraints a state is, 1 is what a stage may be), `outputs` (all channels), `conditions`
+    (g, g_dot, G, u of what closes loops), `kept` (which rows have multipliers), `jacobian` (d rate / d state, on
+    demand).
     """
 
     kernels: Mapping[str, ca.Function]

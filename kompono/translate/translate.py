@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import casadi as ca
 
@@ -80,7 +81,7 @@ def translate(
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
     projection: str = "distributed",
-    metric: str = "identity",
+    metric: str = "mass",
     baumgarte: tuple[float, float] = (20.0, 20.0),
     inline_limit: int = INLINE_LIMIT,
 ) -> Translation:
@@ -90,6 +91,7 @@ def translate(
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
     """
     _check_names(engine, projection, metric)
+    _check_frequencies(baumgarte)
     elaborated = elaborate(model)
     check_conditions(elaborated)
     relative = engine == "relative"
@@ -133,6 +135,15 @@ def _check_names(engine: str, projection: str, metric: str) -> None:
             raise RunError(f"there is no {name} {value!r}.", fix=nearest(value, known) or f"Known: {', '.join(known)}.")
 
 
+def _check_frequencies(baumgarte: tuple[float, float]) -> None:
+    try:
+        good = len(baumgarte) == 2 and all(0 <= float(value) < inf for value in baumgarte)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise RunError(f"baumgarte = {baumgarte!r} are not two frequencies.", fix="Use e.g. baumgarte=(20, 20) [1/s].")
+
+
 def _routines(engine: Engine, derivative: Routine, jacobian: Callable[[], Routine]) -> Routines:
     """All routines an engine offers, each traced when first asked for."""
     makers: dict[str, Callable[[], Routine]] = {
@@ -146,6 +157,8 @@ def _routines(engine: Engine, derivative: Routine, jacobian: Callable[[], Routin
     }
     if engine.projects:
         makers["project"] = engine.project
+        if any(group_sizes(element) for element in engine.closing):
+            makers["gap"] = engine.gap
     if engine.model.events:
         makers["guards"] = engine.guards
         for k in range(len(engine.model.events)):
