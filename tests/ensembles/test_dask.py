@@ -28,7 +28,7 @@ def test_workers_give_the_same_numbers(client: Any, method: str) -> None:
     settings = {"until": 0.1, "method": method, "channels": "*angle*"}
     far = simulate_many(Tunable(), **given, **settings, client=client)
     near = simulate_many(Tunable(), **given, **settings)
-    np.testing.assert_array_equal(far.table, near.table)
+    np.testing.assert_allclose(far.table, near.table, rtol=1e-9 if method == "Radau" else 0, atol=0)
     assert not far.failed
     assert "Client" in far.statistics["cluster"]
 
