@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kompono.compile import jit
+from kompono.compile import host
 from kompono.translate.program import Routine
 
 _MAGIC = b"kompono1"
@@ -66,7 +66,7 @@ def size() -> int:
 
 def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
     """The name of an object: what it is for, the routines in it, and what the code generator depends on."""
-    digest = hashlib.sha256(repr((kind, extra, _generator(), jit.host())).encode())
+    digest = hashlib.sha256(repr((kind, extra, _generator(), host.description())).encode())
     for routine in routines:
         _digest_routine(digest, routine)
     return digest.hexdigest()

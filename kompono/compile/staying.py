@@ -9,7 +9,7 @@ the same, because mixing them would cost order.
 from __future__ import annotations
 
 from kompono.compile.block import Status
-from kompono.compile.emit import Value
+from kompono.compile.emit import Value, anywhere
 from kompono.compile.machine import Machine
 
 
@@ -19,9 +19,11 @@ def stage_rate(machine: Machine, time: Value, target: str, *, second: bool) -> N
     if gap is not None:
         if second:
             machine.evaluate(gap, time, "stage", "gap")
-            machine.strays.set((machine.block.projecting > 0) & (machine.vector("gap")[0] > 1.0))
-        with machine.code.when(machine.strays.get()):
-            machine.project(time, "stage")
+            wide = machine.vector("gap")[0] > 1.0
+            machine.strays.set(machine.code.select(machine.block.projecting > 0, wide, False))
+        strays = machine.strays.get()
+        with machine.code.when(anywhere(strays)):
+            machine.project(time, "stage", strays)
     machine.rate(time, "stage", target)
 
 

@@ -9,8 +9,8 @@ kernel, a large one is many calls of few kernels; nothing downstream needs to kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
@@ -74,3 +74,9 @@ class Program:
     def state_size(self) -> int:
         """Length of the state (q, v, modes)."""
         return len(self.coordinates) + len(self.speeds) + len(self.modes)
+
+    def only(self, names: Iterable[str]) -> Program:
+        """The program reduced to these routines, as plain data that may go to another machine."""
+        routines = {name: self.routines[name] for name in names}
+        used = {call.kernel for routine in routines.values() for call in routine.calls}
+        return replace(self, kernels={name: self.kernels[name] for name in used}, routines=routines)
