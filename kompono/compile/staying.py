@@ -38,12 +38,14 @@ def mirror_speeds(machine: Machine, time: Value, h: Value) -> None:
     code, half = machine.code, h * 0.5
     state, rate, mean, after = (machine.vector(name) for name in ("state", "rate1", "stage", "next"))
     start, count = len(machine.program.coordinates), len(machine.program.speeds)
-    with code.when(machine.strays.get()):
+    strays = machine.strays.get()
+    with code.when(anywhere(strays)):
         with code.loop(count) as i:
             mean[i + start] = state[i + start] + half * rate[i + start]
-        machine.project(time + half, "stage")
+        machine.project(time + half, "stage", strays)
         with code.loop(count) as i:
-            after[i + start] = 2.0 * mean[i + start] - state[i + start]
+            k = i + start
+            after[k] = code.select(strays, 2.0 * mean[k] - state[k], after[k])
 
 
 def come_back(machine: Machine, time: Value, state: str) -> None:
