@@ -1,0 +1,231 @@
+"""From a Kompono model to a neutral machine: tables of links, loops, springs and torques every peer can be built from.
+
+The numbers are read from the model itself, so no peer can be given others. Welded bodies become one link, as any user
+of the peers would have it. Every link hangs on its parent by one freedom and its frame is the joint's second frame; a
+cylindrical joint is a slide without mass and a hinge. Loops are points that coincide: where a loop locks a freedom of
+the tree entirely (the twist of a damper, the turn of a piston in its bore), the caller says so by `frozen`, the
+freedom is left out for the peers and three conditions on a point close the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from kompono import Body, Subsystem
+from kompono.library import Cylindrical, PlaneToPlane, Prismatic, Revolute, SpringDamper, Weld
+from kompono.translate.elaborate import Elaborated, elaborate
+
+WORLD = -1
+Array = np.ndarray
+
+
+class Place(NamedTuple):
+    """A frame in another: position [m] and rotation."""
+
+    position: Array
+    rotation: Array
+
+    def __matmul__(self, inner: Place) -> Place:  # type: ignore[override]
+        return Place(self.position + self.rotation @ inner.position, self.rotation @ inner.rotation)
+
+    def inverse(self) -> Place:
+        """The other way round."""
+        return Place(-self.rotation.T @ self.position, self.rotation.T)
+
+
+HERE = Place(np.zeros(3), np.eye(3))
+
+
+@dataclass
+class Link:
+    """A rigid body on one freedom: `place` of its joint in the parent, mass, centre of mass, inertia about it."""
+
+    channel: str  # of the coordinate in Kompono
+    parent: int
+    slides: bool
+    axis: Array
+    place: Place
+    start: tuple[float, float]
+    mass: float = 0.0
+    centre: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+
+class Loop(NamedTuple):
+    """Two points that coincide."""
+
+    first: int
+    at_first: Array
+    second: int
+    at_second: Array
+
+
+class Spring(NamedTuple):
+    """A spring and damper between two points: stiffness [N/m], damping [N s/m], length at rest [m]."""
+
+    first: int
+    at_first: Array
+    second: int
+    at_second: Array
+    k: float
+    c: float
+    rest: float
+
+
+class Law(NamedTuple):
+    """A torque on a joint: gain (cosine cos wt + stiffness (r - q) + damping (r' - q')), r = amplitude (1 - cos wt)/2,
+    q the angle of the `sensor`.
+    """
+
+    joint: int
+    sensor: int
+    gain: float
+    cosine: float
+    stiffness: float
+    damping: float
+    amplitude: float
+    omega: float
+
+
+@dataclass
+class Machine:
+    """All a peer needs. `gears` are (joint, free joint, ratio): q of the first is ratio times that of the second."""
+
+    links: list[Link]
+    loops: list[Loop]
+    springs: list[Spring]
+    gravity: Array
+    bodies: dict[str, tuple[int, Place]]  # Kompono's bodies: on which link, and where
+    laws: list[Law] = field(default_factory=list)
+    gears: list[tuple[int, int, float]] = field(default_factory=list)
+
+    def index(self, channel: str) -> int:
+        """The link a coordinate of Kompono moves."""
+        return [link.channel for link in self.links].index(channel)
+
+    def start(self) -> tuple[Array, Array]:
+        """Coordinates and speeds at time 0."""
+        return tuple(np.array([link.start for link in self.links]).T.copy())  # type: ignore[return-value]
+
+    def gear_matrix(self) -> Array:
+        """All speeds from the free ones."""
+        driven = {joint for joint, _, _ in self.gears}
+        free = [k for k in range(len(self.links)) if k not in driven]
+        matrix = np.eye(len(self.links))[:, free]
+        for joint, source, ratio in self.gears:
+            matrix[joint, free.index(source)] = ratio
+        return matrix
+
+
+def walk(
+    model: Subsystem,
+    *,
+    closing: Iterable[str] = (),
+    unused: Iterable[str] = (),
+    frozen: Iterable[str] = (),
+) -> Machine:
+    """Read a model. Globs: joints that close loops, joints that add nothing, coordinates that never move."""
+    return _Walk(elaborate(model), tuple(closing), tuple(unused), tuple(frozen)).machine()
+
+
+class _Walk:
+    def __init__(self, model: Elaborated, closing: tuple[str, ...], unused: tuple[str, ...], frozen: tuple[str, ...]):
+        self.model, self.closing, self.unused, self.frozen = model, closing, unused, frozen
+        self.links: list[Link] = []
+        self.places: dict[int, tuple[int, Place]] = {id(ground): (WORLD, _ground(ground)) for ground in model.grounds}
+        mates = [c for c in model.constraints if isinstance(c, PlaneToPlane)]  # in mounts of three only
+        self.rigid = [j for j in model.joints if isinstance(j, Weld)] + mates
+        self.neighbours: dict[int, list[tuple[Any, bool, Any]]] = {id(b): [] for b in (*model.bodies, *model.grounds)}
+        for joint in self.rigid:
+            self.neighbours[id(joint.first.body)].append((joint, False, joint.second.body))
+            self.neighbours[id(joint.second.body)].append((joint, True, joint.first.body))
+
+    def named(self, joint: Any, globs: tuple[str, ...], suffix: str = "") -> bool:
+        return any(fnmatch(self.model.path(joint) + suffix, glob) for glob in globs)
+
+    def machine(self) -> Machine:
+        for ground in self.model.grounds:
+            self.spread(ground)
+        moving = [j for j in self.model.joints if not isinstance(j, Weld) and not self.named(j, self.unused)]
+        waiting = [j for j in moving if not self.named(j, self.closing)]
+        while waiting:
+            ready = [j for j in waiting if (id(j.first.body) in self.places) or (id(j.second.body) in self.places)]
+            for joint in ready:
+                self.hang(joint)
+            waiting = [j for j in waiting if j not in ready]
+        loops = [Loop(*self.point(j.first), *self.point(j.second)) for j in moving if self.named(j, self.closing)]
+        springs = [
+            Spring(*self.point(f.first), *self.point(f.second), float(f.k), float(f.c), float(f.rest))
+            for f in self.model.forces
+            if isinstance(f, SpringDamper)
+        ]
+        gravity = _numbers(self.model.fields[0].vector).ravel() if self.model.fields else np.zeros(3)  # type: ignore
+        bodies = {self.model.path(body): self.places[id(body)] for body in self.model.bodies}
+        return Machine(self.links, loops, springs, gravity, bodies)
+
+    def point(self, frame: Any) -> tuple[int, Array]:
+        """A frame's origin on its link."""
+        link, place = self.places[id(frame.body)]
+        return link, (place @ _place(frame)).position
+
+    def hang(self, joint: Any) -> None:
+        """Add the links of a joint and all bodies welded to the last of them."""
+        reverse = id(joint.first.body) not in self.places
+        near, far = (joint.second, joint.first) if reverse else (joint.first, joint.second)
+        if id(far.body) in self.places:
+            raise ValueError(f"{self.model.path(joint)} closes a loop: name it in `closing` or `unused`")
+        parent, place = self.places[id(near.body)]
+        place, axis = place @ _place(near), -joint.axis if reverse else joint.axis
+        for coordinate in joint.coordinates:
+            if self.named(joint, self.frozen, f".{coordinate}"):
+                continue
+            start = joint.start.get(coordinate, 0.0), joint.start.get(f"{coordinate}.rate", 0.0)
+            channel = f"{self.model.path(joint)}.{coordinate}"
+            self.links.append(Link(channel, parent, coordinate == "displacement", axis, place, start))
+            parent, place = len(self.links) - 1, HERE
+        if not isinstance(joint, Revolute | Prismatic | Cylindrical):
+            raise ValueError(f"{self.model.path(joint)}: the peers are not told how to build a {type(joint).__name__}")
+        self.places[id(far.body)] = parent, place @ _place(far).inverse()
+        self.gain(far.body)
+        self.spread(far.body)
+
+    def spread(self, carrier: Any) -> None:
+        """Give everything welded to a carrier, directly or not, its place on the same link."""
+        link, place = self.places[id(carrier)]
+        for joint, reverse, other in self.neighbours[id(carrier)]:
+            if id(other) not in self.places:
+                near, far = (joint.second, joint.first) if reverse else (joint.first, joint.second)
+                self.places[id(other)] = link, place @ _place(near) @ _place(far).inverse()
+                self.gain(other)
+                self.spread(other)
+
+    def gain(self, body: Any) -> None:
+        """Add the mass of a body to its link."""
+        index, place = self.places[id(body)]
+        if index == WORLD or not isinstance(body, Body):
+            return
+        link, mass = self.links[index], float(body.solid.mass)
+        inertia = place.rotation @ np.asarray(body.solid.inertia, float) @ place.rotation.T
+        centre = (link.mass * link.centre + mass * place.position) / (link.mass + mass)
+        link.inertia = link.inertia + inertia
+        for weight, offset in ((link.mass, link.centre - centre), (mass, place.position - centre)):
+            link.inertia = link.inertia + weight * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+        link.mass, link.centre = link.mass + mass, centre
+
+
+def _numbers(expression: Any) -> Array:
+    return np.array(ca.evalf(ca.SX(expression)), float)
+
+
+def _place(frame: Any) -> Place:
+    return Place(_numbers(frame.pose.position).ravel(), _numbers(frame.pose.rotation))
+
+
+def _ground(ground: Any) -> Place:
+    return Place(_numbers(ground.motion.position).ravel(), _numbers(ground.motion.rotation))
