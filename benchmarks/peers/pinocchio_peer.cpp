@@ -2,8 +2,9 @@
 //
 // Built by pinocchio_peer.py with -O3 -march=native from the headers alone. Trees run through aba; loops (points that
 // coincide) through constraintDynamics or lcaba, both proximal, because a plane loop closed by a point in space has a
-// redundant condition; machines whose joints are geared to one another through crba and nle, projected on the free
-// joints. Springs become joint efforts by one sweep to the root. All joints have one freedom, so q + h v is exact.
+// redundant condition. They are kept by Baumgarte's feedback or by a projection after each step, which takes the factors
+// of the last stage as they are. Machines whose joints are geared to one another run through crba and nle, projected on
+// the free joints. Springs become joint efforts by one sweep to the root. All joints have one freedom: q + h v is exact.
 
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/algorithm/aba.hpp>
@@ -41,7 +42,7 @@ using Tree = ModelTpl<double, 0, Joints>;
 using TreeData = DataTpl<double, 0, Joints>;
 using AnyJoint = JointModelTpl<double, 0, Joints>;
 
-enum Way { tree, proximal, sweeps, geared };
+enum Way { tree, proximal, sweeps, geared, projected };
 
 struct Spring { JointIndex first, second; Vector3d at_first, at_second; double k, c, rest; };
 struct Law { int joint, sensor; double gain, cosine, stiffness, damping, amplitude, omega; };
@@ -56,7 +57,7 @@ struct Machine {
     std::vector<Law> laws;
     Eigen::MatrixXd gears;  // all speeds from the free ones
     ProximalSettings settings{1e-9, 0., 1e-8, 5};
-    VectorXd tau, reduced;
+    VectorXd tau, reduced, shift, push;
     std::vector<Force> loads;
 };
 
@@ -104,10 +105,15 @@ static void accelerate(Machine &m, double t, const VectorXd &q, const VectorXd &
     if (!m.springs.empty()) add_springs(m, q, v);
     if (m.way == tree) {
         a = aba(m.model, m.data, q, v, m.tau, Convention::LOCAL);
-    } else if (m.way == proximal) {
+    } else if (m.way == proximal || m.way == projected) {
         a = constraintDynamics(m.model, m.data, q, v, m.tau, m.loops, m.loop_data, m.settings);
     } else if (m.way == sweeps) {
         a = lcaba(m.model, m.data, q, v, m.tau, m.loops, m.loop_data, m.settings);
+        for (RigidConstraintData &loop : m.loop_data) {  // lcaba feeds these back but does not compute them for points
+            loop.contact_placement_error.linear() = -loop.c1Mc2.translation();
+            loop.contact_velocity_error.linear() =
+                loop.contact1_velocity.linear() - loop.c1Mc2.rotation() * loop.contact2_velocity.linear();
+        }
     } else {
         crba(m.model, m.data, q, Convention::LOCAL);
         m.data.M.triangularView<Eigen::StrictlyLower>() = m.data.M.transpose();
@@ -116,6 +122,25 @@ static void accelerate(Machine &m, double t, const VectorXd &q, const VectorXd &
         const Eigen::MatrixXd mass = m.gears.transpose() * m.data.M * m.gears;
         a.noalias() = m.gears * mass.llt().solve(m.reduced);
     }
+}
+
+// Least change of q and v in the metric of mass that closes the loops, to first order.
+static void project(Machine &m, VectorXd &q, VectorXd &v) {
+    forwardKinematics(m.model, m.data, q, v);
+    const int rows = 3 * int(m.loops.size());
+    m.shift.setZero(rows + m.model.nv), m.push.setZero(rows + m.model.nv);
+    for (size_t i = 0; i < m.loops.size(); ++i) {
+        const RigidConstraintModel &loop = m.loops[i];
+        const SE3 first = m.data.oMi[loop.joint1_id] * loop.joint1_placement;
+        const SE3 second = m.data.oMi[loop.joint2_id] * loop.joint2_placement;
+        const Motion v1 = loop.joint1_placement.actInv(m.data.v[loop.joint1_id]);
+        const Motion v2 = loop.joint2_placement.actInv(m.data.v[loop.joint2_id]);
+        m.shift.segment<3>(3 * i) = first.rotation().transpose() * (second.translation() - first.translation());
+        m.push.segment<3>(3 * i) = first.rotation().transpose() * (second.rotation() * v2.linear()) - v1.linear();
+    }
+    m.data.constraint_chol.solveInPlace(m.shift);
+    m.data.constraint_chol.solveInPlace(m.push);
+    q += m.shift.tail(m.model.nv), v += m.push.tail(m.model.nv);
 }
 
 extern "C" {
@@ -155,7 +180,7 @@ void *machine_make(int links, const double *link, const double *gravity, int loo
     m->settings = ProximalSettings(proximal_settings[0], 0., proximal_settings[1], int(proximal_settings[2]));
     m->data = TreeData(m->model);
     for (const auto &one : m->loops) m->loop_data.emplace_back(one);
-    if (m->way == proximal) initConstraintDynamics(m->model, m->data, m->loops, m->loop_data);
+    if (m->way == proximal || m->way == projected) initConstraintDynamics(m->model, m->data, m->loops, m->loop_data);
     if (m->way == sweeps) computeJointMinimalOrdering(m->model, m->data, m->loops);
     m->tau.setZero(m->model.nv);
     m->loads.assign(m->model.njoints, Force::Zero());
@@ -188,6 +213,7 @@ void machine_steps(void *machine, double t, double h, int steps, double *positio
         accelerate(m, t + h, x, v4, a4);
         q += h / 6 * (v + 2 * v2 + 2 * v3 + v4);
         v += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4);
+        if (m.way == projected) project(m, q, v);
     }
     Eigen::Map<VectorXd>(position, n) = q, Eigen::Map<VectorXd>(speed, n) = v;
 }

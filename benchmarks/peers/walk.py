@@ -159,6 +159,7 @@ class _Walk:
             for joint in ready:
                 self.hang(joint)
             waiting = [j for j in waiting if j not in ready]
+        self.sort()
         loops = [Loop(*self.point(j.first), *self.point(j.second)) for j in moving if self.named(j, self.closing)]
         springs = [
             Spring(*self.point(f.first), *self.point(f.second), float(f.k), float(f.c), float(f.rest))
@@ -168,6 +169,21 @@ class _Walk:
         gravity = _numbers(self.model.fields[0].vector).ravel() if self.model.fields else np.zeros(3)  # type: ignore
         bodies = {self.model.path(body): self.places[id(body)] for body in self.model.bodies}
         return Machine(self.links, loops, springs, gravity, bodies)
+
+    def sort(self) -> None:
+        """Number the links depth first, as Pinocchio wants them."""
+        children: dict[int, list[int]] = {}
+        for k, link in enumerate(self.links):
+            children.setdefault(link.parent, []).append(k)
+        order, stack = [], children[WORLD][::-1]
+        while stack:
+            order.append(stack.pop())
+            stack += children.get(order[-1], [])[::-1]
+        new = {old: k for k, old in enumerate(order)} | {WORLD: WORLD}
+        self.links = [self.links[old] for old in order]
+        for link in self.links:
+            link.parent = new[link.parent]
+        self.places = {key: (new[link], place) for key, (link, place) in self.places.items()}
 
     def point(self, frame: Any) -> tuple[int, Array]:
         """A frame's origin on its link."""
