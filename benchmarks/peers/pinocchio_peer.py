@@ -1,9 +1,10 @@
 """Pinocchio: a compiled rk4 loop around its algorithms, built here from the headers the `pin` package brings.
 
-Trees run through `aba`, the robot through `crba` and `nle` with the gears projected out, loops through the proximal
-`constraintDynamics` or `lcaba`, whichever is faster on that machine. The library is kept in build/ by a hash of its
-source, its compiler flags and the version of Pinocchio. There is no loop in Pinocchio itself and one entered from
-Python would cost it tens of microseconds a step, so without a compiler this peer is not run.
+Trees run through `aba`, the robot through `crba` and `nle` with the gears projected out, loops in three ways: the
+proximal `constraintDynamics` with Baumgarte's feedback or with a projection after each step, and `lcaba`, which is
+faster and less accurate. The library is kept in build/ by a hash of its source, its compiler flags and the version of
+Pinocchio. Pinocchio has no step loop of its own and one in Python would cost it tens of microseconds a step, so without
+a compiler this peer is not run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import importlib.metadata
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,18 @@ DEFINED = (
     "NDEBUG", "BOOST_MPL_LIMIT_LIST_SIZE=30", "BOOST_MPL_LIMIT_VECTOR_SIZE=30",
     "BOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "BOOST_FUSION_INVOKE_MAX_ARITY=12",
 )  # fmt: skip
-FLAGS = ["-std=c++17", "-O2", "-march=native", "-shared", "-fPIC", "-w", *(f"-D{name}" for name in DEFINED)]
-WAYS = ("aba", "constraintDynamics", "lcaba", "crba + nle, gears projected out")
-PROXIMAL = {1: (1e-9, 1e-9, 4), 2: (1e-9, 1e-7, 6)}  # accuracy of the conditions' accelerations, mu, iterations
-CORRECTION = 100.0  # [1/s]; Baumgarte, critically damped
+FLAGS = ["-std=c++17", "-O3", "-march=native", "-shared", "-fPIC", "-w", *(f"-D{name}" for name in DEFINED)]
+TREE, FEEDBACK, SWEEPS, GEARED, PROJECTED = range(5)  # as in the source
+WAYS = {
+    TREE: "aba",
+    FEEDBACK: "constraintDynamics, Baumgarte",
+    SWEEPS: "lcaba, Baumgarte",
+    GEARED: "crba + nle, gears projected out",
+    PROJECTED: "constraintDynamics, projected",
+}
+PROXIMAL = {SWEEPS: (1e-9, 1e-7, 6)}  # accuracy of the conditions' accelerations, mu, iterations
+USUAL = (1e-9, 1e-8, 2)
+CORRECTION = 50.0  # [1/s]; Baumgarte, critically damped
 
 
 def version() -> str:
@@ -64,40 +72,30 @@ def library() -> Any:
 
 
 class Runner:
-    """A machine in Pinocchio."""
+    """A machine in Pinocchio, solved in one of the ways."""
 
-    def __init__(self, case: Case, machine: Machine) -> None:
-        self.case, self.machine = case, machine
+    def __init__(self, case: Case, machine: Machine, way: int) -> None:
+        self.case, self.machine, self.way = case, machine, way
         self.library = library()
         self.begin = machine.start()
-        if machine.loops:
-            trials = [(self._trial(way), way) for way in (1, 2)]
-            self.way = min(trials)[1]
-        else:
-            self.way = 3 if machine.gears else 0
-        self.handle = self._make(self.way)
-        loops = f", mu {PROXIMAL[self.way][1]:g}, Baumgarte {CORRECTION:g} 1/s" if machine.loops else ""
-        self.how = f"{WAYS[self.way]}{loops}, rk4 loop in C++"
+        self.handle = self._make()
+        self.label = f"{NAME}, {WAYS[way].split(' ')[-1]}" if machine.loops and way != SWEEPS else NAME
+        if way == SWEEPS:
+            self.label = f"{NAME}, lcaba"
+        mu = f", mu {PROXIMAL.get(way, USUAL)[1]:g}" if machine.loops else ""
+        gain = f" {CORRECTION:g} 1/s" if way in (FEEDBACK, SWEEPS) else ""
+        self.how = f"{WAYS[way]}{gain}{mu}, rk4 loop in C++"
 
-    def _trial(self, way: int) -> float:
-        """Least time of a few short runs; infinite if they end in nothing."""
-        self.handle, spent = self._make(way), []
-        for _ in range(3):
-            begun = time.process_time()
-            q, _ = self._run(20)
-            spent.append(time.process_time() - begun)
-        return min(spent) if np.isfinite(q).all() else np.inf
-
-    def _make(self, way: int) -> ctypes.c_void_p:
+    def _make(self) -> ctypes.c_void_p:
         tables = [_array(table) for table in _tables(self.machine)]
         links, gravity, loops, springs, laws, gears = tables
         counts = [len(self.machine.links), len(self.machine.loops), len(self.machine.springs), len(self.machine.laws)]
-        free = gears.size // counts[0] if way == 3 else 0
-        proximal = _array(PROXIMAL.get(way, PROXIMAL[1]))
+        free = gears.size // counts[0]
+        proximal = _array(PROXIMAL.get(self.way, USUAL))
         return ctypes.c_void_p(
             self.library.machine_make(
                 counts[0], _at(links), _at(gravity), counts[1], _at(loops), counts[2], _at(springs),
-                counts[3], _at(laws), free, _at(gears), way, _at(proximal),
+                counts[3], _at(laws), free, _at(gears), self.way, _at(proximal),
             )
         )  # fmt: skip
 
@@ -118,6 +116,13 @@ class Runner:
         for k in range(0, count, every):
             rows.append(self._run(every, k * STEP, rows[-1]))
         return judged(self.case, self.machine, *(np.array(x) for x in zip(*rows, strict=True)))
+
+
+def runners(case: Case, machine: Machine) -> list[Runner]:
+    """All ways that suit a machine."""
+    if machine.loops:
+        return [Runner(case, machine, way) for way in (FEEDBACK, PROJECTED, SWEEPS)]
+    return [Runner(case, machine, GEARED if machine.gears else TREE)]
 
 
 def _tables(machine: Machine) -> list[Any]:
