@@ -46,7 +46,7 @@ def judged(case: Case, machine: Machine, q: Array, v: Array) -> Record:
     """The record of a run in joint coordinates, q and v (rows, links)."""
     frames = Frames(machine, q, v)
     positions = np.stack([frames.point(*_place(machine, name)) for name in case.witnesses], axis=1)
-    gaps = [np.abs(frames.point(a, p) - frames.point(b, r)).max() for a, p, b, r in machine.loops]
+    gaps = [np.abs(frames.point(a, p) - frames.point(b, r)).max() for a, p, b, r, _ in machine.loops]
     kinetic, potential = frames.energies()
     energy = kinetic + potential if case.conservative else None
     return Record(positions, energy, max(gaps) if gaps else None, float(kinetic.max()))

@@ -58,12 +58,13 @@ class Link:
 
 
 class Loop(NamedTuple):
-    """Two points that coincide."""
+    """Two points that coincide; `across` is the direction in the first link along which they do so by symmetry."""
 
     first: int
     at_first: Array
     second: int
     at_second: Array
+    across: Array
 
 
 class Spring(NamedTuple):
@@ -160,7 +161,7 @@ class _Walk:
                 self.hang(joint)
             waiting = [j for j in waiting if j not in ready]
         self.sort()
-        loops = [Loop(*self.point(j.first), *self.point(j.second)) for j in moving if self.named(j, self.closing)]
+        loops = [self.loop(joint) for joint in moving if self.named(joint, self.closing)]
         springs = [
             Spring(*self.point(f.first), *self.point(f.second), float(f.k), float(f.c), float(f.rest))
             for f in self.model.forces
@@ -184,6 +185,11 @@ class _Walk:
         for link in self.links:
             link.parent = new[link.parent]
         self.places = {key: (new[link], place) for key, (link, place) in self.places.items()}
+
+    def loop(self, joint: Any) -> Loop:
+        """A joint that closes a loop, as points."""
+        turn = (self.places[id(joint.first.body)][1] @ _place(joint.first)).rotation
+        return Loop(*self.point(joint.first), *self.point(joint.second), turn @ joint.axis)
 
     def point(self, frame: Any) -> tuple[int, Array]:
         """A frame's origin on its link."""
