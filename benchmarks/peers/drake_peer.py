@@ -24,7 +24,6 @@ from pydrake.systems.primitives import Sine
 from walk import WORLD, Link, Machine
 
 NAME = "Drake"
-STEP = 1e-3
 
 
 def version() -> str:
@@ -43,13 +42,13 @@ def _inertia(link: Link) -> Any:
 class Runner:
     """A machine in Drake."""
 
-    def __init__(self, case: Case, machine: Machine) -> None:
+    def __init__(self, case: Case, machine: Machine, step: float) -> None:
         if machine.gears:
-            raise RuntimeError("gears between joints only in its discrete plant, which has no such controller")
-        self.case, self.machine, self.label = case, machine, NAME
+            raise RuntimeError("its continuous plant has no gears between joints")
+        self.case, self.machine, self.step, self.label = case, machine, step, NAME
         discrete = bool(machine.loops)
         builder = DiagramBuilder()
-        plant: Any = builder.AddSystem(MultibodyPlant(STEP if discrete else 0.0))
+        plant: Any = builder.AddSystem(MultibodyPlant(step if discrete else 0.0))
         if discrete:
             plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
         self._build(plant)
@@ -59,11 +58,11 @@ class Runner:
         self.plant, self.joints = plant, [plant.GetJointByName(f"j{k}") for k in range(len(machine.links))]
         self.simulator = Simulator(builder.Build())
         if not discrete:
-            integrator = ResetIntegratorFromFlags(self.simulator, "runge_kutta3", STEP)
+            integrator = ResetIntegratorFromFlags(self.simulator, "runge_kutta3", step)
             integrator.set_fixed_step_mode(True)
         self.context = plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
         self.order = np.array([joint.position_start() for joint in self.joints])
-        self.how = "discrete plant 1 ms, SAP, ball constraints" if discrete else "runge_kutta3, fixed 1 ms"
+        self.how = "discrete plant (1st order), SAP, ball constraints" if discrete else "runge_kutta3, fixed steps"
 
     def _build(self, plant: Any) -> None:
         machine = self.machine
@@ -101,19 +100,19 @@ class Runner:
     def steps(self, count: int) -> None:
         """So many steps from the start."""
         self._reset()
-        self.simulator.AdvanceTo(count * STEP)
+        self.simulator.AdvanceTo(count * self.step)
 
     def record(self, count: int, every: int) -> Record:
         """The same with the rows that are compared."""
         self._reset()
         rows = [self.machine.start()]
         for k in range(every, count + 1, every):
-            self.simulator.AdvanceTo(k * STEP)
+            self.simulator.AdvanceTo(k * self.step)
             q, v = self.plant.GetPositions(self.context), self.plant.GetVelocities(self.context)
             rows.append((q[self.order], v[self.order]))
         return judged(self.case, self.machine, *(np.array(x) for x in zip(*rows, strict=True)))
 
 
-def runners(case: Case, machine: Machine) -> list[Runner]:
+def runners(case: Case, machine: Machine, step: float) -> list[Runner]:
     """One way."""
-    return [Runner(case, machine)]
+    return [Runner(case, machine, step)]

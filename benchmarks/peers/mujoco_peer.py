@@ -25,8 +25,7 @@ from mujoco import rollout
 from walk import WORLD, Array, Machine
 
 NAME = "MuJoCo"
-STEP = 1e-3
-HARD = {"solref": [2 * STEP, 1.0], "solimp": [0.9999, 0.9999, 1e-3, 0.5, 2.0]}
+HARDEST = [0.9999, 0.9999, 1e-3, 0.5, 2.0]  # impedance, constant
 LEAST = 1e-12  # [kg m^2]; MuJoCo refuses slender bars without inertia about their own axis
 SOURCE = Path(__file__).with_name("mujoco_torques.c")
 
@@ -36,11 +35,11 @@ def version() -> str:
     return mujoco.__version__
 
 
-def model_of(machine: Machine) -> Any:
+def model_of(machine: Machine, step: float) -> Any:
     """Build and compile; one body for a link with mass, joints of the links without mass before it on the same body."""
     spec = mujoco.MjSpec()
     option = spec.option
-    option.timestep, option.integrator, option.gravity = STEP, mujoco.mjtIntegrator.mjINT_RK4, machine.gravity
+    option.timestep, option.integrator, option.gravity = step, mujoco.mjtIntegrator.mjINT_RK4, machine.gravity
     option.solver, option.tolerance = mujoco.mjtSolver.mjSOL_NEWTON, 1e-12
     off = mujoco.mjtDisableBit
     flags = off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_FRICTIONLOSS | off.mjDSBL_SENSOR | off.mjDSBL_AUTORESET
@@ -68,7 +67,8 @@ def model_of(machine: Machine) -> Any:
     for joint, source, ratio in machine.gears:
         equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=f"j{joint}", name2=f"j{source}")
         equality.data[:2] = [0.0, ratio]
-        equality.solref, equality.solimp = HARD["solref"], HARD["solimp"]
+    for equality in spec.equalities:
+        equality.solref, equality.solimp = [2 * step, 1.0], HARDEST
     return spec.compile()
 
 
@@ -81,8 +81,7 @@ def _add_loops(spec: Any, machine: Machine, bodies: dict[int, Any]) -> None:
     for k, loop in enumerate(machine.loops):
         names = _site(bodies[loop.first], f"a{k}", loop.at_first), _site(bodies[loop.second], f"b{k}", loop.at_second)
         kind, site = mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtObj.mjOBJ_SITE
-        equality = spec.add_equality(type=kind, objtype=site, name1=names[0], name2=names[1])
-        equality.solref, equality.solimp = HARD["solref"], HARD["solimp"]
+        spec.add_equality(type=kind, objtype=site, name1=names[0], name2=names[1])
 
 
 def _add_springs(spec: Any, machine: Machine, bodies: dict[int, Any]) -> None:
@@ -123,13 +122,13 @@ def torques(machine: Machine) -> None:
 class Runner:
     """A machine in MuJoCo."""
 
-    def __init__(self, case: Case, machine: Machine) -> None:
+    def __init__(self, case: Case, machine: Machine, step: float) -> None:
         self.case, self.machine = case, machine
-        self.model = model_of(machine)
+        self.model = model_of(machine, step)
         self.data = mujoco.MjData(self.model)
         self.label = NAME
-        soft = ", connect: solref 2 ms, solimp 0.9999, Newton" if machine.loops else ""
-        soft = ", joint equalities: solref 2 ms, solimp 0.9999, Newton" if machine.gears else soft
+        soft = ", connect: solref 2 steps, solimp 0.9999, Newton" if machine.loops else ""
+        soft = ", joint equalities: solref 2 steps, solimp 0.9999, Newton" if machine.gears else soft
         self.how = f"mj_step(nstep), RK4{soft}"
 
     def _reset(self) -> None:
@@ -152,14 +151,14 @@ class Runner:
         return judged(self.case, self.machine, *(np.array(x) for x in zip(*rows, strict=True)))
 
 
-def runners(case: Case, machine: Machine) -> list[Runner]:
+def runners(case: Case, machine: Machine, step: float) -> list[Runner]:
     """One way."""
-    return [Runner(case, machine)]
+    return [Runner(case, machine, step)]
 
 
 def ensemble(machine: Machine, batch: int, steps: int, threads: int, repeats: int) -> float:
     """Steps a second of `rollout`: many runs, each from its own start."""
-    model = model_of(machine)
+    model = model_of(machine, 1e-3)
     torques(machine)
     data = [mujoco.MjData(model) for _ in range(threads)]
     q, v = machine.start()

@@ -24,7 +24,6 @@ from machines import ROOT, Case
 from walk import Array, Machine
 
 NAME = "Pinocchio"
-STEP = 1e-3
 SOURCE = Path(__file__).with_suffix(".cpp")
 DEFINED = (
     "NDEBUG", "BOOST_MPL_LIMIT_LIST_SIZE=30", "BOOST_MPL_LIMIT_VECTOR_SIZE=30",
@@ -74,8 +73,8 @@ def library() -> Any:
 class Runner:
     """A machine in Pinocchio, solved in one of the ways."""
 
-    def __init__(self, case: Case, machine: Machine, way: int) -> None:
-        self.case, self.machine, self.way = case, machine, way
+    def __init__(self, case: Case, machine: Machine, way: int, step: float) -> None:
+        self.case, self.machine, self.way, self.step = case, machine, way, step
         self.library = library()
         self.begin = machine.start()
         self.handle = self._make()
@@ -102,7 +101,7 @@ class Runner:
     def _run(self, count: int, begin: float = 0.0, state: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
         q, v = (x.copy() for x in (state or self.begin))
         self.library.machine_steps(
-            self.handle, ctypes.c_double(begin), ctypes.c_double(STEP), ctypes.c_int(count), _at(q), _at(v)
+            self.handle, ctypes.c_double(begin), ctypes.c_double(self.step), ctypes.c_int(count), _at(q), _at(v)
         )
         return q, v
 
@@ -114,15 +113,15 @@ class Runner:
         """The same with the rows that are compared."""
         rows = [self.begin]
         for k in range(0, count, every):
-            rows.append(self._run(every, k * STEP, rows[-1]))
+            rows.append(self._run(every, k * self.step, rows[-1]))
         return judged(self.case, self.machine, *(np.array(x) for x in zip(*rows, strict=True)))
 
 
-def runners(case: Case, machine: Machine) -> list[Runner]:
+def runners(case: Case, machine: Machine, step: float) -> list[Runner]:
     """All ways that suit a machine."""
     if machine.loops:
-        return [Runner(case, machine, way) for way in (FEEDBACK, PROJECTED, SWEEPS)]
-    return [Runner(case, machine, GEARED if machine.gears else TREE)]
+        return [Runner(case, machine, way, step) for way in (FEEDBACK, PROJECTED, SWEEPS)]
+    return [Runner(case, machine, GEARED if machine.gears else TREE, step)]
 
 
 def _tables(machine: Machine) -> list[Any]:

@@ -1,0 +1,98 @@
+"""The results of compare.py as text."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tables import table
+
+from kompono import __version__
+
+OURS = "Kompono"
+AS_GOOD, GOOD = 2.0, 1e-10  # as in compare.py
+
+EXPLAINED = """\
+Written by `make bench` (`python benchmarks/compare.py`); the same numbers are in [results.json](results.json). All engines run
+the same machine, read from Kompono's model, in one process on one core, in turn; times are the least processor time of
+many runs. Compare ratios: other programs use this computer too.
+
+- *us*: microseconds for 1 ms of motion. Steps are of 1 ms unless the engine says 1/2, 1/4, ... ms.
+- *error*: largest error of the positions of some bodies at 20 times [m], against dopri5 with rtol 1e-12.
+- *energy*: largest change of energy relative to the largest kinetic energy, where nothing drives or brakes.
+- *gap*: largest violation of a loop [m].
+- *equally accurate*: an error of at most twice Kompono's, or below 1e-10 m. The ratio is the peer's time over Kompono's."""
+
+
+def text(entries: list[Any], missing: list[str], many: list[dict[str, Any]], versions: dict[str, str]) -> str:
+    """The whole of results.md."""
+    parts = [
+        "# Kompono and its peers",
+        EXPLAINED,
+        _computer(versions),
+        "## Summary",
+        table(
+            ("machine", "Kompono us", "error", "equally accurate peer", "us", "ratio", "fastest peer", "us", "error", "ratio"),
+            [_summary(name, entries) for name in dict.fromkeys(entry.machine for entry in entries)],
+        ),
+        "## All engines",
+        table(("machine", "engine", "us", "error", "energy", "gap", "how"), [_row(entry) for entry in entries]),
+    ]
+    if many:
+        rows = [(r["machine"], r["engine"], r["threads"], f"{r['steps per second']:,.0f}") for r in many]
+        parts += ["## 256 runs at once", table(("machine", "engine", "threads", "rk4 steps a second"), rows)]
+    if missing:
+        parts += ["## Not run", "\n".join(f"- {line}" for line in missing)]
+    return "\n\n".join(parts)
+
+
+def _computer(versions: dict[str, str]) -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    used = ", ".join(f"{name} {version}" for name, version in {OURS: __version__, **versions}.items())
+    load = os.getloadavg()[0]
+    return (
+        f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores, load {load:.1f}, "
+        f"Python {platform.python_version()}. {used}."
+    )
+
+
+def _row(entry: Any) -> tuple[str, ...]:
+    def small(value: float | None) -> str:
+        return "" if value is None else f"{value:.0e}"
+
+    return (
+        entry.machine, _name(entry), _time(entry.seconds), f"{entry.error:.1e}", small(entry.energy), small(entry.gap),
+        entry.how,
+    )  # fmt: skip
+
+
+def _name(entry: Any) -> str:
+    return entry.engine if entry.finer == 1 else f"{entry.engine}, 1/{entry.finer} ms"
+
+
+def _time(seconds: float) -> str:
+    micro = 1e6 * seconds
+    return f"{micro:.2f}" if micro < 100 else f"{micro:.0f}"
+
+
+def _summary(name: str, entries: list[Any]) -> tuple[str, ...]:
+    lines = [entry for entry in entries if entry.machine == name]
+    (ours,) = [entry for entry in lines if entry.engine == OURS]
+    bound = max(AS_GOOD * ours.error, GOOD)
+
+    def best(suits: Callable[[Any], bool]) -> Any:
+        return min((e for e in lines if e is not ours and suits(e)), key=lambda e: e.seconds, default=None)
+
+    equal, fastest = best(lambda e: e.error <= bound), best(lambda e: e.finer == 1)
+    cells = [name, _time(ours.seconds), f"{ours.error:.1e}"]
+    cells += (
+        [_name(equal), _time(equal.seconds), f"{equal.seconds / ours.seconds:.1f}"] if equal else ["none", "", ""]
+    )
+    if fastest:
+        cells += [_name(fastest), _time(fastest.seconds), f"{fastest.error:.1e}", f"{fastest.seconds / ours.seconds:.1f}"]
+    return tuple(cells if fastest else [*cells, "none", "", "", ""])
