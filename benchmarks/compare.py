@@ -5,8 +5,8 @@ python benchmarks/compare.py car 'chain, 6'     some, only printed
 
 Times are processor time of one rk4 step of 1 ms, least of many runs, engines in turn so that none has the quiet
 moments to itself. Errors are those of positions against dopri5 with rtol 1e-12. A peer that is less accurate than
-Kompono is run again with 1/2, 1/4, 1/8 and 1/16 of the step until it is not (a soft loop never is); its time is then that
-of all steps in a millisecond. A peer that is missing or cannot run a machine is named with its reason.
+Kompono is run again with 1/2, 1/4, 1/8 and 1/16 of the step until it is not; its time is then that of all steps in a
+millisecond. A peer that is missing or cannot run a machine is named with its reason.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ sys.path[:0] = [str(HERE), str(HERE / "peers")]
 
 import kompono_peer  # noqa: E402
 import results  # noqa: E402
-from ensembles import ensembles  # noqa: E402
+from batches import batches  # noqa: E402
 from judge import Record, Verdict, verdict  # noqa: E402
 from machines import Case, cases  # noqa: E402
-from walk import Machine  # noqa: E402
+from parts import Machine  # noqa: E402
 
 PEERS = ("mujoco", "pinocchio", "drake", "exudyn")
 STEP = 1e-3
@@ -70,7 +70,7 @@ def main() -> None:
             found, absent, machines[case.name] = compare(case, peers)
             entries, missing = entries + found, missing + absent
     os.sched_setaffinity(0, cores)
-    many, absent = ensembles({k: m for k, m in machines.items() if k in ("chain, 6", "inline-four")}, len(cores))
+    many, absent = batches({k: m for k, m in machines.items() if k in ("chain, 6", "inline-four")}, len(cores))
     text = results.text(entries, missing + absent, many, {peer.NAME: peer.version() for peer in peers})
     print(text)
     if not chosen:

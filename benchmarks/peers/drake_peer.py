@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 from judge import Record, judged
 from machines import Case
+from parts import WORLD, Link, Machine
+from pydrake.math import RigidTransform, RotationMatrix
+from pydrake.multibody import tree
 from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
-from pydrake.multibody.tree import (
-    FixedOffsetFrame, LinearSpringDamper, PrismaticJoint, RevoluteJoint, RotationalInertia, SpatialInertia,
-)  # fmt: skip
-from pydrake.math import RigidTransform, RotationMatrix  # isort: skip
 from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
 from pydrake.systems.framework import DiagramBuilder
 from pydrake.systems.primitives import Sine
-from walk import WORLD, Link, Machine
 
 NAME = "Drake"
 
@@ -33,10 +31,10 @@ def version() -> str:
 
 def _inertia(link: Link) -> Any:
     if not link.mass:
-        return SpatialInertia.Zero()
+        return tree.SpatialInertia.Zero()
     xx, xy, xz, _, yy, yz, _, _, zz = link.inertia.ravel()
-    about = RotationalInertia(Ixx=xx, Iyy=yy, Izz=zz, Ixy=xy, Ixz=xz, Iyz=yz)
-    return SpatialInertia.MakeFromCentralInertia(mass=link.mass, p_PScm_E=link.centre, I_SScm_E=about)
+    about = tree.RotationalInertia(Ixx=xx, Iyy=yy, Izz=zz, Ixy=xy, Ixz=xz, Iyz=yz)
+    return tree.SpatialInertia.MakeFromCentralInertia(mass=link.mass, p_PScm_E=link.centre, I_SScm_E=about)
 
 
 class Runner:
@@ -71,14 +69,14 @@ class Runner:
         for k, link in enumerate(machine.links):
             bodies[k] = body = plant.AddRigidBody(f"b{k}", _inertia(link))
             pose = RigidTransform(RotationMatrix(link.place.rotation), link.place.position)
-            place = plant.AddFrame(FixedOffsetFrame(f"f{k}", bodies[link.parent].body_frame(), pose))
-            kind = PrismaticJoint if link.slides else RevoluteJoint
+            place = plant.AddFrame(tree.FixedOffsetFrame(f"f{k}", bodies[link.parent].body_frame(), pose))
+            kind = tree.PrismaticJoint if link.slides else tree.RevoluteJoint
             plant.AddJoint(kind(f"j{k}", place, body.body_frame(), link.axis))
         for loop in machine.loops:
             plant.AddBallConstraint(bodies[loop.first], loop.at_first, bodies[loop.second], loop.at_second)
         for s in machine.springs:
             ends = bodies[s.first], s.at_first, bodies[s.second], s.at_second
-            plant.AddForceElement(LinearSpringDamper(*ends, s.rest, s.k, s.c))
+            plant.AddForceElement(tree.LinearSpringDamper(*ends, s.rest, s.k, s.c))
         for law in machine.laws:
             plant.AddJointActuator(f"m{law.joint}", plant.GetJointByName(f"j{law.joint}"))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from machines import Case
-from walk import WORLD, Array, Machine
+from parts import WORLD, Array, Machine
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from judge import Record
 from machines import Case, settings
-from walk import Machine
+from parts import Machine
 
 from kompono import Result, Simulation
 from kompono.solve.integrate import Settings

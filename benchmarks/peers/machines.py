@@ -14,7 +14,8 @@ from math import cos, pi
 from pathlib import Path
 from typing import Any
 
-from walk import Law, Machine, walk
+from parts import Law, Machine
+from walk import walk
 
 from kompono import Body, Ground, Subsystem
 from kompono.library import Revolute
@@ -115,7 +116,8 @@ def robot() -> Case:
         arm = walk(kuka.Kuka(), unused=["*.input_bearing"])
         for i, drive in enumerate(kuka.DRIVES, start=1):
             rotor, disc, output = (
-                arm.index(f"axis{i}.{name}.angle") for name in ("motor.bearing", "gear.eccentric", "gear.output_bearing")
+                arm.index(f"axis{i}.{name}.angle")
+                for name in ("motor.bearing", "gear.eccentric", "gear.output_bearing")
             )
             arm.gears += [(rotor, output, -drive.ratio), (disc, output, 1.0 + drive.ratio)]
             wave = drive.amplitude, 2 * pi / drive.period

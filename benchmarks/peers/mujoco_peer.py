@@ -13,7 +13,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from judge import Record, judged
 from machines import ROOT, Case
 from mujoco import rollout
-from walk import WORLD, Array, Machine
+from parts import WORLD, Array, Machine
 
 NAME = "MuJoCo"
 HARDEST = [0.9999, 0.9999, 1e-3, 0.5, 2.0]  # impedance, constant
@@ -156,19 +156,15 @@ def runners(case: Case, machine: Machine, step: float) -> list[Runner]:
     return [Runner(case, machine, step)]
 
 
-def ensemble(machine: Machine, batch: int, steps: int, threads: int, repeats: int) -> float:
-    """Steps a second of `rollout`: many runs, each from its own start."""
+def ensemble(machine: Machine, batch: int, threads: int) -> Callable[[int], Any]:
+    """Work to be timed: `rollout` of many runs, each from its own start."""
     model = model_of(machine, 1e-3)
     torques(machine)
     data = [mujoco.MjData(model) for _ in range(threads)]
     q, v = machine.start()
-    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    states = np.zeros((batch, size))
-    states[:, 1 : 1 + len(q)], states[:, 1 + len(q) :] = q, v * np.linspace(0.9, 1.1, batch)[:, None]
-    rest = []
-    with rollout.Rollout(nthread=threads) as pool:
-        for _ in range(repeats):
-            begun = time.perf_counter()
-            pool.rollout(model, data, states, nstep=steps, skip_checks=False)
-            rest.append(time.perf_counter() - begun)
-    return batch * steps / min(rest)
+    states = np.zeros((batch, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    spread = np.linspace(0.9, 1.1, batch)
+    states[:, 1 : 1 + len(q)], states[:, 1 + len(q) :] = q, v * spread[:, None]
+    states[:, 1] *= spread
+    pool = rollout.Rollout(nthread=threads)
+    return lambda steps: pool.rollout(model, data, states, nstep=steps)

@@ -85,7 +85,8 @@ static void add_springs(Machine &m, const VectorXd &q, const VectorXd &v) {
                               - first.rotation() * (v1.linear() + v1.angular().cross(s.at_first));
         const double length = line.norm();
         const Vector3d pull = (s.k * (length - s.rest) + s.c * line.dot(rate) / length) / length * line;
-        const Vector3d on_first = first.rotation().transpose() * pull, on_second = -(second.rotation().transpose() * pull);
+        const Vector3d on_first = first.rotation().transpose() * pull;
+        const Vector3d on_second = -(second.rotation().transpose() * pull);
         m.loads[s.first] += Force(on_first, s.at_first.cross(on_first));
         m.loads[s.second] += Force(on_second, s.at_second.cross(on_second));
     }
@@ -150,7 +151,7 @@ void *machine_make(int links, const double *link, const double *gravity, int loo
                    const double *spring, int laws, const double *law, int free, const double *gears, int way,
                    const double *proximal_settings) {
     auto *m = new Machine;
-    Table bodies(link, links, 30), ends(loop, loops, 10), pulls(spring, springs, 11), controls(law, laws, 8);
+    Table ends(loop, loops, 10), pulls(spring, springs, 11), controls(law, laws, 8);
     using Square = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
     for (int i = 0; i < links; ++i) {
         const double *row = link + 30 * i;
@@ -166,7 +167,8 @@ void *machine_make(int links, const double *link, const double *gravity, int loo
         const SE3 second(Eigen::Matrix3d::Identity(), ends.row(i).segment<3>(5).transpose());
         m->loops.emplace_back(CONTACT_3D, m->model, JointIndex(ends(i, 0) + 1), first, JointIndex(ends(i, 1) + 1),
                               second, LOCAL);
-        m->loops.back().m_baumgarte_parameters = RigidConstraintModel::BaumgarteCorrectorParameters(ends(i, 8), ends(i, 9));
+        m->loops.back().m_baumgarte_parameters.Kp = ends(i, 8);
+        m->loops.back().m_baumgarte_parameters.Kd = ends(i, 9);
     }
     for (int i = 0; i < springs; ++i)
         m->springs.push_back({JointIndex(pulls(i, 0) + 1), JointIndex(pulls(i, 1) + 1),

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from judge import Record, judged
 from machines import ROOT, Case
-from walk import Array, Machine
+from parts import Array, Machine
 
 NAME = "Pinocchio"
 SOURCE = Path(__file__).with_suffix(".cpp")
