@@ -119,6 +119,8 @@ class Runner:
 
 def runners(case: Case, machine: Machine, step: float) -> list[Runner]:
     """All ways that suit a machine."""
+    if case.large:
+        raise RuntimeError(f"its Data holds four tensors of {len(machine.links)}^3 numbers, more than this memory")
     if machine.loops:
         return [Runner(case, machine, way, step) for way in (FEEDBACK, PROJECTED, SWEEPS)]
     return [Runner(case, machine, GEARED if machine.gears else TREE, step)]
