@@ -121,7 +121,7 @@ def judged(
     judgement = verdict(runner.record(count, every), exact)
     spent = time.perf_counter() - begun
     found = [(runner, entry(case, runner.label, runner, judgement, 1))]
-    for finer in FINER if judgement.error > bound and not case.large else ():
+    for finer in FINER if judgement.error > bound else ():
         before = judgement.error
         if spent * finer > 4:
             break

@@ -1,8 +1,8 @@
 """What is compared: each mechanism once as Kompono's model and once, read from it, as the peers' machine.
 
 Peers are spared what a user of theirs would not model: welded bodies are one, freedoms that the loops lock are left
-out, and the robot's gears, 351 conditions in Kompono, are ratios between joints. `until` is short where the motion is
-chaotic; `witnesses` are the bodies whose positions are compared.
+out, and the robot's gears are ratios between joints. Kompono runs the robot both ways. `until` is short where the
+motion is chaotic; `witnesses` are the bodies whose positions are compared.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import engine  # noqa: E402
 import kuka  # noqa: E402
 from car import Car  # noqa: E402
 from chains import Chain  # noqa: E402
+from geared import GearedKuka  # noqa: E402
 from manipulator import Manipulator  # noqa: E402
 from n_four_bar import NFourBar  # noqa: E402
 
@@ -109,22 +110,21 @@ def manipulator() -> Case:
     return Case("manipulator", Manipulator, machine, 2.0, ("arm.link3.beam",), conservative=False)
 
 
-def robot() -> Case:
-    """Six axes: rotor with input shaft, eccentric disc and output of each are joints, two of three geared."""
+def robot(geared: bool) -> Case:
+    """Six axes, as the example has them or geared; the peers run both as six times three joints, two of them geared."""
 
     def machine() -> Machine:
-        arm = walk(kuka.Kuka(), unused=["*.input_bearing"])
+        arm = walk(GearedKuka())
         for i, drive in enumerate(kuka.DRIVES, start=1):
-            rotor, disc, output = (
-                arm.index(f"axis{i}.{name}.angle")
-                for name in ("motor.bearing", "gear.eccentric", "gear.output_bearing")
-            )
+            names = ("motor.bearing", "eccentric", "output_bearing")
+            rotor, disc, output = (arm.index(f"axis{i}.{name}.angle") for name in names)
             arm.gears += [(rotor, output, -drive.ratio), (disc, output, 1.0 + drive.ratio)]
             wave = drive.amplitude, 2 * pi / drive.period
             arm.laws.append(Law(rotor, output, -1 / drive.ratio, 0.0, drive.stiffness, drive.damping, *wave))
         return arm
 
-    return Case("KUKA", kuka.Kuka, machine, 1.0, ("axis6.driven", "axis3.driven"), conservative=False)
+    name, model = ("KUKA, geared", GearedKuka) if geared else ("KUKA", kuka.Kuka)
+    return Case(name, model, machine, 1.0, ("axis6.driven", "axis3.driven"), conservative=False)
 
 
 def cases() -> list[Case]:
@@ -132,7 +132,7 @@ def cases() -> list[Case]:
     return [
         chain(6, 1.0), chain(32, 0.5), chain(100, 0.2), chain(1000, 0.01),
         four_bars(1), four_bars(10), four_bars(40),
-        inline_four(), car(), manipulator(), robot(),
+        inline_four(), car(), manipulator(), robot(geared=True), robot(geared=False),
     ]  # fmt: skip
 
 

@@ -27,8 +27,9 @@ processor time of many runs. Compare ratios: other programs use this computer to
 - *equally accurate*: an error of at most twice Kompono's, or below 1e-10 m.
 - *ratio*: the peer's time over Kompono's.
 
-Peers are given what a user of theirs would model: welded bodies are one, freedoms that loops lock are left out, the
-gears of the robot are ratios between 18 joints, where Kompono solves all 43 bodies with their 351 conditions."""
+Peers are given what a user of theirs would model: welded bodies are one, freedoms that loops lock are left out, and the
+gears of the robot are ratios between 18 joints, where Kompono solves all 43 bodies with their 351 conditions (KUKA) or
+those same ratios (KUKA, geared)."""
 
 
 def text(entries: list[Any], missing: list[str], many: list[dict[str, Any]], versions: dict[str, str]) -> str:
@@ -97,6 +98,10 @@ def _time(seconds: float) -> str:
     return f"{micro:.2f}" if micro < 100 else f"{micro:.0f}"
 
 
+def _ratio(peer: Any, ours: Any) -> str:
+    return f"{peer.seconds / ours.seconds:.2g}" if peer.seconds < ours.seconds else f"{peer.seconds / ours.seconds:.1f}"
+
+
 def _summary(name: str, entries: list[Any]) -> tuple[str, ...]:
     lines = [entry for entry in entries if entry.machine == name]
     (ours,) = [entry for entry in lines if entry.engine == OURS]
@@ -107,12 +112,12 @@ def _summary(name: str, entries: list[Any]) -> tuple[str, ...]:
 
     equal, fastest = best(lambda e: e.error <= bound), best(lambda e: e.finer == 1)
     cells = [name, _time(ours.seconds), f"{ours.error:.1e}"]
-    cells += [_name(equal), _time(equal.seconds), f"{equal.seconds / ours.seconds:.1f}"] if equal else ["none", "", ""]
+    cells += [_name(equal), _time(equal.seconds), _ratio(equal, ours)] if equal else ["none", "", ""]
     if fastest:
         cells += [
             _name(fastest),
             _time(fastest.seconds),
             f"{fastest.error:.1e}",
-            f"{fastest.seconds / ours.seconds:.1f}",
+            _ratio(fastest, ours),
         ]
     return tuple(cells if fastest else [*cells, "none", "", "", ""])
