@@ -84,8 +84,9 @@ def load() -> tuple[list[Any], list[str]]:
     peers, missing = [], []
     for name in PEERS:
         try:
-            peers.append(importlib.import_module(f"{name}_peer"))
-            peers[-1].version()
+            peer = importlib.import_module(f"{name}_peer")
+            peer.version()
+            peers.append(peer)
         except Exception as error:
             missing.append(f"{name}: not run, {type(error).__name__}: {error}")
     return peers, missing
