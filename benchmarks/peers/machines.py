@@ -59,6 +59,7 @@ class Case:
     witnesses: tuple[str, ...]
     conservative: bool = True
     large: bool = False  # few repeats, no comparison of everything
+    singular: bool = False  # passes singular positions, where steps must not become tiny
 
 
 def chain(links: int, until: float) -> Case:
@@ -75,6 +76,7 @@ def four_bars(windows: int) -> Case:
         lambda: walk(NFourBar(windows), closing=["right_pins.*"]),
         1.0,
         ("couplers.0", f"uprights.{windows}"),
+        singular=True,
     )
 
 

@@ -21,7 +21,8 @@ engines run the same machine, read from Kompono's model, in one process on one c
 processor time of many runs. Compare ratios: other programs use this computer too.
 
 - *us*: microseconds for 1 ms of motion. Steps are of 1 ms unless the engine says 1/2, 1/4, ... ms.
-- *error*: largest error of the positions of some bodies at 20 times [m], against dopri5 with rtol 1e-12.
+- *error*: largest error of the positions of some bodies at 20 times [m], against dopri5 with rtol 1e-12 (four-bars:
+  against rk4 with 1/8 ms, because they pass singular positions).
 - *energy*: largest change of energy relative to the largest kinetic energy, where nothing drives or brakes.
 - *gap*: largest violation of a loop [m].
 - *equally accurate*: an error of at most twice Kompono's, or below 1e-10 m.
