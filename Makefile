@@ -1,6 +1,7 @@
 # make run    simulate the car: summary on the terminal, curves and data in build/
 # make test   lint, format, types, import contracts, tests
-# make bench  timings (see benchmarks/)
+# make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md
+# make bench-internal  timings and costs of Kompono alone: benchmarks/results-internal.md
 # make clean  remove everything made here, .venv included
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test bench clean
+.PHONY: run test bench bench-internal clean
 
 run: $(VENV)/.ready-run
 	$(BIN)/kompono run examples/car.py \
@@ -23,8 +24,12 @@ test: $(VENV)/.ready-test
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto -q
 
-bench: $(VENV)/.ready-test
-	@for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit 1; done
+bench: $(VENV)/.ready-bench
+	$(BIN)/python benchmarks/compare.py
+
+bench-internal: $(VENV)/.ready-test
+	@for file in $(filter-out benchmarks/compare.py benchmarks/tables.py,$(wildcard benchmarks/*.py)); do \
+	    echo "$$file"; $(BIN)/python "$$file" || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
@@ -41,3 +46,9 @@ $(VENV)/.ready-run: pyproject.toml | $(BIN)/python
 $(VENV)/.ready-test: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/.ready-run
+
+# A peer without a package for this computer is left out of the comparison.
+$(VENV)/.ready-bench: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[bench]' || { $(PIP) --editable '.[plot]'; \
+	    for peer in mujoco pin drake exudyn; do $(PIP) $$peer || echo "no $$peer"; done; }
+	touch $@

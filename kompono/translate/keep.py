@@ -1,0 +1,85 @@
+"""Routines of a translated model as text and back, so that a model translated before is not traced again.
+
+A `Shelf` keeps texts by name (the compiler's cache on disk is one). The *head* of a translation says whether kernels are
+shared and what the channels are; routines are kept one by one, as they are first asked for, with the kernels they call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import casadi as ca
+
+from kompono.translate.program import Call, Channel, Routine
+
+
+class Shelf(Protocol):
+    """Where texts are kept between processes."""
+
+    def get(self, name: str) -> bytes | None:
+        """What was put under a name, or nothing."""
+        ...
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep something under a name."""
+        ...
+
+
+class Kept:
+    """The translation of one model on a shelf."""
+
+    def __init__(self, shelf: Shelf, fingerprint: str, kernels: dict[str, ca.Function]) -> None:
+        self.shelf, self.fingerprint, self.kernels = shelf, fingerprint, kernels
+
+    def head(self) -> tuple[bool, tuple[Channel, ...]] | None:
+        """Whether kernels are shared, and all channels; nothing if this model is new."""
+        data = self._read("head")
+        return None if data is None else (data["shared"], tuple(Channel(*item) for item in data["channels"]))
+
+    def put_head(self, shared: bool, channels: tuple[Channel, ...]) -> None:
+        """Remember that this model was translated."""
+        self._write("head", {"shared": shared, "channels": [[c.name, c.unit, c.angle] for c in channels]})
+
+    def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
+        """The routine as it was kept, or a new one."""
+        data = self._read(name)
+        if data is not None:
+            return self._routine(data)
+        routine = make()
+        if type(routine) is Routine:
+            self._write(name, self._text(routine))
+        return routine
+
+    def _text(self, routine: Routine) -> dict[str, Any]:
+        used = {call.kernel: self.kernels[call.kernel].serialize() for call in routine.calls}
+        return {
+            "kernels": used,
+            "inputs": routine.inputs,
+            "outputs": routine.outputs,
+            "calls": [[call.kernel, call.inputs, call.outputs, call.path] for call in routine.calls],
+            "result": routine.result,
+            "workspace": routine.workspace,
+            "name": routine.name,
+        }
+
+    def _routine(self, data: dict[str, Any]) -> Routine:
+        for name, text in data["kernels"].items():
+            if name not in self.kernels:
+                self.kernels[name] = ca.Function.deserialize(text)
+        calls = tuple(Call(kernel, tuple(i), tuple(o), path) for kernel, i, o, path in data["calls"])
+        sizes = [tuple((name, size) for name, size in data[key]) for key in ("inputs", "outputs")]
+        result = tuple(tuple(row) for row in data["result"])
+        return Routine(data["name"], sizes[0], sizes[1], calls, result, data["workspace"])
+
+    def _name(self, part: str) -> str:
+        return hashlib.sha256(f"{self.fingerprint} {part}".encode()).hexdigest()
+
+    def _read(self, part: str) -> Any:
+        data = self.shelf.get(self._name(part))
+        return None if data is None else json.loads(data)
+
+    def _write(self, part: str, content: Any) -> None:
+        self.shelf.put(self._name(part), json.dumps(content).encode())
