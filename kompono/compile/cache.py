@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from kompono.compile import jit
-from kompono.translate.program import Routine
+from kompono.translate.program import Routine, TableRoutine
 
 _MAGIC = b"kompono1"
 _HEADER = len(_MAGIC) + hashlib.sha256().digest_size
@@ -64,7 +64,7 @@ def size() -> int:
     return sum(path.stat().st_size for path in directory().glob("*.o"))
 
 
-def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
+def key(kind: str, routines: Iterable[Routine | TableRoutine], extra: object = ()) -> str:
     """The name of an object: what it is for, the routines in it, and what the code generator depends on."""
     digest = hashlib.sha256(repr((kind, extra, _generator(), jit.host())).encode())
     for routine in routines:
@@ -72,9 +72,14 @@ def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
     return digest.hexdigest()
 
 
-def _digest_routine(digest, routine: Routine) -> None:
+def _digest_routine(digest, routine: Routine | TableRoutine) -> None:
     """Kernels are named by their content, so names, slots and constants say everything (paths do not matter)."""
     digest.update(repr((routine.name, routine.inputs, routine.outputs, routine.workspace)).encode())
+    if isinstance(routine, TableRoutine):
+        digest.update(repr((routine.loops, [table.shape for table in routine.tables])).encode())
+        for table in (routine.sweeps, *routine.tables):
+            digest.update(np.ascontiguousarray(table).tobytes())
+        return
     digest.update(";".join([f"{c.kernel}:{len(c.inputs)}:{len(c.outputs)}" for c in routine.calls]).encode())
     slots = itertools.chain.from_iterable(itertools.chain(c.inputs, c.outputs) for c in routine.calls)
     digest.update(np.fromiter(slots, dtype=np.int64).tobytes())

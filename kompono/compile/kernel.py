@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile import schedule
+from kompono.compile import schedule, sweeps
 from kompono.compile.objects import LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, vector
 from kompono.errors import RunError, nearest
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import Program, Routine, TableRoutine
 
 
-def _routine(program: Program, name: str) -> Routine:
+def _routine(program: Program, name: str) -> Routine | TableRoutine:
     if name not in program.routines:
         raise RunError(f"the program has no routine {name!r}.", fix=nearest(name, program.routines))
     return program.routines[name]
@@ -31,7 +31,7 @@ def _instructions(program: Program) -> Mapping[str, int]:
 class _Evaluator:
     """One routine behind buffers that are made once, so that a call costs little more than the routine."""
 
-    def __init__(self, objects: Objects, routine: Routine) -> None:
+    def __init__(self, objects: Objects, routine: Routine | TableRoutine) -> None:
         self.function = objects.map_function(routine.name)
         self._sizes = tuple(size for _, size in routine.inputs)
         self._inputs = [np.zeros(size) for size in self._sizes]
@@ -174,6 +174,11 @@ class Interpreter:
     ) -> tuple[np.ndarray, ...]:
         """One array per output of the routine."""
         product = _routine(self.program, routine)
+        if isinstance(product, TableRoutine):
+            outputs = [np.full(size, np.nan) for _, size in product.outputs]
+            arrays = [np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)]
+            sweeps.interpret(self.program, product, [*arrays, outputs[0], np.full(product.workspace, np.nan)])
+            return tuple(outputs)
         given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
         work = np.full(max(product.workspace, given.size), np.nan)
         work[: given.size] = given

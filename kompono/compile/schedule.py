@@ -17,11 +17,11 @@ from itertools import groupby
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split
+from kompono.compile import split, sweeps
 from kompono.compile.emit import INT, POINTER, Array, Code
 from kompono.compile.lower import check_shape, constant, lower
 from kompono.errors import CompileError
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import Program, Routine, TableRoutine
 
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
@@ -31,8 +31,10 @@ def symbol(routine: str) -> str:
     return f"kompono.{routine}"
 
 
-def instructions(program: Program, routine: Routine) -> int:
+def instructions(program: Program, routine: Routine | TableRoutine) -> int:
     """How many SX instructions one evaluation executes."""
+    if isinstance(routine, TableRoutine):
+        return sweeps.instructions(program, routine)
     counts = Counter(call.kernel for call in routine.calls)
     missing = sorted(counts.keys() - program.kernels.keys())
     if missing:
@@ -40,17 +42,20 @@ def instructions(program: Program, routine: Routine) -> int:
     return sum(count * program.kernels[name].n_instructions() for name, count in counts.items())
 
 
-def declare(routine: Routine) -> str:
+def declare(routine: Routine | TableRoutine) -> str:
     """Declaration of a routine that lives in another object."""
     count = len(routine.inputs) + len(routine.outputs) + 1
     return f"declare void @{symbol(routine.name)}({', '.join(['ptr'] * count)})\n"
 
 
-def define(program: Program, routines: Iterable[Routine]) -> str:
+def define(program: Program, routines: Iterable[Routine | TableRoutine]) -> str:
     """Definitions of the routines and of the kernels they share."""
     parts: list[str] = []
     kernels: dict[str, ca.Function] = {}
     for routine in routines:
+        if isinstance(routine, TableRoutine):
+            parts.append(sweeps.define(program, routine, _head(routine), f"t.{routine.name}", _table))
+            continue
         count = instructions(program, routine)
         _check(program, routine)
         if len(routine.calls) <= 1 or count <= DIRECT_LIMIT:
@@ -86,7 +91,7 @@ def _check_slots(routine: Routine, slots: Sequence[int], written: set[int], path
         raise CompileError(message, path=path)
 
 
-def _head(routine: Routine) -> str:
+def _head(routine: Routine | TableRoutine) -> str:
     readers = [f"ptr noalias readonly %in{i}" for i in range(len(routine.inputs))]
     writers = [f"ptr noalias %out{i}" for i in range(len(routine.outputs))]
     return f"void @{symbol(routine.name)}({', '.join([*readers, *writers, 'ptr noalias %work'])}) nounwind"

@@ -4,7 +4,8 @@ A *kernel* is a straight-line CasADi SX function from one column of scalars to a
 their instructions, so equal components share them. A *routine* is one function of the whole model: a list of calls on
 a workspace of doubles. Slots 0, 1, 2, ... of the workspace hold the routine's inputs (time, state, inputs,
 parameters, in this order); every further slot is written by exactly one call. A small model is one call of one large
-kernel, a large one is many calls of few kernels; nothing downstream needs to know which.
+kernel, a large one is many calls of few kernels; nothing downstream needs to know which. A routine of a very large
+model does not list its calls: it is a `TableRoutine`, kernels of component types that run over tables of offsets.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import casadi as ca
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,52 @@ class Routine:
     workspace: int
 
 
+ARRAYS = ("time", "state", "inputs", "parameters", "output", "work")
+
+Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-1: none), offset: array[row[column] + offset]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A kernel that runs over rows of offsets: where each scalar of it is read and written, by row.
+
+    With `lanes` > 1 one call serves so many rows' worth of instances. Columns then are offsets of the first lane, whose
+    neighbours follow one by one (`spread` "lanes"), of one place for all lanes ("same"), or of `lanes` places in so
+    many columns ("each").
+    """
+
+    kernel: str
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+    table: int
+    lanes: int = 1
+    spread: tuple[str, ...] = ()  # by column
+
+
+@dataclass(frozen=True, eq=False)
+class TableRoutine:
+    """A routine of a model with many equal components: `sweeps` (n, 4) are (loop, first row, rows, 1 or -1: direction).
+
+    They run one after the other; `tables` (rows, columns) hold offsets into the arrays.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, int], ...]
+    loops: tuple[Loop, ...]
+    tables: tuple[np.ndarray, ...]
+    sweeps: np.ndarray
+    workspace: int
+
+    def counts(self) -> dict[str, int]:
+        """How often each kernel runs, lanes counted one by one."""
+        found: dict[str, int] = {}
+        for which, rows in zip(self.sweeps[:, 0].tolist(), self.sweeps[:, 2].tolist(), strict=True):
+            loop = self.loops[which]
+            found[loop.kernel] = found.get(loop.kernel, 0) + rows * loop.lanes
+        return found
+
+
 @dataclass(frozen=True)
 class Channel:
     """A named, scalar quantity of the result."""
@@ -60,7 +108,7 @@ class Program:
     """
 
     kernels: Mapping[str, ca.Function]
-    routines: Mapping[str, Routine]
+    routines: Mapping[str, Routine | TableRoutine]
     coordinates: tuple[str, ...]  # names of q
     speeds: tuple[str, ...]  # names of v
     inputs: tuple[str, ...]

@@ -1,0 +1,137 @@
+"""The relative engine of large models without loops: kernels by type of component, instances in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.nested.cells import LARGEST, Apart, Cell, find_cells
+from kompono.translate.nested.kernels import OUTPUT, STATE, CellCode, Code, Places, make_code
+from kompono.translate.nested.likeness import Likeness
+from kompono.translate.nested.tables import Placed, Tables
+from kompono.translate.nested.trace import Traced, trace_cell
+from kompono.translate.program import TableRoutine
+from kompono.translate.relative import RelativeEngine
+from kompono.translate.topology import Link, Topology
+
+MOST_TYPES = 100  # a model with more types of cells is no model of equal components
+
+
+class NestedEngine(RelativeEngine):
+    """The state is (q, v) of the tree joints, cell by cell."""
+
+    def __init__(
+        self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, largest: int = LARGEST
+    ) -> None:
+        check_shape(model, topology)
+        self.cells = find_cells(model, topology, largest)
+        ordered = [link for cell in self.cells for link in cell.links]
+        grounds = [link for link in topology.links if link.joint is None]
+        super().__init__(model, Topology(topology.world, (*grounds, *ordered), ()), kernels, shared=True)
+        self._find_types()
+
+    def _find_types(self) -> None:
+        likeness = Likeness(self.model, self.topology)
+        numbers: dict[Any, int] = {}
+        types = np.zeros(len(self.cells), dtype=np.int64)
+        self.examples: list[Cell] = []
+        self.example_signals: list[tuple[Element, ...]] = []
+        offsets = {id(s): k for kind in (self.model.inputs, self.model.parameters) for k, s in enumerate(kind)}
+        signals: list[tuple[int, ...]] = []
+        for k, cell in enumerate(self.cells):
+            key, used = likeness.key(cell)
+            number = numbers.setdefault(key, len(numbers))
+            if number == len(self.examples):
+                if number == MOST_TYPES:
+                    raise Apart
+                self.examples.append(cell)
+                self.example_signals.append(used)
+            types[k] = number
+            signals.append(tuple(offsets[id(signal)] for signal in used))
+        sizes = np.array(
+            [
+                [sum(len(link.joint.coordinates) for link in c.links), sum(link.joint.freedoms for link in c.links)]  # type: ignore[union-attr]
+                for c in self.examples
+            ]
+        )[types]
+        before = np.cumsum(sizes, axis=0) - sizes
+        self.placed = Placed(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
+
+    @cached_property
+    def traced(self) -> list[Traced]:
+        """Each type of cell, at symbolic borders."""
+        pairs = zip(self.examples, self.example_signals, strict=True)
+        return [trace_cell(self.model, self.topology, cell, signals) for cell, signals in pairs]
+
+    @cached_property
+    def posed(self) -> Any:  # type: ignore[override]
+        """Whether accelerations depend on where cells are in the world."""
+        values = [v for t in self.traced for v in (t.speeds, t.answer, *t.motions) if v is not None]
+        used = {s.element_hash() for value in values for s in ca.symvar(value[:12] if value.numel() == 24 else value)}
+        return any(t.parent[k].element_hash() in used for t in self.traced for k in range(12, 24))
+
+    def codes(self, *, posed: bool) -> list[CellCode]:
+        """The kernels of all types."""
+        pairs = zip(self.traced, self.example_signals, strict=True)
+        return [make_code(traced, signals, self.kernels, posed=posed) for traced, signals in pairs]
+
+    def derivative(self) -> TableRoutine:  # type: ignore[override]
+        """state -> rate."""
+        codes = self.codes(posed=self.posed)
+        tables = Tables(self.placed, codes)
+        cells = range(len(self.cells))
+        tables.sweep([code.move for code in codes], cells)
+        tables.sweep([code.condense for code in codes], cells, back=True)
+        tables.sweep([code.resolve for code in codes], cells)
+        return self.routine("derivative", [("rate", self.nq + self.nv)], tables)
+
+    def project(self) -> TableRoutine:  # type: ignore[override]
+        """state -> state with unit quaternions."""
+        codes: list[Code | None] = []
+        for traced, signals in zip(self.traced, self.example_signals, strict=True):
+            places = Places(traced, signals)
+            values = [(traced.normal, traced.q), (traced.v, traced.v)]
+            wanted = []
+            for value, symbols in values:
+                for k in range(symbols.numel()):
+                    _, column, offset = places.of[symbols[k].element_hash()]
+                    wanted.append((value[k], (OUTPUT, column, offset)))
+            codes.append(places.code(self.kernels, wanted))
+        tables = Tables(self.placed, self.codes(posed=False))
+        tables.sweep(codes, range(len(self.cells)))
+        return self.routine("project", [("state", self.nq + self.nv)], tables)
+
+    def routine(self, name: str, outputs: Sequence[tuple[str, int]], tables: Tables) -> TableRoutine:
+        """The finished routine."""
+        sizes = (1, self.nq + self.nv, len(self.model.inputs), len(self.model.parameters))
+        names = ("time", "state", "inputs", "parameters")
+        return TableRoutine(
+            name,
+            tuple(zip(names, sizes, strict=True)),
+            tuple(outputs),
+            tuple(tables.loops),
+            tuple(tables.tables),
+            np.array(tables.sweeps, dtype=np.int32).reshape(-1, 4),
+            tables.workspace,
+        )
+
+
+def check_shape(model: Elaborated, topology: Topology) -> None:
+    """Raise Apart for models that are not trees of bodies, forces and fields alone."""
+    if topology.closing or model.constraints or model.couplings or model.modes or model.events or model.outputs:
+        raise Apart
+
+
+def moving(links: Sequence[Link]) -> list[Joint]:
+    """The joints of links."""
+    return [link.joint for link in links if link.joint is not None]
+
+
+__all__ = ["STATE", "NestedEngine"]
