@@ -29,13 +29,14 @@ OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the
 class Selection:
     """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
 
-    def __init__(self, translation: Translation, columns: list[int]) -> None:
+    def __init__(self, translation: Translation, patterns: str | Iterable[str]) -> None:
         channels = translation.program.channels
-        names = [channel.name for channel in channels]
-        needed = with_companions(channels, [*columns, names.index("drift.position")])
+        columns, drift = matching(patterns, channels), matching("drift.position", channels)
+        needed = with_companions(channels, [*columns, *drift])
+        places = {column: place for place, column in enumerate(needed)}
         self.computed = [channels[i] for i in needed]
-        self.wanted = [needed.index(i) for i in columns]
-        self.drift = needed.index(names.index("drift.position"))
+        self.wanted = [places[i] for i in columns]
+        self.drift = places[drift[0]]
         self.routine = translation.select(needed)
 
 
@@ -137,7 +138,11 @@ class Simulation:
 
     def channel(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, name: str) -> float:
         """One channel at one state."""
-        names = [channel.name for channel in self.program.channels]
+        channels = self.program.channels
+        if not isinstance(channels, tuple):
+            routine = self.translation.select(matching(name, channels))
+            return float(self.kernel.evaluate(routine, time, state, inputs, parameters)[0][0])
+        names = [channel.name for channel in channels]
         _known([name], names, "channel")
         return float(self.kernel.evaluate("outputs", time, state, inputs, parameters)[0][names.index(name)])
 
@@ -153,8 +158,7 @@ class Simulation:
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         check_settings(settings)
-        names = [channel.name for channel in self.program.channels]
-        selection = Selection(self.translation, matching(channels, names))
+        selection = Selection(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         _tell_moves(self, assembly)

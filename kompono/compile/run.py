@@ -20,6 +20,7 @@ from kompono.errors import RunError
 from kompono.translate.program import Program
 
 _FAR = 1 << 62
+_BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
 _EVENTS = 64  # room in the first event log
 
 
@@ -37,7 +38,8 @@ class Run(ABC):
         self._block.memory = self._memory.ctypes.data
         self._parameters = vector("parameters", parameters, len(program.parameters))
         self._block.parameters = self._parameters.ctypes.data
-        self._buffer = np.empty((max(capacity, 1), 1 + program.state_size + len(program.inputs)))
+        width = 1 + program.state_size + len(program.inputs)
+        self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
         self._set_log(np.zeros((_EVENTS + self._guards if self._guards else 0, 2)))

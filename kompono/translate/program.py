@@ -10,7 +10,7 @@ model does not list its calls: it is a `TableRoutine`, kernels of component type
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -113,7 +113,7 @@ class Program:
     speeds: tuple[str, ...]  # names of v
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
-    channels: tuple[Channel, ...] = field(default=())
+    channels: Sequence[Channel] = field(default=())
     modes: tuple[str, ...] = ()  # names of the discrete states, the tail of the state
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
 

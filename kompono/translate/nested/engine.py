@@ -10,16 +10,17 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.element import Element
-from kompono.model.joint import Joint
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.nested.cells import LARGEST, Apart, Cell, find_cells
-from kompono.translate.nested.kernels import OUTPUT, STATE, CellCode, Code, Places, make_code
+from kompono.translate.nested.channels import CellChannels
+from kompono.translate.nested.kernels import OUTPUT, CellCode, Code, Places, make_code
 from kompono.translate.nested.likeness import Likeness
+from kompono.translate.nested.report import Report
 from kompono.translate.nested.tables import Placed, Tables
 from kompono.translate.nested.trace import Traced, trace_cell
-from kompono.translate.program import TableRoutine
+from kompono.translate.program import Routine, TableRoutine
 from kompono.translate.relative import RelativeEngine
-from kompono.translate.topology import Link, Topology
+from kompono.translate.topology import Topology
 
 MOST_TYPES = 100  # a model with more types of cells is no model of equal components
 
@@ -71,20 +72,20 @@ class NestedEngine(RelativeEngine):
         return [trace_cell(self.model, self.topology, cell, signals) for cell, signals in pairs]
 
     @cached_property
-    def posed(self) -> Any:  # type: ignore[override]
+    def placed_in_world(self) -> bool:
         """Whether accelerations depend on where cells are in the world."""
         values = [v for t in self.traced for v in (t.speeds, t.answer, *t.motions) if v is not None]
         used = {s.element_hash() for value in values for s in ca.symvar(value[:12] if value.numel() == 24 else value)}
         return any(t.parent[k].element_hash() in used for t in self.traced for k in range(12, 24))
 
-    def codes(self, *, posed: bool) -> list[CellCode]:
+    def codes(self, *, posed: bool, rates: bool = True) -> list[CellCode]:
         """The kernels of all types."""
         pairs = zip(self.traced, self.example_signals, strict=True)
-        return [make_code(traced, signals, self.kernels, posed=posed) for traced, signals in pairs]
+        return [make_code(traced, signals, self.kernels, posed=posed, rates=rates) for traced, signals in pairs]
 
     def derivative(self) -> TableRoutine:  # type: ignore[override]
         """state -> rate."""
-        codes = self.codes(posed=self.posed)
+        codes = self.codes(posed=self.placed_in_world)
         tables = Tables(self.placed, codes)
         cells = range(len(self.cells))
         tables.sweep([code.move for code in codes], cells)
@@ -108,13 +109,35 @@ class NestedEngine(RelativeEngine):
         tables.sweep(codes, range(len(self.cells)))
         return self.routine("project", [("state", self.nq + self.nv)], tables)
 
+    @cached_property
+    def channels(self) -> CellChannels:  # type: ignore[override]
+        """All channels of the result, made when asked for."""
+        return CellChannels(self)
+
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> TableRoutine:  # type: ignore[override]
+        """The channels in some columns (rising), by default those that cost nothing."""
+        chosen = self.channels.matching("*") if columns is None else columns
+        return Report(self, self.channels, chosen).routine(name, len(chosen))
+
+    def conditions(self) -> Routine:
+        """There are none."""
+        return self._empty("conditions", "g", "g_dot", "G", "u")
+
+    def kept(self) -> Routine:
+        """There are none."""
+        return self._empty("kept", "kept")
+
+    def _empty(self, name: str, *outputs: str) -> Routine:
+        inputs = self._inputs()
+        return Routine(
+            name, inputs, tuple((o, 0) for o in outputs), (), ((),) * len(outputs), sum(size for _, size in inputs)
+        )
+
     def routine(self, name: str, outputs: Sequence[tuple[str, int]], tables: Tables) -> TableRoutine:
         """The finished routine."""
-        sizes = (1, self.nq + self.nv, len(self.model.inputs), len(self.model.parameters))
-        names = ("time", "state", "inputs", "parameters")
         return TableRoutine(
             name,
-            tuple(zip(names, sizes, strict=True)),
+            self._inputs(),
             tuple(outputs),
             tuple(tables.loops),
             tuple(tables.tables),
@@ -122,16 +145,13 @@ class NestedEngine(RelativeEngine):
             tables.workspace,
         )
 
+    def _inputs(self) -> tuple[tuple[str, int], ...]:
+        sizes = (1, self.nq + self.nv, len(self.model.inputs), len(self.model.parameters))
+        return tuple(zip(("time", "state", "inputs", "parameters"), sizes, strict=True))
+
 
 def check_shape(model: Elaborated, topology: Topology) -> None:
     """Raise Apart for models that are not trees of bodies, forces and fields alone."""
     if topology.closing or model.constraints or model.couplings or model.modes or model.events or model.outputs:
         raise Apart
 
-
-def moving(links: Sequence[Link]) -> list[Joint]:
-    """The joints of links."""
-    return [link.joint for link in links if link.joint is not None]
-
-
-__all__ = ["STATE", "NestedEngine"]

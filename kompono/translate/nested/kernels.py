@@ -80,9 +80,9 @@ class Places:
 
 
 def make_code(
-    traced: Traced, signals: Sequence[Element], kernels: dict[str, ca.Function], *, posed: bool
+    traced: Traced, signals: Sequence[Element], kernels: dict[str, ca.Function], *, posed: bool, rates: bool = True
 ) -> CellCode:
-    """Kernels of all passes; `posed` if positions in the world are carried along."""
+    """Kernels of all passes; `posed` if positions in the world are carried along, `rates` if q_dot and v_dot go out."""
     places = Places(traced, signals)
     start = ANSWER if traced.answer is not None else 0
     ports = {id(body): start + MOTION * k for k, body in enumerate(traced.ports)}
@@ -91,8 +91,10 @@ def make_code(
         for k in [*range(6), *(range(12, MOTION) if posed else ())]:
             moved.append((motion[k], (WORK, OWN, offset + k)))
         late += [(motion[k], (WORK, OWN, offset + k)) for k in range(6, 12)]
-    late += [(traced.speeds[k], (OUTPUT, V, k)) for k in range(traced.speeds.numel())]
-    early = [(traced.rate[k], (OUTPUT, Q, k)) for k in range(traced.rate.numel())]
+    early = []
+    if rates:
+        late += [(traced.speeds[k], (OUTPUT, V, k)) for k in range(traced.speeds.numel())]
+        early += [(traced.rate[k], (OUTPUT, Q, k)) for k in range(traced.rate.numel())]
     if traced.answer is not None:
         early += [(traced.answer[k], (WORK, OWN, k)) for k in range(ANSWER)]
     done, late, kept = _split(late, traced, places, start + MOTION * len(ports))

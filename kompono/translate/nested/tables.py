@@ -76,6 +76,17 @@ class Tables:
                 found.append((numbers[number], start, len(members), -1 if back else 1))
         self.sweeps += reversed(found) if back else found
 
+    def run(self, code: Code, rows: np.ndarray) -> None:
+        """One more pass over rows (rows, columns) of its own."""
+        self.loops.append(Loop(code.kernel, code.reads, code.writes, len(self.tables)))
+        self.sweeps.append((len(self.loops) - 1, 0, len(rows), 1))
+        self.tables.append(rows.astype(np.int32))
+
+    def allocate(self, size: int) -> int:
+        """So many more doubles of workspace; where they begin."""
+        self.workspace += size
+        return self.workspace - size
+
     def _run_key(self):
         """Consecutive cells of one type whose rows follow one another share a key."""
         types, row = self.placed.types.tolist(), self.row.tolist()

@@ -54,6 +54,7 @@ class Traced:
     kinematics: Kinematics
     loads: Loads
     solution: dict[Any, Any]
+    hanging: dict[int, tuple[Any, Any]]  # inertia and bias that hang on bodies, by id(body)
 
 
 class _CellKinematics(Kinematics):
@@ -146,7 +147,7 @@ def trace_cell(model: Elaborated, topology: Topology, cell: Cell, signals: tuple
     columns = [ca.densify(ca.SX(ca.vertcat(ca.SX(0, 1), *parts))) for parts in (rates, normal, speeds)]
     return Traced(
         q, v, used, motion, answers, carriers, ports, motions, columns[0], columns[1], answer, columns[2], kinematics, loads,
-        solution,
+        solution, {key: (inertia_of(answer), answer[21:]) for key, answer in hanging.items()},
     )  # fmt: skip
 
 
