@@ -18,7 +18,10 @@ from dataclasses import dataclass
 
 from kompono.compile.lower import constant, declarations
 
-PRELUDE = declarations() + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+PRELUDE = (
+    declarations()
+    + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+)
 
 REAL, INT, BOOL, POINTER = "double", "i64", "i1", "ptr"
 

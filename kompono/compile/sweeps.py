@@ -10,10 +10,13 @@ import casadi as ca
 import numpy as np
 
 from kompono.compile import split
-from kompono.compile.emit import INT, POINTER, Code
+from kompono.compile.emit import INT, POINTER, Code, Value
 from kompono.compile.lower import check_shape, lower
 from kompono.errors import CompileError
 from kompono.translate.program import ARRAYS, Loop, Place, Program, TableRoutine
+
+_POINTERS = {"state": "%in1", "output": "%out0", "work": "%work"}
+_MOST_LINES = 64  # of a row that are asked for ahead
 
 # what kernels write to the workspace they never read in the same call
 _ARGUMENTS = ("%time", "%state", "%inputs", "%parameters", "%output", "%work", "%kept", "%row")
@@ -91,12 +94,34 @@ def _walk(code: Code, routine: TableRoutine, stem: str) -> None:
             code.say(f"{label}:")
             width = routine.tables[loop.table].shape[1]
             with code.loop(rows) as i:
-                place = ((start + i * step) * width).name
-                row = code.let(POINTER, f"getelementptr i32, ptr @{stem}.rows.{loop.table}, i64 {place}").name
+                row = _row(code, f"@{stem}.rows.{loop.table}", (start + i * step) * width)
+                following = code.select(i + 1 < rows, i + 1, i)
+                _prefetch(code, loop, _row(code, f"@{stem}.rows.{loop.table}", (start + following * step) * width))
                 arguments = ["%in0", "%in1", "%in2", "%in3", "%out0", "%work", "%work", row]
                 code.say(f"call void @{stem}.{k}({', '.join(f'ptr {a}' for a in arguments)})")
             code.say(f"br label %{done}")
         code.say(f"{done}:")
+
+
+def _row(code: Code, table: str, place: Value) -> str:
+    return code.let(POINTER, f"getelementptr i32, ptr {table}, i64 {place.name}").name
+
+
+def _prefetch(code: Code, loop: Loop, row: str) -> None:
+    """Ask for the cache lines of the next row: in a large model they come from main memory."""
+    lines: dict[tuple[int, int, int], int] = {}
+    for written, places in enumerate((loop.reads, loop.writes)):
+        for array, column, offset in places:
+            if column >= 0 and ARRAYS[array] in _POINTERS:
+                lines.setdefault((array, column, offset // 8 * 8), written)
+    bases: dict[int, str] = {}
+    for (array, column, offset), written in list(lines.items())[:_MOST_LINES]:
+        if column not in bases:
+            place = code.let(POINTER, f"getelementptr i32, ptr {row}, i64 {column}").name
+            bases[column] = code.let(INT, f"zext i32 {code.let('i32', f'load i32, ptr {place}').name} to i64").name
+        start = code.let(POINTER, f"getelementptr double, ptr {_POINTERS[ARRAYS[array]]}, i64 {bases[column]}").name
+        line = code.let(POINTER, f"getelementptr double, ptr {start}, i64 {offset}").name
+        code.say(f"call void @llvm.prefetch.p0(ptr {line}, i32 {written}, i32 3, i32 1)")
 
 
 def instructions(program: Program, routine: TableRoutine) -> int:

@@ -5,8 +5,8 @@ condense  leaves to roots: what hangs on it -> its answer at its base; also q_do
           not depend on accelerations
 resolve   roots to leaves: acceleration of the body it hangs on -> v_dot, accelerations of the bodies that carry others
 
-Between the passes a cell keeps as little as it can: `move` keeps nothing but the motion of ports, the motion inside is
-computed again by `condense`; and only those values cross from `condense` to `resolve` that `resolve` uses directly.
+Between the passes a cell keeps as little as it can: `move` keeps the motion of ports, and sines and cosines; the motion
+inside is computed again by `condense`; and only those values cross from `condense` to `resolve` that `resolve` uses directly.
 Memory traffic, not arithmetic, is what a large model would otherwise wait for.
 """
 
@@ -97,17 +97,58 @@ def make_code(
         early += [(traced.rate[k], (OUTPUT, Q, k)) for k in range(traced.rate.numel())]
     if traced.answer is not None:
         early += [(traced.answer[k], (WORK, OWN, k)) for k in range(ANSWER)]
-    done, late, kept = _split(late, traced, places, start + MOTION * len(ports))
+    size = start + MOTION * len(ports)
+    costly: Valued = []
+    if moved:
+        values, costly = _keep_costly([*early, *late], traced, places, size)
+        early, late = values[: len(early)], values[len(early) :]
+    done, late, kept = _split(late, traced, places, size + len(costly))
     return CellCode(
-        places.code(kernels, moved),
+        places.code(kernels, [*moved, *costly]),
         places.code(kernels, [*early, *done, *kept]),
         places.code(kernels, late),
         tuple(ports[id(body)] for body in traced.carriers),
-        start + MOTION * len(ports) + len(kept),
+        size + len(costly) + len(kept),
     )
 
 
+_COSTLY = {ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN2, ca.OP_EXP, ca.OP_LOG, ca.OP_POW, ca.OP_SQRT, ca.OP_DIV, ca.OP_INV}
+
 Valued = list[tuple[ca.SX, Place]]
+
+
+def _keep_costly(values: Valued, traced: Traced, places: Places, start: int) -> tuple[Valued, Valued]:
+    """Values in which sines, cosines and the like of coordinates are read, not computed; and these."""
+    column = ca.cse(ca.vertcat(*[value for value, _ in values]))
+    if not traced.q.numel():
+        return values, []
+    after, symbols, found = ca.extract_parametric(column, traced.q, {})
+    parts = ca.vertsplit(ca.cse(ca.vertcat(*found))) if found else []
+    kept: Valued = []
+    stand_ins: dict[int, ca.SX] = {}
+
+    def stand_in(value: ca.SX) -> ca.SX:
+        key = value.element_hash()
+        if key not in stand_ins:
+            if not value.is_constant() and not value.is_symbolic() and value.op() == ca.OP_NEG:
+                return -stand_in(value.dep(0))
+            stand_ins[key] = value
+            if _is_costly(traced.q, value):
+                stand_ins[key] = ca.SX.sym("costly")
+                kept.append((value, (WORK, OWN, start + len(kept))))
+                places.of[stand_ins[key].element_hash()] = kept[-1][1]
+        return stand_ins[key]
+
+    new = [stand_in(value) for value in parts]
+    if not kept:
+        return values, []
+    replaced = ca.substitute(after, ca.vertcat(*symbols), ca.vertcat(*new))
+    return [(replaced[k], place) for k, (_, place) in enumerate(values)], kept
+
+
+def _is_costly(q: ca.SX, value: ca.SX) -> bool:
+    function = ca.Function("value", [q], [value])
+    return any(function.instruction_id(k) in _COSTLY for k in range(function.n_instructions()))
 
 
 def _split(late: Valued, traced: Traced, places: Places, start: int) -> tuple[Valued, Valued, Valued]:
