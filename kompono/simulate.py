@@ -19,7 +19,7 @@ from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
 from kompono.solve.scipy_methods import SCIPY_METHODS
-from kompono.translate import Translation, assembly_program, translate
+from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
@@ -41,7 +41,10 @@ class Selection:
 
 
 class Simulation:
-    """A translated and compiled model, ready to run; `simulate` makes one for a single run."""
+    """A translated and compiled model, ready to run; `simulate` makes one for a single run.
+
+    A tree of at least `nested_from` bodies is translated by types of components.
+    """
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class Simulation:
         baumgarte: tuple[float, float] = (20.0, 20.0),
         native: bool = True,
         cache: bool = True,
+        nested_from: int = NESTED_FROM,
     ) -> None:
         begun = clock.perf_counter()
         for name, value in (("projection", projection), ("metric", metric)):
@@ -72,6 +76,7 @@ class Simulation:
             projection=projection or "distributed",
             metric=metric or "mass",
             baumgarte=baumgarte,
+            nested_from=nested_from,
         )
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache)

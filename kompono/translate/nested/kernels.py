@@ -142,7 +142,7 @@ def _keep_costly(values: Valued, traced: Traced, places: Places, start: int) -> 
     new = [stand_in(value) for value in parts]
     if not kept:
         return values, []
-    replaced = ca.substitute(after, ca.vertcat(*symbols), ca.vertcat(*new))
+    replaced = ca.substitute(after, ca.vertcat(*symbols), ca.densify(ca.vertcat(*new)))
     return [(replaced[k], place) for k, (_, place) in enumerate(values)], kept
 
 
@@ -183,6 +183,7 @@ def _split(late: Valued, traced: Traced, places: Places, start: int) -> tuple[Va
         old.append(symbol)
         new.append(stand_ins[key])
     if old:
-        replaced = ca.substitute(ca.vertcat(*[value for value, _ in rest]), ca.vertcat(*old), ca.vertcat(*new))
+        column = ca.vertcat(*[value for value, _ in rest])
+        replaced = ca.substitute(column, ca.vertcat(*old), ca.densify(ca.vertcat(*new)))
         rest = [(replaced[k], place) for k, (_, place) in enumerate(rest)]
     return done, rest, kept
