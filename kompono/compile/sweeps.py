@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split
+from kompono.compile import split, widen
 from kompono.compile.emit import INT, POINTER, Code, Value
 from kompono.compile.lower import check_shape, lower
 from kompono.errors import CompileError
@@ -30,7 +30,8 @@ def define(program: Program, routine: TableRoutine, head: str, stem: str, table)
     parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop) for k, loop in enumerate(routine.loops)]
     code = Code()
     _walk(code, routine, stem)
-    return "".join(parts) + code.define(head)
+    text = "".join(parts) + code.define(head)
+    return text + "".join(widen.declarations(text, width) for width in {loop.lanes for loop in routine.loops} - {1})
 
 
 def check(program: Program, routine: TableRoutine) -> None:
@@ -42,39 +43,96 @@ def check(program: Program, routine: TableRoutine) -> None:
             raise CompileError(f"kernel {loop.kernel} in routine {routine.name} does not fit its table.")
 
 
-def _kernel(name: str, function: ca.Function, loop: Loop) -> str:
-    lines: list[str] = []
-    bases: dict[int, str] = {}
+class _Access:
+    """Loads and stores of one kernel: addresses from the row of the table."""
 
-    def address(place: Place, stem: str, written: bool) -> str:
-        array, column, offset = place
+    def __init__(self, loop: Loop, lines: list[str]) -> None:
+        self.loop, self.lines, self.lanes = loop, lines, loop.lanes
+        self.kind = widen.vector(loop.lanes) if loop.lanes > 1 else "double"
+        self._entries: set[int] = set()
+        self._starts: set[str] = set()
+        self._mark = " " if loop.lanes > 1 else ""  # see `widen`
+
+    def _say(self, line: str) -> None:
+        self.lines.append(self._mark + line)
+
+    def _entry(self, index: int) -> str:
+        """An entry of the row, as i64."""
+        if index not in self._entries:
+            self._entries.add(index)
+            self._say(f"%p{index} = getelementptr i32, ptr %row, i64 {index}")
+            self._say(f"%i{index} = load i32, ptr %p{index}")
+            self._say(f"%c{index} = zext i32 %i{index} to i64")
+        return f"%c{index}"
+
+    def _start(self, pointer: str, index: int) -> str:
+        name = f"%b.{pointer[1:]}.{index}"
+        if name not in self._starts:
+            entry = self._entry(index)
+            self._starts.add(name)
+            self._say(f"{name} = getelementptr double, ptr {pointer}, i64 {entry}")
+        return name
+
+    def address(self, place: Place, name: str, written: bool, lane: int = 0) -> str:
+        """The address of a scalar, or of one lane of it."""
+        array, number, offset = place
         pointer = ("%kept" if written else "%work") if ARRAYS[array] == "work" else f"%{ARRAYS[array]}"
-        if column >= 0:
-            key = f"{pointer[1:]}.{column}"
-            if column not in bases:
-                bases[column] = f"%c{column}"
-                lines.append(f"%p{column} = getelementptr i32, ptr %row, i64 {column}")
-                lines.append(f"%i{column} = load i32, ptr %p{column}")
-                lines.append(f"%c{column} = zext i32 %i{column} to i64")
-            if key not in starts:
-                starts.add(key)
-                lines.append(f"%b.{key} = getelementptr double, ptr {pointer}, i64 {bases[column]}")
-            pointer = f"%b.{key}"
-        lines.append(f"{stem} = getelementptr double, ptr {pointer}, i64 {offset}")
-        return stem
+        shift: object = offset
+        if number >= 0:
+            column = self.loop.columns[number]
+            each = lane if column.spread in ("each", "every") else 0
+            pointer = self._start(pointer, column.start + each)
+            shift = offset * column.stride
+            if column.spread == "every":
+                stride = self._entry(column.start + self.lanes + lane)
+                self._say(f"{name}.s = mul i64 {stride}, {offset}")
+                shift = f"{name}.s"
+        self._say(f"{name} = getelementptr double, ptr {pointer}, i64 {shift}")
+        return name
 
-    starts: set[str] = set()
+    def _spread(self, place: Place) -> str:
+        return self.loop.columns[place[1]].spread if place[1] >= 0 else "same"
 
-    def read(i: int) -> str:
-        lines.append(f"%x{i} = load double, ptr {address(loop.reads[i], f'%a{i}', False)}")
+    def read(self, i: int) -> str:
+        """The value of input i."""
+        place, spread = self.loop.reads[i], self._spread(self.loop.reads[i])
+        if self.lanes == 1 or spread == "lanes":
+            self._say(f"%x{i} = load {self.kind}, ptr {self.address(place, f'%a{i}', False)}, align 8")
+            return f"%x{i}"
+        before = "poison"
+        for lane in range(self.lanes if spread != "same" else 1):
+            address = self.address(place, f"%a{i}.{lane}", False, lane)
+            self._say(f"%y{i}.{lane} = load double, ptr {address}")
+            name = f"%x{i}" if lane == self.lanes - 1 else f"%x{i}.{lane}"
+            self._say(f"{name} = insertelement {self.kind} {before}, double %y{i}.{lane}, i64 {lane}")
+            before = name
+        if spread == "same":
+            mask = f"<{self.lanes} x i32> zeroinitializer"
+            self._say(f"%x{i} = shufflevector {self.kind} {before}, {self.kind} poison, {mask}")
         return f"%x{i}"
 
-    def write(j: int, value: str) -> list[str]:
-        return [f"store double {value}, ptr {address(loop.writes[j], f'%o{j}', True)}"]
+    def write(self, j: int, value: str) -> list[str]:
+        """Keep output j."""
+        place, spread = self.loop.writes[j], self._spread(self.loop.writes[j])
+        if value.startswith("0x") and self.lanes > 1:
+            value = f"splat (double {value})"
+        if self.lanes == 1 or spread == "lanes":
+            self._say(f"store {self.kind} {value}, ptr {self.address(place, f'%o{j}', True)}, align 8")
+            return []
+        for lane in range(self.lanes):
+            self._say(f"%z{j}.{lane} = extractelement {self.kind} {value}, i64 {lane}")
+            self._say(f"store double %z{j}.{lane}, ptr {self.address(place, f'%o{j}.{lane}', True, lane)}")
+        return []
 
-    lower(function, lines, read, write)
+
+def _kernel(name: str, function: ca.Function, loop: Loop) -> str:
+    lines: list[str] = []
+    access = _Access(loop, lines)
+    lower(function, lines, access.read, access.write)
     head = f"internal void @{name}({', '.join(f'ptr noalias {argument}' for argument in _ARGUMENTS)}) noinline nounwind"
-    return split.function(head, name, _ARGUMENTS, lines)
+    if loop.lanes == 1:
+        return split.function(head, name, _ARGUMENTS, lines)
+    return "\n".join([f"define {head} {{", *widen.widen(lines, loop.lanes), "ret void", "}", ""])
 
 
 def _walk(code: Code, routine: TableRoutine, stem: str) -> None:
@@ -111,15 +169,16 @@ def _prefetch(code: Code, loop: Loop, row: str) -> None:
     """Ask for the cache lines of the next row: in a large model they come from main memory."""
     lines: dict[tuple[int, int, int], int] = {}
     for written, places in enumerate((loop.reads, loop.writes)):
-        for array, column, offset in places:
-            if column >= 0 and ARRAYS[array] in _POINTERS:
-                lines.setdefault((array, column, offset // 8 * 8), written)
+        for array, number, offset in places:
+            if number >= 0 and ARRAYS[array] in _POINTERS:
+                column = loop.columns[number]
+                lines.setdefault((array, column.start, offset * column.stride // 8 * 8), written)
     bases: dict[int, str] = {}
-    for (array, column, offset), written in list(lines.items())[:_MOST_LINES]:
-        if column not in bases:
-            place = code.let(POINTER, f"getelementptr i32, ptr {row}, i64 {column}").name
-            bases[column] = code.let(INT, f"zext i32 {code.let('i32', f'load i32, ptr {place}').name} to i64").name
-        start = code.let(POINTER, f"getelementptr double, ptr {_POINTERS[ARRAYS[array]]}, i64 {bases[column]}").name
+    for (array, entry, offset), written in list(lines.items())[:_MOST_LINES]:
+        if entry not in bases:
+            place = code.let(POINTER, f"getelementptr i32, ptr {row}, i64 {entry}").name
+            bases[entry] = code.let(INT, f"zext i32 {code.let('i32', f'load i32, ptr {place}').name} to i64").name
+        start = code.let(POINTER, f"getelementptr double, ptr {_POINTERS[ARRAYS[array]]}, i64 {bases[entry]}").name
         line = code.let(POINTER, f"getelementptr double, ptr {start}, i64 {offset}").name
         code.say(f"call void @llvm.prefetch.p0(ptr {line}, i32 {written}, i32 3, i32 1)")
 
@@ -143,7 +202,10 @@ def interpret(program: Program, routine: TableRoutine, arrays: list[np.ndarray])
                     arrays[a][_index(loop, row, column, offset, lane)] = value
 
 
-def _index(loop: Loop, row: np.ndarray, column: int, offset: int, lane: int) -> int:
-    if column < 0:
+def _index(loop: Loop, row: np.ndarray, number: int, offset: int, lane: int) -> int:
+    if number < 0:
         return offset
-    return int(row[column]) + offset
+    column = loop.columns[number]
+    start = int(row[column.start + (lane if column.spread in ("each", "every") else 0)])
+    stride = int(row[column.start + loop.lanes + lane]) if column.spread == "every" else column.stride
+    return start + offset * stride + (lane if column.spread == "lanes" else 0)

@@ -45,24 +45,35 @@ class Routine:
 
 ARRAYS = ("time", "state", "inputs", "parameters", "output", "work")
 
-Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-1: none), offset: array[row[column] + offset]
+Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-1: none), offset from what it says
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one reference of a row means: scalar k of it lies at `row[start] + k * stride`.
+
+    With several lanes this is where the first lane lies, the others right behind it (`spread` "lanes"); where all lanes
+    read ("same"); or there are as many entries as lanes ("each"), followed by as many strides ("every").
+    """
+
+    start: int
+    spread: str = "one"
+    stride: int = 1
 
 
 @dataclass(frozen=True)
 class Loop:
     """A kernel that runs over rows of offsets: where each scalar of it is read and written, by row.
 
-    With `lanes` > 1 one call serves so many rows' worth of instances. Columns then are offsets of the first lane, whose
-    neighbours follow one by one (`spread` "lanes"), of one place for all lanes ("same"), or of `lanes` places in so
-    many columns ("each").
+    With `lanes` > 1 one row stands for so many instances at once.
     """
 
     kernel: str
     reads: tuple[Place, ...]
     writes: tuple[Place, ...]
     table: int
-    lanes: int = 1
-    spread: tuple[str, ...] = ()  # by column
+    lanes: int
+    columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True, eq=False)

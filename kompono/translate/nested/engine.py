@@ -22,6 +22,7 @@ from kompono.translate.program import Routine, TableRoutine
 from kompono.translate.relative import RelativeEngine
 from kompono.translate.topology import Topology
 
+LANES = 8  # cells of one type and level that are computed at once
 MOST_TYPES = 100  # a model with more types of cells is no model of equal components
 
 
@@ -29,24 +30,31 @@ class NestedEngine(RelativeEngine):
     """The state is (q, v) of the tree joints, cell by cell."""
 
     def __init__(
-        self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, largest: int = LARGEST
-    ) -> None:
+        self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, largest: int = LARGEST,
+        lanes: int = LANES,
+    ) -> None:  # fmt: skip
         check_shape(model, topology)
-        self.cells = find_cells(model, topology, largest)
+        self.lanes = lanes
+        cells = find_cells(model, topology, largest)
+        types, signals = self._find_types(Likeness(model, topology), cells)
+        order = np.lexsort((np.arange(len(cells)), types, [cell.level for cell in cells]))
+        self.cells = [cells[k] for k in order]
+        for place, cell in enumerate(self.cells):
+            cell.place = place
         ordered = [link for cell in self.cells for link in cell.links]
         grounds = [link for link in topology.links if link.joint is None]
         super().__init__(model, Topology(topology.world, (*grounds, *ordered), ()), kernels, shared=True)
-        self._find_types()
+        self.placed = self._place(types[order], [signals[k] for k in order])
 
-    def _find_types(self) -> None:
-        likeness = Likeness(self.model, self.topology)
+    def _find_types(self, likeness: Likeness, cells: Sequence[Cell]) -> tuple[np.ndarray, list[tuple[int, ...]]]:
+        model = likeness.model
         numbers: dict[Any, int] = {}
-        types = np.zeros(len(self.cells), dtype=np.int64)
+        types = np.zeros(len(cells), dtype=np.int64)
         self.examples: list[Cell] = []
         self.example_signals: list[tuple[Element, ...]] = []
-        offsets = {id(s): k for kind in (self.model.inputs, self.model.parameters) for k, s in enumerate(kind)}
+        offsets = {id(s): k for kind in (model.inputs, model.parameters) for k, s in enumerate(kind)}
         signals: list[tuple[int, ...]] = []
-        for k, cell in enumerate(self.cells):
+        for k, cell in enumerate(cells):
             key, used = likeness.key(cell)
             number = numbers.setdefault(key, len(numbers))
             if number == len(self.examples):
@@ -56,6 +64,9 @@ class NestedEngine(RelativeEngine):
                 self.example_signals.append(used)
             types[k] = number
             signals.append(tuple(offsets[id(signal)] for signal in used))
+        return types, signals
+
+    def _place(self, types: np.ndarray, signals: list[tuple[int, ...]]) -> Placed:
         sizes = np.array(
             [
                 [sum(len(link.joint.coordinates) for link in c.links), sum(link.joint.freedoms for link in c.links)]  # type: ignore[union-attr]
@@ -63,7 +74,7 @@ class NestedEngine(RelativeEngine):
             ]
         )[types]
         before = np.cumsum(sizes, axis=0) - sizes
-        self.placed = Placed(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
+        return Placed(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
 
     @cached_property
     def traced(self) -> list[Traced]:
@@ -86,11 +97,10 @@ class NestedEngine(RelativeEngine):
     def derivative(self) -> TableRoutine:  # type: ignore[override]
         """state -> rate."""
         codes = self.codes(posed=self.placed_in_world)
-        tables = Tables(self.placed, codes)
-        cells = range(len(self.cells))
-        tables.sweep([code.move for code in codes], cells)
-        tables.sweep([code.condense for code in codes], cells, back=True)
-        tables.sweep([code.resolve for code in codes], cells)
+        tables = Tables(self.placed, codes, self.lanes)
+        tables.sweep([code.move for code in codes])
+        tables.sweep([code.condense for code in codes], back=True)
+        tables.sweep([code.resolve for code in codes])
         return self.routine("derivative", [("rate", self.nq + self.nv)], tables)
 
     def project(self) -> TableRoutine:  # type: ignore[override]
@@ -106,7 +116,7 @@ class NestedEngine(RelativeEngine):
                     wanted.append((value[k], (OUTPUT, column, offset)))
             codes.append(places.code(self.kernels, wanted))
         tables = Tables(self.placed, self.codes(posed=False))
-        tables.sweep(codes, range(len(self.cells)))
+        tables.sweep(codes)
         return self.routine("project", [("state", self.nq + self.nv)], tables)
 
     @cached_property

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.translate.nested.channels import CellChannels
-from kompono.translate.nested.kernels import INPUTS, OUTPUT, WORK, Code, Places
+from kompono.translate.nested.kernels import CHILDREN, INPUTS, OUTPUT, WORK, Code, Places
 from kompono.translate.nested.tables import Tables
 from kompono.translate.program import TableRoutine
 from kompono.translate.tracer import add_kernel
@@ -64,13 +64,13 @@ class Report:
 
     def routine(self, name: str, size: int) -> TableRoutine:
         """The finished routine, with `size` outputs."""
-        tables, everywhere = self.tables, range(len(self.engine.cells))
+        tables = self.tables
         if self.moves:
             whole = self.accelerates or self.adds_up
-            tables.sweep([code.move for code in self.codes], everywhere if whole else self._above())
+            tables.sweep([code.move for code in self.codes], None if whole else self._above())
         if self.accelerates:
-            tables.sweep([code.condense for code in self.codes], everywhere, back=True)
-            tables.sweep([code.resolve for code in self.codes], everywhere)
+            tables.sweep([code.condense for code in self.codes], back=True)
+            tables.sweep([code.resolve for code in self.codes])
         for (kind, places), cells in self.groups.items():
             self._report(kind, places, cells)
         if self.totals:
@@ -90,11 +90,11 @@ class Report:
 
     def _places(self, kind: int) -> tuple[Places, int]:
         places = Places(self.engine.traced[kind], self.engine.example_signals[kind])
-        return places, self.tables.tables[kind].shape[1]
+        example = self.engine.examples[kind]
+        return places, CHILDREN + len(example.children) + len(self.engine.example_signals[kind])
 
-    def _rows(self, kind: int, cells: Sequence[int], *more: Sequence[int]) -> np.ndarray:
-        rows = self.tables.tables[kind][self.tables.row[list(cells)]]
-        return np.column_stack([rows, *more])
+    def _rows(self, cells: Sequence[int], *more: Sequence[int]) -> np.ndarray:
+        return np.column_stack([self.tables.rows(cells), *more])
 
     def _report(self, kind: int, chosen: tuple[int, ...], cells: list[tuple[int, int]]) -> None:
         places, width = self._places(kind)
@@ -102,7 +102,7 @@ class Report:
         code = places.code(self.engine.kernels, [(values[k], (OUTPUT, width, i)) for i, k in enumerate(chosen)])
         assert code is not None
         numbers, columns = zip(*cells, strict=True)
-        self.tables.run(code, self._rows(kind, numbers, columns))
+        self.tables.run(code, self._rows(numbers, columns))
 
     def _add_up(self) -> None:
         """Energies and drift: every cell adds its own to those of the cell before it."""
@@ -117,7 +117,7 @@ class Report:
             cuts = [0, *(np.flatnonzero(np.diff(types)) + 1).tolist(), len(types)]
             for first, end in zip(cuts, cuts[1:], strict=False):
                 cells = np.arange(first, end)
-                rows = self._rows(int(types[first]), cells.tolist(), start + 3 * cells, start + 3 * cells + 3)  # type: ignore[arg-type]
+                rows = self._rows(cells.tolist(), start + 3 * cells, start + 3 * cells + 3)  # type: ignore[arg-type]
                 tables.run(codes[int(types[first])], rows)
         self._totals(start + _RUNNING * count)
 

@@ -1,16 +1,22 @@
-"""Instances of cell types as rows of tables, and the sweeps over them."""
+"""Instances of cell types as rows of tables, and the sweeps over them.
+
+Cells of one type at one level do not depend on each other. Where there are enough of them, they form packs whose
+workspace lies lane by lane (slot 0 of all lanes, slot 1 of all lanes, ...), and one row of the table stands for a pack.
+The last pack of a level repeats its last cell in lanes that are left over, which then write the same values twice. A
+pack mostly reads from lanes in the same order (a row of equal arms), or from one place (a hub); anything else is
+gathered lane by lane.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
 from kompono.translate.nested.cells import Cell
-from kompono.translate.nested.kernels import CHILDREN, CellCode, Code
-from kompono.translate.program import Loop
+from kompono.translate.nested.kernels import CellCode, Code
+from kompono.translate.program import Column, Loop
 
 
 @dataclass(frozen=True)
@@ -24,61 +30,104 @@ class Placed:
     v: np.ndarray
 
 
-class Tables:
-    """Rows of offsets by type, and loops over them that are added pass by pass."""
+@dataclass(slots=True)
+class _Rows:
+    """The table of one variant: instances of a type that read from their neighbours in the same way."""
 
-    def __init__(self, placed: Placed, codes: Sequence[CellCode]) -> None:
-        self.placed, self.codes = placed, codes
-        sizes = np.array([code.size for code in codes])[placed.types]
-        self.own = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.workspace = int(self.own[-1])
-        self.row = np.zeros(len(placed.types), dtype=np.int64)  # of each cell in the table of its type
-        self.tables = self._rows()
+    type: int
+    lanes: int
+    columns: tuple[Column, ...]
+    number: int
+    rows: list[list[int]]
+
+
+class Tables:
+    """Rows of offsets by variant, and loops over them that are added pass by pass.
+
+    `lanes` is the size of packs (1: none), `least` how many cells make it worth while.
+    """
+
+    def __init__(self, placed: Placed, codes: Sequence[CellCode], lanes: int = 1, least: int = 4) -> None:
+        self.placed, self.codes, self.lanes = placed, codes, lanes
+        self.items = _packs(placed, lanes, least)  # first cell, number of cells, lanes
+        self.own = np.zeros(len(placed.types), dtype=np.int64)  # where slot 0 of each cell lies
+        self.stride = np.ones(len(placed.types), dtype=np.int64)
+        self.workspace = 0
+        for first, count, width in self.items:
+            self.own[first : first + count] = self.workspace + np.arange(count)
+            self.stride[first : first + count] = width
+            self.workspace += width * codes[placed.types[first]].size
+        self.variants: dict[tuple, _Rows] = {}
+        self.place: list[tuple[_Rows, int]] = []  # variant and row of each item
+        self._fill()
+        self.tables = [np.array(v.rows, dtype=np.int32) for v in self.variants.values()]
         self.loops: list[Loop] = []
         self.sweeps: list[tuple[int, int, int, int]] = []
 
-    def _rows(self) -> list[np.ndarray]:
-        placed = self.placed
-        counts = np.bincount(placed.types, minlength=len(self.codes))
-        tables: list[np.ndarray] = []
-        for number, count in enumerate(counts):
-            members = np.flatnonzero(placed.types == number)
-            self.row[members] = np.arange(count)
-            first = placed.cells[int(members[0])]
-            width = CHILDREN + len(first.children) + len(placed.signals[int(members[0])])
-            tables.append(np.zeros((count, width), dtype=np.int32))
-        own = self.own.tolist()
-        for k, cell in enumerate(placed.cells):
-            number = int(placed.types[k])
-            line = tables[number][self.row[k]]
-            line[:3] = own[k], placed.q[k], placed.v[k]
-            carriers = self.codes[number].carriers
+    def _fill(self) -> None:
+        cells, placed = self.placed.cells, self.placed
+        own, stride, types = self.own.tolist(), self.stride.tolist(), placed.types.tolist()
+        above = [(0, 1)] * len(cells)  # address and stride of the motion each cell reads
+        for k, cell in enumerate(cells):
             for j, (_, child) in enumerate(cell.children):
-                line[CHILDREN + j] = own[child.place]
-                tables[placed.types[child.place]][self.row[child.place]][3] = own[k] + carriers[j]
-            if placed.signals[k]:
-                line[CHILDREN + len(cell.children) :] = placed.signals[k]
-        return tables
+                above[child.place] = own[k] + self.codes[types[k]].carriers[j] * stride[k], stride[k]
+        q, v = placed.q.tolist(), placed.v.tolist()
+        for first, count, width in self.items:
+            members = [first + min(lane, count - 1) for lane in range(width)]
+            one, kind = cells[first], types[first]
+            columns: list[Column] = []
+            row: list[int] = []
+            _put(columns, row, [(own[first], width)], "lanes" if width > 1 else "one")
+            for values in (q, v):
+                _put(columns, row, [(values[c], 1) for c in members])
+            _put(columns, row, [above[c] for c in members])
+            for j in range(len(one.children)):
+                below = [cells[c].children[j][1].place for c in members]
+                _put(columns, row, [(own[c], stride[c]) for c in below])
+            for j in range(len(placed.signals[first])):
+                _put(columns, row, [(placed.signals[c][j], 1) for c in members])
+            key = (kind, width, tuple(columns))
+            if key not in self.variants:
+                self.variants[key] = _Rows(kind, width, key[2], len(self.variants), [])
+            variant = self.variants[key]
+            variant.rows.append(row)
+            self.place.append((variant, len(variant.rows) - 1))
 
-    def sweep(self, chosen: Sequence[Code | None], cells: Sequence[int] | np.ndarray, *, back: bool = False) -> None:
-        """One pass over cells (rising numbers), with the code of each type; `back` from the last to the first."""
-        numbers = {}
-        for number, code in enumerate(chosen):
+    def sweep(self, chosen: Sequence[Code | None], items: Iterable[int] | None = None, *, back: bool = False) -> None:
+        """One pass over items (all by default), with the code of each type; `back` from the last to the first."""
+        numbers: dict[int, int] = {}
+        for variant in self.variants.values():
+            code = chosen[variant.type]
             if code is not None:
-                numbers[number] = len(self.loops)
-                self.loops.append(Loop(code.kernel, code.reads, code.writes, number))
-        found = []
-        for (number, _), group in groupby(cells, key=self._run_key()):
-            members = list(group)
-            if number in numbers:
-                rows = self.row[members]
-                start = int(rows[-1] if back else rows[0])
-                found.append((numbers[number], start, len(members), -1 if back else 1))
-        self.sweeps += reversed(found) if back else found
+                numbers[variant.number] = len(self.loops)
+                self.loops.append(
+                    Loop(code.kernel, code.reads, code.writes, variant.number, variant.lanes, variant.columns)
+                )
+        found: list[tuple[int, int, int, int]] = []
+        last = (-1, -2)
+        for item in range(len(self.items)) if items is None else items:
+            variant, row = self.place[item]
+            if variant.number not in numbers:
+                continue
+            if (variant.number, row) == (last[0], last[1] + 1):
+                loop, start, count, _ = found.pop()
+                found.append((loop, start, count + 1, 1))
+            else:
+                found.append((numbers[variant.number], row, 1, 1))
+            last = variant.number, row
+        if back:
+            found = [(loop, start + count - 1, count, -1) for loop, start, count, _ in reversed(found)]
+        self.sweeps += found
+
+    def rows(self, cells: Sequence[int]) -> np.ndarray:
+        """Rows of single cells of one type (rows, columns)."""
+        found = [self.place[cell] for cell in cells]
+        return self.tables[found[0][0].number][[row for _, row in found]]
 
     def run(self, code: Code, rows: np.ndarray) -> None:
         """One more pass over rows (rows, columns) of its own."""
-        self.loops.append(Loop(code.kernel, code.reads, code.writes, len(self.tables)))
+        columns = tuple(Column(k) for k in range(rows.shape[1]))
+        self.loops.append(Loop(code.kernel, code.reads, code.writes, len(self.tables), 1, columns))
         self.sweeps.append((len(self.loops) - 1, 0, len(rows), 1))
         self.tables.append(rows.astype(np.int32))
 
@@ -87,15 +136,36 @@ class Tables:
         self.workspace += size
         return self.workspace - size
 
-    def _run_key(self):
-        """Consecutive cells of one type whose rows follow one another share a key."""
-        types, row = self.placed.types.tolist(), self.row.tolist()
-        state = {"before": -2, "type": -1, "run": 0}
 
-        def key(cell: int) -> tuple[int, int]:
-            if types[cell] != state["type"] or row[cell] != state["before"] + 1:
-                state["run"] += 1
-            state["type"], state["before"] = types[cell], row[cell]
-            return types[cell], state["run"]
+def _packs(placed: Placed, lanes: int, least: int) -> list[tuple[int, int, int]]:
+    """First cell, number of cells and lanes of each item: neighbours of one type and level, in order."""
+    levels = np.array([cell.level for cell in placed.cells])
+    ends = np.flatnonzero((np.diff(placed.types) != 0) | (np.diff(levels) != 0)) + 1
+    items = []
+    for first, end in zip([0, *ends.tolist()], [*ends.tolist(), len(levels)], strict=True):
+        if lanes == 1 or end - first < least:
+            items += [(cell, 1, 1) for cell in range(first, end)]
+        else:
+            items += [(cell, min(lanes, end - cell), lanes) for cell in range(first, end, lanes)]
+    return items
 
-        return key
+
+def _put(columns: list[Column], row: list[int], places: list[tuple[int, int]], spread: str = "") -> None:
+    """Append one reference of all lanes to a row, in the simplest form that fits."""
+    start, lanes = len(row), len(places)
+    addresses, strides = [a for a, _ in places], {s for _, s in places}
+    stride = places[0][1]
+    if not spread:
+        if lanes == 1:
+            spread = "one"
+        elif len(set(addresses)) == 1 and len(strides) == 1:
+            spread = "same"
+        elif strides == {lanes} and addresses == list(range(addresses[0], addresses[0] + lanes)):
+            spread = "lanes"
+        else:
+            spread = "each" if len(strides) == 1 else "every"
+    columns.append(Column(start, spread, stride if spread != "every" else 0))
+    if spread in ("each", "every"):
+        row += addresses + ([s for _, s in places] if spread == "every" else [])
+    else:
+        row.append(addresses[0])
