@@ -7,11 +7,6 @@ python benchmarks/large.py tree 10000 --threads 2   one line: a tree, on so many
 
 from __future__ import annotations
 
-import argparse
-import resource
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 
 import numpy as np

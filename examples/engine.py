@@ -134,7 +134,7 @@ def main() -> None:
     runs = {n: simulate(Engine(firing=n), **Engine.run_defaults, channels=["speed", "main.*"]) for n in WORKING}
     draw_speeds(folder / "3-crank-speed", runs)
     draw_drift(folder / "4-drift", {p: drifting(p, firing=4, until=2.0) for p in ("successive", "none")}, 4)
-    draw_drift(folder / "4-drift-10s", {p: drifting(p, firing=1, until=10.0) for p in ("successive", "none")}, 1)
+    draw_drift(folder / "4-drift-10s", {p: drifting(p, firing=2, until=10.0) for p in ("successive", "none")}, 2)
     print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
 
 

@@ -14,6 +14,7 @@ from kompono.errors import (
     RunError,
     TranslationError,
 )
+from kompono.many import simulate_many
 from kompono.model.body import Body, Frame, Ground, MassProperties
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.event import Event, Mode
@@ -22,7 +23,7 @@ from kompono.model.joint import Joint
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report, inspect
-from kompono.result import Result
+from kompono.result import Ensemble, Result
 from kompono.simulate import Simulation, simulate
 from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.rotation import rotation
@@ -37,6 +38,7 @@ __all__ = [
     "Cost",
     "Coupling",
     "Effort",
+    "Ensemble",
     "Event",
     "Field",
     "Force",
@@ -64,5 +66,6 @@ __all__ = [
     "inspect",
     "rotation",
     "simulate",
+    "simulate_many",
     "time",
 ]

@@ -69,7 +69,7 @@ class Report:
             lines += [f"  {line}" for line in self.loops]
         lines += [f"  {line}" for line in self.redundant]
         if self.redundant:
-            lines.append("  Reactions of these and of the joints of their loops are one of many sets that fit the motion.")
+            lines.append("  Reactions of these and of the joints of their loops: one of many sets that fit the motion.")
         if self.moved:
             moved = ", ".join(f"{name} by {change:+.6g}" for name, change in self.moved.items())
             lines += ["", f"Assembly moved {moved}"]

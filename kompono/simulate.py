@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time as clock
 import warnings
 from collections.abc import Iterable, Mapping
@@ -13,31 +14,31 @@ import numpy as np
 from kompono.compile import Interpreter, compile_program
 from kompono.errors import ModelWarning, RunError, nearest
 from kompono.model.subsystem import Subsystem
-from kompono.result import Result, Status, matching, unwrap
-from kompono.result.unwrap import continuous_quaternions, with_companions
+from kompono.result import Result, Status, matching
+from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
-from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
+from kompono.solve.integrate import Problem, Settings, check_settings, integrate
+from kompono.solve.outcome import Outcome, Outputs, conclude
+from kompono.solve.outcome import channels as channels_of
 from kompono.solve.scipy_methods import SCIPY_METHODS
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
-OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
 
-
-class Selection:
+def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
     """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
-
-    def __init__(self, translation: Translation, patterns: str | Iterable[str]) -> None:
-        channels = translation.program.channels
-        columns, drift = matching(patterns, channels), matching("drift.position", channels)
-        needed = with_companions(channels, [*columns, *drift])
-        places = {column: place for place, column in enumerate(needed)}
-        self.computed = [channels[i] for i in needed]
-        self.wanted = [places[i] for i in columns]
-        self.drift = places[drift[0]]
-        self.routine = translation.select(needed)
+    channels = translation.program.channels
+    columns, drift = matching(patterns, channels), matching("drift.position", channels)
+    needed = with_companions(channels, [*columns, *drift])
+    places = {column: place for place, column in enumerate(needed)}
+    return Outputs(
+        translation.select(needed),
+        tuple(channels[i] for i in needed),
+        tuple(places[i] for i in columns),
+        places[drift[0]],
+    )
 
 
 class Simulation:
@@ -67,7 +68,7 @@ class Simulation:
                     f"{name} {value!r} belongs to engine='absolute'.",
                     fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
                 )
-        self._cut, self._independent = tuple(cut), tuple(independent)
+        self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self.translation: Translation = translate(
             model,
             engine=engine,
@@ -86,7 +87,7 @@ class Simulation:
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
         values = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
-        _known(given or {}, values, "tunable parameter")
+        check_known(given or {}, values, "tunable parameter")
         result = np.array([float({**values, **(given or {})}[name]) for name in values])
         if not np.all(np.isfinite(result)):
             bad = [name for name, value in zip(values, result, strict=True) if not np.isfinite(value)]
@@ -105,7 +106,7 @@ class Simulation:
                 declared[name] = Source(name, function=signal.value, period=float(signal.period or 0))
             else:
                 declared[name] = Source(name, value=float(signal.value))
-        _known(given or {}, declared, "input")
+        check_known(given or {}, declared, "input")
         return feed_of(declared, given or {})
 
     def assemble(
@@ -114,25 +115,36 @@ class Simulation:
         *,
         parameters: np.ndarray | None = None,
         feed: Feed | None = None,
+        native: bool = False,
     ) -> Assembly:
-        """The consistent start state, and which coordinates had to move."""
+        """The consistent start state, and which coordinates had to move; `native` pays if it is asked for often."""
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
         if self.engine == "absolute":
-            return self._assemble_by_joints(initial, values, feed)
+            return self._assemble_by_joints(initial, values, feed, native)
         start = start_state(self.translation.engine, initial or {})
         return assemble(
-            Interpreter(self.program), 0.0, start.state, feed.at(0.0), values,
+            self.kernel if native else Interpreter(self.program), 0.0, start.state, feed.at(0.0), values,
             given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
             rows=self.translation.engine.row_labels(),
         )  # fmt: skip
 
-    def _assemble_by_joints(self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed) -> Assembly:
+    @functools.cached_property
+    def placing(self) -> Translation:
+        """The model in joint coordinates, for the start of the absolute engine."""
+        return assembly_program(self.translation.model, cut=self._cut, independent=self._independent)
+
+    @functools.cached_property
+    def _placing_kernel(self) -> Any:
+        return compile_program(self.placing.program, cache=self._cache)
+
+    def _assemble_by_joints(
+        self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed, native: bool
+    ) -> Assembly:
         """Start values are joint coordinates on every engine: assemble the tree, then place the bodies."""
-        model = self.translation.model
-        program = assembly_program(model, cut=self._cut, independent=self._independent)
+        program = self.placing
         start = start_state(program.engine, initial or {})
-        kernel = Interpreter(program.program)
+        kernel = self._placing_kernel if native else Interpreter(program.program)
         assembly = assemble(
             kernel, 0.0, start.state, feed.at(0.0), parameters,
             given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
@@ -148,7 +160,7 @@ class Simulation:
             routine = self.translation.select(matching(name, channels))
             return float(self.kernel.evaluate(routine, time, state, inputs, parameters)[0][0])
         names = [channel.name for channel in channels]
-        _known([name], names, "channel")
+        check_known([name], names, "channel")
         return float(self.kernel.evaluate("outputs", time, state, inputs, parameters)[0][names.index(name)])
 
     def run(
@@ -163,85 +175,73 @@ class Simulation:
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         check_settings(settings)
-        selection = Selection(self.translation, channels)
+        outputs = select_outputs(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
-        _tell_moves(self, assembly)
-        seconds_compile = self._prepare(settings.method, selection.routine)
+        _tell_moves(assembly)
+        seconds_compile = self.prepare(settings.method, outputs.routine)
         begun = clock.perf_counter()
-        problem = Problem(
-            self.kernel, assembly.state, values, feed, lambda t, y, u, name: self.channel(t, y, u, values, name)
-        )
-        trajectory = integrate(problem, settings, progress)
-        spent = clock.perf_counter() - begun
+        trajectory = integrate(self.problem(assembly.state, values, feed), settings, progress)
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
             redundant=list(assembly.redundant),
             seconds_translate=self.seconds_translate,
             seconds_compile=seconds_compile,
-            seconds_run=spent,
+            seconds_run=clock.perf_counter() - begun,
         )
-        return self._result(trajectory, settings, selection, values)
+        table = channels_of(self.kernel, outputs, trajectory.rows, values)
+        outcome = conclude(self.kernel, trajectory, outputs, table, settings)
+        chosen = [outputs.computed[i] for i in outputs.wanted]
+        return Result(
+            outcome.times,
+            [channel.name for channel in chosen],
+            outcome.table,
+            units={channel.name: channel.unit for channel in chosen},
+            status=self.status(outcome, settings, values),
+            statistics={
+                "method": settings.method,
+                "engine": self.engine,
+                "step": settings.step,
+                **outcome.statistics,
+            },
+            model=self.name,
+        )
 
     @property
-    def _keeps_loops(self) -> bool:
-        return "project" in self.program.routines
+    def name(self) -> str:
+        """The class of the model."""
+        return type(self.translation.model.model).__name__
 
-    def _prepare(self, method: str, outputs: str) -> float:
+    def problem(self, state: np.ndarray, parameters: np.ndarray, feed: Feed) -> Problem:
+        """What `integrate` wants, from a consistent state."""
+        return Problem(
+            self.kernel, state, parameters, feed, lambda t, y, u, name: self.channel(t, y, u, parameters, name)
+        )
+
+    def prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
         begun = clock.perf_counter()
         if hasattr(self.kernel, "prepare"):
             self.kernel.prepare(routine=outputs, method=method if method not in SCIPY_METHODS else "")
         return clock.perf_counter() - begun
 
-    def _status(self, trajectory: Trajectory, settings: Settings, parameters: np.ndarray, drift: np.ndarray) -> Status:
-        """How the run ended, with the component to blame where one can be found."""
-        rows, size = trajectory.rows, self.program.state_size
-        if not trajectory.ok:
-            message = trajectory.message
-            if "not a number" in message:
-                last = rows[-1, 1 : 1 + size], rows[-1, 1 + size :]
-                where = diagnose(self.translation, trajectory.time, *last, parameters, settings.step)
+    def status(self, outcome: Outcome, settings: Settings, parameters: np.ndarray, explain: bool = True) -> Status:
+        """How the run ended, with the component to blame if asked for and where one can be found."""
+        row, end = outcome.blame, 1 + self.program.state_size
+        if row is None:
+            return Status(outcome.ok, outcome.message, outcome.time)
+        if not outcome.ok:
+            message = outcome.message
+            if "not a number" in message and explain:
+                where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
                 hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
                 message = f"{where}: {message}" if where else message + hint
-            return Status(False, f"{message} at t = {trajectory.time:.9g} s", trajectory.time)
-        open_rows = np.flatnonzero(drift > OPEN) if settings.stabilize and self._keeps_loops else []
-        if len(open_rows):
-            row = rows[open_rows[0]]
-            g = Interpreter(self.program).evaluate(
-                "conditions", row[0], row[1 : 1 + size], row[1 + size :], parameters
-            )[0]
-            where = self.translation.engine.row_labels()[int(np.argmax(np.abs(g)))]
-            reason = (
-                "its conditions cannot be kept; drives or constraints contradict, or the position cannot be reached,"
-            )
-            return Status(False, f"{where}: {reason} from t = {row[0]:.9g} s", float(row[0]))
-        return Status(True, "", trajectory.time)
-
-    def _result(
-        self, trajectory: Trajectory, settings: Settings, selection: Selection, parameters: np.ndarray
-    ) -> Result:
-        rows, size = trajectory.rows, self.program.state_size
-        times, states, inputs = rows[:, 0], rows[:, 1 : 1 + size], rows[:, 1 + size :]
-        table = self.kernel.map(selection.routine, times, states, inputs, parameters)
-        table = continuous_quaternions(unwrap(times, table, selection.computed), selection.computed)
-        status = self._status(trajectory, settings, parameters, table[:, selection.drift])
-        chosen = [selection.computed[i] for i in selection.wanted]
-        statistics = {
-            "method": settings.method,
-            "engine": self.engine,
-            "step": settings.step,
-            **trajectory.statistics,
-        }
-        return Result(
-            times,
-            [channel.name for channel in chosen],
-            table[:, selection.wanted],
-            units={channel.name: channel.unit for channel in chosen},
-            status=status,
-            statistics=statistics,
-            model=type(self.translation.model.model).__name__,
-        )
+            return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time)
+        kernel = Interpreter(self.program)
+        g = kernel.evaluate("conditions", row[0], row[1:end], row[end:], parameters)[0]
+        where = self.translation.engine.row_labels()[int(np.argmax(np.abs(g)))]
+        reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be reached,"
+        return Status(False, f"{where}: {reason} from t = {row[0]:.9g} s", float(row[0]))
 
 
 def simulate(
@@ -293,7 +293,8 @@ def simulate(
     )
 
 
-def _known(given: Iterable[str], known: Iterable[str], what: str) -> None:
+def check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Raise for the first name given that is not known."""
     for name in given:
         if name not in known:
             raise RunError(
@@ -301,9 +302,14 @@ def _known(given: Iterable[str], known: Iterable[str], what: str) -> None:
             )
 
 
-def _tell_moves(simulation: Simulation, assembly: Assembly) -> None:
+def _tell_moves(assembly: Assembly) -> None:
+    moved = moves(assembly)
+    if moved:
+        warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=4)
+
+
+def moves(assembly: Assembly) -> str:
+    """What assembly had to move, in words; empty if nothing by much."""
     large = {name: change for name, change in assembly.moved.items() if abs(change) > 1e-6}
-    if large:
-        listed = ", ".join(f"{name} by {change:+.6g}" for name, change in list(large.items())[:6])
-        more = f" and {len(large) - 6} more" if len(large) > 6 else ""
-        warnings.warn(f"assembly moved {listed}{more} to close the loops.", ModelWarning, stacklevel=4)
+    listed = ", ".join(f"{name} by {change:+.6g}" for name, change in list(large.items())[:6])
+    return listed + (f" and {len(large) - 6} more" if len(large) > 6 else "")

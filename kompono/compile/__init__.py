@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from kompono.compile.block import Status
+from kompono.compile.block import Status, loop_routines
+from kompono.compile.host import lanes as native_lanes
 from kompono.compile.kernel import Interpreter, Kernel
 from kompono.compile.run import AdaptiveRun, FixedRun
 from kompono.translate.program import Program
 
-__all__ = ["AdaptiveRun", "FixedRun", "Interpreter", "Kernel", "Status", "compile_program"]
+__all__ = [
+    "AdaptiveRun",
+    "FixedRun",
+    "Interpreter",
+    "Kernel",
+    "Status",
+    "compile_program",
+    "loop_routines",
+    "native_lanes",
+]
 
 
 def compile_program(program: Program, *, native: bool = True, cache: bool = True) -> Kernel | Interpreter:

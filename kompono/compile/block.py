@@ -11,6 +11,7 @@ import ctypes
 from enum import IntEnum
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine
 
@@ -98,11 +99,14 @@ def loop_routines(program: Program) -> list[Routine]:
     return [program.routines[name] for name in names if name in program.routines]
 
 
-def layout(program: Program) -> dict[str, tuple[int, int]]:
-    """Where each vector lies in a run's memory: name -> (offset, size), every one on a cache line of its own."""
+def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
+    """Where each vector lies in a run's memory: name -> (offset, size), every one on a cache line of its own.
+
+    All but time and inputs have an element for each lane. `lost` is the time each lane ceased to be finite.
+    """
     n = program.state_size
     routines = loop_routines(program)
-    sizes = {"time": 1, "gap": 1, "inputs": len(program.inputs)}
+    sizes = {"lost": 1, "gap": 1}
     sizes |= dict.fromkeys(("state", "next", "stage", "corrected"), n)
     sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(5)} | {f"past{i}": n for i in range(4)}
     sizes |= {"relative": n, "absolute": n}  # tolerances
@@ -110,6 +114,7 @@ def layout(program: Program) -> dict[str, tuple[int, int]]:
     sizes["work"] = max(r.workspace for r in routines)
     if guard_count(program):
         sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
+    sizes = {name: lanes.count * size for name, size in sizes.items()} | {"time": 1, "inputs": len(program.inputs)}
     places, offset = {}, 0
     for name, size in sizes.items():
         places[name] = (offset, size)

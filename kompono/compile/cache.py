@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kompono.compile import jit
+from kompono.compile import host
 from kompono.translate.program import Routine, TableRoutine
 
 _MAGIC = b"kompono1"
@@ -64,15 +64,15 @@ def size() -> int:
     return sum(path.stat().st_size for path in directory().glob("*.o"))
 
 
-def key(kind: str, routines: Iterable[Routine | TableRoutine], extra: object = ()) -> str:
+def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
     """The name of an object: what it is for, the routines in it, and what the code generator depends on."""
-    digest = hashlib.sha256(repr((kind, extra, _generator(), jit.host())).encode())
+    digest = hashlib.sha256(repr((kind, extra, _generator(), host.description())).encode())
     for routine in routines:
         _digest_routine(digest, routine)
     return digest.hexdigest()
 
 
-def _digest_routine(digest, routine: Routine | TableRoutine) -> None:
+def _digest_routine(digest, routine: Routine) -> None:
     """Kernels are named by their content, so names, slots and constants say everything (paths do not matter)."""
     digest.update(repr((routine.name, routine.inputs, routine.outputs, routine.workspace)).encode())
     if isinstance(routine, TableRoutine):

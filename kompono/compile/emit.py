@@ -7,21 +7,21 @@ algorithm:
     with code.loop(n) as i:
         y[i] = y[i] + h * k[i]
 
+On several lanes (see `lanes`), numbers of the simulations are wide: arrays of the kind `code.lanes.real` have one
+element for all lanes, operators work lane by lane, and single numbers are spread where they meet wide ones.
+
 Only the loops use it. Kernels are lowered line by line (see `lower`), because they are large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kompono.compile.lower import constant, declarations
-
-PRELUDE = (
-    declarations()
-    + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
-)
+from kompono.compile import host
+from kompono.compile.functions import declarations
+from kompono.compile.lanes import ONE, Lanes, constant
 
 REAL, INT, BOOL, POINTER = "double", "i64", "i1", "ptr"
 
@@ -34,6 +34,16 @@ _OPERATORS = {
     (">=", INT): "icmp sge", ("==", INT): "icmp eq", ("!=", INT): "icmp ne",
 }  # fmt: skip
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+
+
+def prelude(text: str, lanes: Lanes) -> str:
+    """What must stand before a text that calls functions of others."""
+    lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+    lines.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    lines += [f"declare void @llvm.x86.sse.{name}mxcsr(ptr)" for name in ("st", "ld") if host.slow_near_zero()]
+    if lanes.count > 1:
+        lines.append(f"declare i1 @llvm.vector.reduce.or.v{lanes.count}i1({lanes.truth})")
+    return declarations(text, lanes) + "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +91,8 @@ class Value:
         return self.code.binary("|", self, other)
 
     def __invert__(self) -> Value:
-        return self.code.let(BOOL, f"xor i1 {self.name}, true")
+        true = "true" if self.kind == BOOL else self.code.lanes.all(BOOL, "true")
+        return self.code.let(self.kind, f"xor {self.kind} {self.name}, {true}")
 
     def __lt__(self, other: Value | float) -> Value:
         return self.code.binary("<", self, other)
@@ -106,22 +117,33 @@ class Value:
 
 @dataclass(frozen=True)
 class Array:
-    """A run of doubles in memory."""
+    """A run of numbers in memory, single or wide."""
 
     code: Code
     pointer: str
+    kind: str = REAL
 
     def at(self, offset: Value | int) -> Array:
         """The run that starts `offset` elements further on."""
         index = self.code.value(offset, INT)
-        return Array(self.code, self.code.let(POINTER, f"getelementptr double, ptr {self.pointer}, i64 {index}").name)
+        place = self.code.let(POINTER, f"getelementptr {self.kind}, ptr {self.pointer}, i64 {index}")
+        return Array(self.code, place.name, self.kind)
+
+    @property
+    def width(self) -> int:
+        """Doubles of one element."""
+        return self.code.lanes.count if self.kind == self.code.lanes.real else 1
+
+    @property
+    def _aligned(self) -> str:
+        return self.code.lanes.aligned if self.kind == self.code.lanes.real else ""
 
     def __getitem__(self, index: Value | int) -> Value:
-        return self.code.let(REAL, f"load double, ptr {self.at(index).pointer}")
+        return self.code.let(self.kind, f"load {self.kind}, ptr {self.at(index).pointer}{self._aligned}")
 
     def __setitem__(self, index: Value | int, value: Value | float) -> None:
-        text = self.code.value(value, REAL)
-        self.code.say(f"store double {text}, ptr {self.at(index).pointer}")
+        text = self.code.value(value, self.kind)
+        self.code.say(f"store {self.kind} {text}, ptr {self.at(index).pointer}{self._aligned}")
 
 
 @dataclass(frozen=True)
@@ -144,7 +166,8 @@ class Cell:
 class Code:
     """The body of one native function while it is being written."""
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: Lanes = ONE) -> None:
+        self.lanes = lanes
         self._entry: list[str] = []
         self._lines: list[str] = []
         self._count = 0
@@ -168,25 +191,43 @@ class Code:
     def value(self, value: Value | float | bool, kind: str) -> str:
         """The spelling of a value, or of a Python number as a value of that kind."""
         if isinstance(value, Value):
-            return value.name
+            return value.name if value.kind == kind else self._spread(value).name
         if kind == REAL:
             return constant(float(value))
+        if kind == self.lanes.real:
+            return self.lanes.constant(float(value))
+        if kind == self.lanes.truth:
+            return self.lanes.all(BOOL, str(int(value)))
         return str(int(value))
+
+    def _spread(self, value: Value) -> Value:
+        """A single number on all lanes."""
+        name = "%" + self.fresh("s")
+        for line in self.lanes.spread(name, value.name):
+            self.say(line)
+        return Value(self, name, self.lanes.real)
+
+    def _common(self, *values: Value | float) -> str:
+        """The kind of an operation on these values."""
+        kinds = [value.kind for value in values if isinstance(value, Value)] or [REAL]
+        return self.lanes.real if self.lanes.real in kinds else kinds[0]
 
     def binary(self, operator: str, left: Value | float, right: Value | float) -> Value:
         """The value of an operator on two values, one of which may be a Python number."""
-        kind = left.kind if isinstance(left, Value) else right.kind if isinstance(right, Value) else REAL
-        text = f"{_OPERATORS[operator, kind]} {kind} {self.value(left, kind)}, {self.value(right, kind)}"
-        return self.let(BOOL if operator in _COMPARISONS else kind, text)
+        kind = self._common(left, right)
+        single = {self.lanes.real: REAL, self.lanes.truth: BOOL}.get(kind, kind)
+        text = f"{_OPERATORS[operator, single]} {kind} {self.value(left, kind)}, {self.value(right, kind)}"
+        truth = self.lanes.truth if kind == self.lanes.real else BOOL
+        return self.let(truth if operator in _COMPARISONS else kind, text)
 
     def select(self, condition: Value, yes: Value | float, no: Value | float) -> Value:
         """One of two values of the same kind."""
-        kind = yes.kind if isinstance(yes, Value) else no.kind if isinstance(no, Value) else REAL
+        kind = self._common(yes, no)
         text = f"{kind} {self.value(yes, kind)}, {kind} {self.value(no, kind)}"
-        return self.let(kind, f"select i1 {condition.name}, {text}")
+        return self.let(kind, f"select {condition.kind} {condition.name}, {text}")
 
     def math(self, name: str, *arguments: Value | float) -> Value:
-        """A function that `lower.declarations` declares: sqrt, fabs, pow, minnum, maxnum."""
+        """A function of single numbers that `functions` knows: sqrt, fabs, pow, minnum, maxnum."""
         text = ", ".join(f"double {self.value(a, REAL)}" for a in arguments)
         return self.let(REAL, f"call contract double @llvm.{name}.f64({text})")
 
@@ -203,9 +244,9 @@ class Code:
         self.say(f"call void @{name}({', '.join(f'ptr {p.pointer}' for p in pointers)})")
 
     def copy(self, target: Array, source: Array, count: int) -> None:
-        """Copy `count` doubles between runs that do not overlap."""
+        """Copy `count` elements of the source; the two do not overlap."""
         if count:
-            arguments = f"ptr {target.pointer}, ptr {source.pointer}, i64 {8 * count}, i1 false"
+            arguments = f"ptr {target.pointer}, ptr {source.pointer}, i64 {8 * source.width * count}, i1 false"
             self.say(f"call void @llvm.memcpy.p0.p0.i64({arguments})")
 
     def _label(self, name: str) -> None:
@@ -257,3 +298,25 @@ class Code:
         """The finished function; `head` is all that stands between `define` and its body."""
         end = f"ret {result.kind} {result.name}" if result else "ret void"
         return "\n".join([f"define {head} {{", *self._entry, *self._lines, end, "}", ""])
+
+
+def anywhere(condition: Value) -> Value:
+    """Whether a condition holds on any lane."""
+    if condition.kind == BOOL:
+        return condition
+    reduction = f"llvm.vector.reduce.or.v{condition.code.lanes.count}i1"
+    return condition.code.let(BOOL, f"call i1 @{reduction}({condition.kind} {condition.name})")
+
+
+def flush_tiny(code: Code) -> Callable[[], None]:
+    """From here on, take numbers too small to be normal for zero; gives the statement that ends this.
+
+    What a projection keeps at zero shrinks by 1e-20 a step until it is such a number, which x86 handles slowly.
+    """
+    if not host.slow_near_zero():
+        return lambda: None
+    before, now = code.cell("i32", 0), code.cell("i32", 0)
+    code.say(f"call void @llvm.x86.sse.stmxcsr(ptr {before.pointer})")
+    now.set(code.let("i32", f"or i32 {before.get().name}, {0x8040}"))
+    code.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {now.pointer})")
+    return lambda: code.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {before.pointer})")

@@ -44,7 +44,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
     """Apply the switches of all pending guards; whether there were any. `each`: record the state behind them."""
     code, block = machine.code, machine.block
     with code.when(block.checked.equals(0)):
-        machine.guard(time, "state", "values")
+        _watch(machine, time, "state", "values")
         note(machine, "values")
     any_ = _largest(machine, "pending", "pending") > 0.0
     with code.when(any_):
@@ -66,7 +66,8 @@ def _switch(machine: Machine, time: Value, k: int) -> None:
     code, block = machine.code, machine.block
     pending = machine.vector("pending")
     with code.when(pending[k] > 0.0):
-        machine.switch(k, time)
+        machine.evaluate(machine.program.routines[f"switch_{k}"], time, "state", "corrected")
+        machine.copy("state", "corrected")
         entry = block.array("log").at(block.log_rows * 2)
         entry[0], entry[1] = time, float(k)
         block.add("log_rows")
@@ -81,7 +82,7 @@ def cut(machine: Machine, time: Value, end: Value, trial: Callable[[Value, Value
     and `values` belonging to it, and whether that is before `end`.
     """
     code = machine.code
-    machine.guard(end, "next", "values")
+    _watch(machine, end, "next", "values")
     reached = code.cell(REAL, end)
     height = _largest(machine, "values")
     with code.when(height > 0.0):
@@ -102,7 +103,7 @@ def _search(
     code = machine.code
     width = high.get()
     close = tolerance(machine, time + width)
-    machine.guard(time, "state", "trial")
+    _watch(machine, time, "state", "trial")
     below, above = code.cell(REAL, code.math("minnum", _largest(machine, "trial"), 0.0)), code.cell(REAL, height)
     reach = code.cell(REAL, _SPARE * close)  # the width bisection would have reached, and something to spare
     with code.forever():
@@ -114,7 +115,7 @@ def _search(
         shift = code.math("maxnum", 0.2 / width * (b - a) * (b - a), 0.3 * close)
         size = _next_trial(machine, (a, b), (below.get(), above.get()), reach.get(), shift)
         trial(time + size, size)
-        machine.guard(time + size, "next", "trial")
+        _watch(machine, time + size, "next", "trial")
         value = _largest(machine, "trial")
         fired = value > 0.0
         with code.when(fired):
@@ -153,3 +154,8 @@ def _largest(machine: Machine, values: str, mask: str = "armed") -> Value:
         one = code.select(chosen[k] > 0.0, value[k], _NEVER)
         largest.set(code.math("maxnum", largest.get(), one))
     return largest.get()
+
+
+def _watch(machine: Machine, time: Value, state: str, target: str) -> None:
+    """target = the values of the guards."""
+    machine.evaluate(machine.program.routines["guards"], time, state, target)

@@ -31,9 +31,9 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 
+from kompono.compile import host
 from kompono.errors import CompileError
 
 _lock = threading.Lock()
@@ -46,17 +46,9 @@ def _ready() -> None:
     llvm.initialize_native_asmprinter()
 
 
-@functools.cache
-def host() -> tuple[str, ...]:
-    """What the machine code depends on besides its source: versions, triple, processor, its features."""
-    version = ".".join(map(str, llvm.llvm_version_info))
-    features = llvm.get_host_cpu_features().flatten()
-    return llvmlite.__version__, version, llvm.get_process_triple(), llvm.get_host_cpu_name(), features
-
-
 def _target_machine() -> Any:
     _ready()
-    _, _, triple, cpu, features = host()
+    _, _, triple, cpu, features = host.description()
     target = llvm.Target.from_triple(triple)
     return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small", jit=True)
 
@@ -86,6 +78,7 @@ def assemble(text: str, *, loops: bool = False) -> bytes:
 
 def _straight_line_passes() -> Any:
     passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
     passes.add_new_gvn_pass()

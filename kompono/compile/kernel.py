@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile import schedule, sweeps
+from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, vector
 from kompono.errors import RunError, nearest
 from kompono.translate.program import Program, Routine, TableRoutine
 
 
-def _routine(program: Program, name: str) -> Routine | TableRoutine:
+def _routine(program: Program, name: str) -> Routine:
     if name not in program.routines:
         raise RunError(f"the program has no routine {name!r}.", fix=nearest(name, program.routines))
     return program.routines[name]
@@ -31,8 +32,8 @@ def _instructions(program: Program) -> Mapping[str, int]:
 class _Evaluator:
     """One routine behind buffers that are made once, so that a call costs little more than the routine."""
 
-    def __init__(self, objects: Objects, routine: Routine | TableRoutine) -> None:
-        self.function = objects.map_function(routine.name)
+    def __init__(self, objects: Objects, routine: Routine) -> None:
+        self.function = objects.map_function(routine.name, ONE)
         self._sizes = tuple(size for _, size in routine.inputs)
         self._inputs = [np.zeros(size) for size in self._sizes]
         self._outputs = [np.zeros(size) for _, size in routine.outputs]
@@ -71,12 +72,17 @@ class Kernel:
         """SX instructions executed by one evaluation of each routine."""
         return _instructions(self.program)
 
-    def prepare(self, routine: str = "", method: str = "", *, routines: Iterable[str] = ()) -> None:
+    def prepare(
+        self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1
+    ) -> None:  # fmt: skip
         """Compile now what would be compiled on first use: routines, and the step loop of a method."""
         for name in (*([routine] if routine else []), *routines):
-            self._evaluator(name)
+            if lanes > 1:
+                self._objects.map_function(_routine(self.program, name).name, Lanes(lanes))
+            else:
+                self._evaluator(name)
         if method:
-            self._objects.loop_function(_known(method))
+            self._objects.loop_function(_known(method), Lanes(lanes))
 
     def evaluate(
         self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
@@ -87,32 +93,41 @@ class Kernel:
 
     def map(
         self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
-        parameters: ArrayLike = (),
+        parameters: ArrayLike = (), lanes: int = 1,
     ) -> np.ndarray:  # fmt: skip
-        """The first output of a routine over rows: times (n), states (n, ny), inputs (n, nu) -> (n, m)."""
-        evaluator = self._evaluator(routine)
+        """The first output of a routine over rows: times (n), states (n, ny), inputs (n, nu) -> (n, m).
+
+        With several lanes, a row of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
+        """
         product = _routine(self.program, routine)
-        columns = _columns(self.program, times, states, inputs)
-        constants = vector("parameters", parameters, len(self.program.parameters))
-        result = np.empty((len(columns[0]), product.outputs[0][1]))
-        spare = [np.empty(size) for _, size in product.outputs[1:]]
-        work = np.empty_like(evaluator.work)
+        function = self._objects.map_function(routine, Lanes(lanes))
+        columns = _columns(self.program, times, states, inputs, lanes)
+        constants = vector("parameters", parameters, lanes * len(self.program.parameters))
+        result = np.empty((len(columns[0]), lanes * product.outputs[0][1]))
+        spare = [np.empty(lanes * size) for _, size in product.outputs[1:]]
+        work = np.empty(lanes * max(product.workspace, 1))
         places = [(a.ctypes.data, a.strides[0] // 8) for a in columns] + [(constants.ctypes.data, 0)]
         places += [(result.ctypes.data, result.shape[1])] + [(array.ctypes.data, 0) for array in spare]
         block = np.array([len(result), *(n for place in places for n in place), work.ctypes.data], dtype=np.int64)
-        evaluator.function(block.ctypes.data)
+        function(block.ctypes.data)
         return result
 
     def fixed(
         self, method: str, time: float, state: ArrayLike, *, step: float, parameters: ArrayLike = (),
         inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, every: int = 1, capacity: int = 4096,
-        project: bool = True,
+        project: bool = True, lanes: int = 1,
     ) -> FixedRun:  # fmt: skip
-        """A run of equal steps: rk2, rk4 or adams. See `Run.set_inputs` for `inputs`. It moves by `advance`."""
+        """A run of equal steps: rk2, rk4 or adams. See `Run.set_inputs` for `inputs`. It moves by `advance`.
+
+        With several lanes, as many simulations run side by side: states are (ny, lanes), parameters (np, lanes).
+        """
         if _known(method) == "dopri5":
             raise RunError("dopri5 chooses its own steps.", fix="Use `adaptive`.")
-        function = self._objects.loop_function(method)
-        base = (self.program, function, time, state, parameters, inputs, capacity, project)
+        if lanes > 1 and self.program.events:
+            raise RunError("a model with events runs on one lane.")
+        width = Lanes(lanes)
+        function = self._objects.loop_function(method, width)
+        base = (self.program, function, time, state, parameters, inputs, capacity, project, width)
         return FixedRun(*base, step=step, every=every)
 
     def adaptive(
@@ -122,7 +137,7 @@ class Kernel:
         capacity: int = 4096, project: bool = True,
     ) -> AdaptiveRun:  # fmt: skip
         """A run of dopri5 with error control; `interval` None records every accepted step."""
-        function = self._objects.loop_function("dopri5")
+        function = self._objects.loop_function("dopri5", ONE)
         base = (self.program, function, time, state, parameters, inputs, capacity, project)
         return AdaptiveRun(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
@@ -141,13 +156,15 @@ def _known(method: str) -> str:
     return method
 
 
-def _columns(program: Program, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None) -> list[np.ndarray]:
+def _columns(
+    program: Program, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None, lanes: int = 1
+) -> list[np.ndarray]:  # fmt: skip
     """Times, states and inputs as arrays whose rows are contiguous; no copy if they already are."""
     n = np.size(times)
     empty = np.zeros((n, 0))
     arrays = [np.asarray(times, dtype=float).reshape(n, 1), np.asarray(states, dtype=float)]
     arrays.append(empty if inputs is None else np.asarray(inputs, dtype=float))
-    sizes = (program.state_size, len(program.inputs))
+    sizes = (lanes * program.state_size, len(program.inputs))
     for name, array, size in zip(("states", "inputs"), arrays[1:], sizes, strict=True):
         if array.shape != (n, size):
             raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.")

@@ -10,6 +10,7 @@ from kompono.compile.block import Status
 from kompono.compile.emit import Value
 from kompono.compile.loop_fixed import stages, weighted
 from kompono.compile.machine import Machine
+from kompono.compile.staying import stage_rate
 from kompono.compile.tableaux import CLASSIC
 
 _PAST = ["past0", "past1", "past2", "past3"]
@@ -29,7 +30,7 @@ class Adams:
             stages(machine, CLASSIC, time, h, first="past0")
         with code.when(started):
             machine.combine("stage", "state", weighted(h, _PREDICTOR, _PAST))
-            machine.stage_rate(time + h, "rate1", second=True)
+            stage_rate(machine, time + h, "rate1", second=True)
             machine.combine("next", "state", weighted(h, _CORRECTOR, ["rate1", *_PAST]))
 
     def partial(self, machine: Machine, time: Value, h: Value) -> None:

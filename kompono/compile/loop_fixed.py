@@ -11,6 +11,7 @@ from typing import Protocol
 from kompono.compile.block import Status
 from kompono.compile.emit import Value
 from kompono.compile.machine import Machine
+from kompono.compile.staying import come_back, stage_rate
 from kompono.compile.tableaux import Tableau
 
 
@@ -61,7 +62,7 @@ def stages(machine: Machine, tableau: Tableau, time: Value, h: Value, first: str
     names = [first, *(f"rate{i}" for i in range(1, len(tableau.b)))]
     for i in range(1, len(tableau.b)):
         machine.combine("stage", "state", weighted(h, tableau.a[i], names))
-        machine.stage_rate(time + tableau.c[i] * h, names[i], second=i == 1)
+        stage_rate(machine, time + tableau.c[i] * h, names[i], second=i == 1)
     machine.combine("next", "state", weighted(h, tableau.b, names))
 
 
@@ -86,7 +87,7 @@ def fixed_loop(machine: Machine, step: Step, name: str) -> str:
         end = machine.grid(k + 1, h)
         step.advance(machine, time, h)
         machine.fail(~machine.finite("next"), Status.NOT_FINITE)
-        machine.come_back(end, "next")
+        come_back(machine, end, "next")
         step.settle(machine, end)
         step.commit(machine)
         machine.copy("state", "next")

@@ -11,6 +11,7 @@ from kompono.compile.block import Status
 from kompono.compile.emit import Value
 from kompono.compile.loop_fixed import Step
 from kompono.compile.machine import Machine
+from kompono.compile.staying import come_back
 
 
 def guarded_loop(machine: Machine, step: Step, name: str) -> str:
@@ -45,7 +46,7 @@ def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value])
     with code.when(~inside):
         step.advance(machine, time, block.step_size)
     machine.fail(~machine.finite("next"), Status.NOT_FINITE)
-    machine.come_back(end, "next")
+    come_back(machine, end, "next")
 
     def shorter(at: Value, size: Value) -> None:
         step.partial(machine, time, size)

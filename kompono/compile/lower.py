@@ -13,7 +13,6 @@ into functions (see `split`).
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,32 +20,34 @@ from itertools import chain
 
 import casadi as ca
 
+from kompono.compile import functions
+from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import CompileError
 
 _ARITHMETIC = {
-    ca.OP_ADD: "fadd double {0}, {1}",
-    ca.OP_SUB: "fsub double {0}, {1}",
-    ca.OP_MUL: "fmul double {0}, {1}",
-    ca.OP_DIV: "fdiv double {0}, {1}",
-    ca.OP_NEG: "fneg double {0}",
-    ca.OP_SQ: "fmul double {0}, {0}",
-    ca.OP_TWICE: "fadd double {0}, {0}",
-    ca.OP_INV: "fdiv double 1.0, {0}",
+    ca.OP_ADD: "fadd {real} {0}, {1}",
+    ca.OP_SUB: "fsub {real} {0}, {1}",
+    ca.OP_MUL: "fmul {real} {0}, {1}",
+    ca.OP_DIV: "fdiv {real} {0}, {1}",
+    ca.OP_NEG: "fneg {real} {0}",
+    ca.OP_SQ: "fmul {real} {0}, {0}",
+    ca.OP_TWICE: "fadd {real} {0}, {0}",
+    ca.OP_INV: "fdiv {real} {one}, {0}",
 }
 _CALLS = {
-    ca.OP_SIN: "llvm.sin.f64",
-    ca.OP_COS: "llvm.cos.f64",
-    ca.OP_EXP: "llvm.exp.f64",
-    ca.OP_LOG: "llvm.log.f64",
-    ca.OP_SQRT: "llvm.sqrt.f64",
-    ca.OP_FABS: "llvm.fabs.f64",
-    ca.OP_FLOOR: "llvm.floor.f64",
-    ca.OP_CEIL: "llvm.ceil.f64",
-    ca.OP_POW: "llvm.pow.f64",
-    ca.OP_CONSTPOW: "llvm.pow.f64",
-    ca.OP_COPYSIGN: "llvm.copysign.f64",
-    ca.OP_FMIN: "llvm.minnum.f64",
-    ca.OP_FMAX: "llvm.maxnum.f64",
+    ca.OP_SIN: "sin",
+    ca.OP_COS: "cos",
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_SQRT: "sqrt",
+    ca.OP_FABS: "fabs",
+    ca.OP_FLOOR: "floor",
+    ca.OP_CEIL: "ceil",
+    ca.OP_POW: "pow",
+    ca.OP_CONSTPOW: "pow",
+    ca.OP_COPYSIGN: "copysign",
+    ca.OP_FMIN: "minnum",
+    ca.OP_FMAX: "maxnum",
     ca.OP_TAN: "tan",
     ca.OP_ASIN: "asin",
     ca.OP_ACOS: "acos",
@@ -67,28 +68,8 @@ _CALLS = {
 }
 _COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 _LOGIC = {ca.OP_AND: "and", ca.OP_OR: "or"}
-_BINARY = {
-    ca.OP_POW, ca.OP_CONSTPOW, ca.OP_COPYSIGN, ca.OP_FMIN, ca.OP_FMAX, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_FMOD,
-    ca.OP_REMAINDER,
-}  # fmt: skip
 _PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
 _NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
-
-
-def declarations() -> str:
-    """Declarations of every function a lowered body may call."""
-    lines = []
-    for op, name in _CALLS.items():
-        arguments = "double, double" if op in _BINARY else "double"
-        # memory(none) lets LLVM merge equal calls and drop unused ones; errno is nobody's concern
-        lines.append(f"declare double @{name}({arguments}) nounwind willreturn memory(none)")
-    lines.append("declare double @llvm.fmuladd.f64(double, double, double)")  # fused where the processor can
-    return "\n".join(dict.fromkeys(lines)) + "\n"
-
-
-def constant(value: float) -> str:
-    """The exact LLVM spelling of a double."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def check_shape(name: str, function: ca.Function) -> None:
@@ -104,9 +85,11 @@ def check_shape(name: str, function: ca.Function) -> None:
 class _Body:
     """The instructions of one function: register -> value, and the truth value behind a comparison's 0 or 1."""
 
-    def __init__(self, lines: list[str], prefix: str) -> None:
+    def __init__(self, lines: list[str], prefix: str, lanes: Lanes) -> None:
         self.lines = lines
         self.prefix = prefix
+        self.lanes = lanes
+        self.zero, self.one, self.minus_one = (lanes.constant(value) for value in (0.0, 1.0, -1.0))
         self.truths: dict[str, str] = {}
         self.count = 0
 
@@ -119,27 +102,36 @@ class _Body:
 
     def truth(self, value: str) -> str:
         """Whether a value is not zero (NaN is true, as in C)."""
-        return self.truths.get(value) or self.let(f"fcmp une double {value}, 0.0")
+        return self.truths.get(value) or self.let(f"fcmp une {self.lanes.real} {value}, {self.zero}")
 
     def number(self, truth: str) -> str:
         """A truth value as 1.0 or 0.0."""
-        value = self.let(f"uitofp i1 {truth} to double")
+        value = self.let(f"uitofp {self.lanes.truth} {truth} to {self.lanes.real}")
         self.truths[value] = truth
         return value
 
+    def choose(self, truth: str, yes: str, no: str) -> str:
+        """One of two values."""
+        real = self.lanes.real
+        return self.let(f"select {self.lanes.truth} {truth}, {real} {yes}, {real} {no}")
+
     def operate(self, op: int, values: Sequence[str]) -> str:
         """The value of one SX operation."""
+        real, truth = self.lanes.real, self.lanes.truth
+        if op in _ARITHMETIC:
+            return self.let(_ARITHMETIC[op].format(*values, real=real, one=self.one))
         if op in _CALLS:
-            arguments = ", ".join(f"double {v}" for v in (values if op in _BINARY else values[:1]))
-            return self.let(f"call double @{_CALLS[op]}({arguments})")
+            name = _CALLS[op]
+            arguments = ", ".join(f"{real} {v}" for v in (values if name in functions.BINARY else values[:1]))
+            return self.let(f"call {real} @{functions.symbol(name, self.lanes)}({arguments})")
         if op in _COMPARISONS:
-            return self.number(self.let(f"fcmp {_COMPARISONS[op]} double {values[0]}, {values[1]}"))
+            return self.number(self.let(f"fcmp {_COMPARISONS[op]} {real} {values[0]}, {values[1]}"))
         if op in _LOGIC:
-            return self.number(self.let(f"{_LOGIC[op]} i1 {self.truth(values[0])}, {self.truth(values[1])}"))
+            return self.number(self.let(f"{_LOGIC[op]} {truth} {self.truth(values[0])}, {self.truth(values[1])}"))
         if op == ca.OP_NOT:
-            return self.number(self.let(f"xor i1 {self.truth(values[0])}, true"))
+            return self.number(self.let(f"xor {truth} {self.truth(values[0])}, {self.lanes.all('i1', 'true')}"))
         if op == ca.OP_IF_ELSE_ZERO:
-            return self.let(f"select i1 {self.truth(values[0])}, double {values[1]}, double 0.0")
+            return self.choose(self.truth(values[0]), values[1], self.zero)
         if op == ca.OP_SIGN:
             return self.sign(values[0])
         if op in (ca.OP_ASSIGN, ca.OP_LIFT):
@@ -148,9 +140,10 @@ class _Body:
 
     def negative(self, value: str) -> str:
         """-value."""
-        if value.startswith("0x"):
-            return f"0x{int(value, 16) ^ 1 << 63:016X}"
-        return self.let(f"fneg double {value}")
+        if value[0] == "%":
+            return self.let(f"fneg {self.lanes.real} {value}")
+        digits = value[value.index("0x") :].rstrip(")")
+        return value.replace(digits, f"0x{int(digits, 16) ^ 1 << 63:016X}")
 
     def fuse(self, op: int, side: int, factors: Sequence[str], other: str) -> str:
         """x y + other, x y - other, or, with the product on side 1, other - x y."""
@@ -158,16 +151,16 @@ class _Body:
         if op == ca.OP_SUB and side == 0:
             other = self.negative(other)
         elif op == ca.OP_SUB:
-            x, y = (y, x) if x.startswith("0x") else (x, y)
+            x, y = (y, x) if x[0] != "%" else (x, y)
             x = self.negative(x)
-        return self.let(f"call double @llvm.fmuladd.f64(double {x}, double {y}, double {other})")
+        real = self.lanes.real
+        return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
     def sign(self, x: str) -> str:
         """-1, 1, or x itself when it is zero or NaN."""
-        positive = self.let(f"fcmp ogt double {x}, 0.0")
-        negative = self.let(f"fcmp olt double {x}, 0.0")
-        upper = self.let(f"select i1 {positive}, double 1.0, double {x}")
-        return self.let(f"select i1 {negative}, double -1.0, double {upper}")
+        positive = self.let(f"fcmp ogt {self.lanes.real} {x}, {self.zero}")
+        negative = self.let(f"fcmp olt {self.lanes.real} {x}, {self.zero}")
+        return self.choose(negative, self.minus_one, self.choose(positive, self.one, x))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +211,14 @@ def lower(
     read: Callable[[int], str],
     write: Callable[[int, str], Iterable[str]],
     prefix: str = "v",
+    lanes: Lanes = ONE,
 ) -> None:
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
     output j. `prefix` keeps the names of several bodies in one function apart.
     """
-    body = _Body(lines, prefix)
+    body = _Body(lines, prefix, lanes)
     instructions = _instructions(function)
     fusions = _fusions(instructions)
     absorbed = {instructions[k].operands[side] for k, side in fusions.items()}
@@ -235,7 +229,7 @@ def lower(
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
         elif op == ca.OP_CONST:
-            values[k] = constant(instruction.constant)
+            values[k] = lanes.constant(instruction.constant)
         elif op == ca.OP_INPUT:
             if instruction.index not in inputs:
                 inputs[instruction.index] = read(instruction.index)
@@ -245,5 +239,4 @@ def lower(
             factors = [values[i] for i in instructions[instruction.operands[side]].operands]
             values[k] = body.fuse(op, side, factors, operands[1 - side])
         elif k not in absorbed:
-            template = _ARITHMETIC.get(op)
-            values[k] = body.let(template.format(*operands)) if template else body.operate(op, operands)
+            values[k] = body.operate(op, operands)

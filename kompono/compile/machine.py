@@ -5,43 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kompono.compile.block import NativeBlock, Status, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, anywhere, flush_tiny
+from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
 
 LARGE_CHANGE = 1e-6
 MOST_PROJECTIONS = 12
 LOST = 1e-3  # a state that still changes by more after so many projections is not near the constraints
+_COMMON = ("time", "inputs")  # vectors that are the same on all lanes
 
 
 class Machine:
-    """One model inside one native loop. Sizes are known here, so LLVM unrolls and vectorizes what is small."""
+    """One model inside one native loop, simulated on one or more lanes at once.
 
-    def __init__(self, program: Program) -> None:
+    Sizes are known here, so LLVM unrolls and vectorizes what is small.
+    """
+
+    def __init__(self, program: Program, lanes: Lanes = ONE) -> None:
         self.program = program
-        self.code = Code()
+        self.lanes = lanes
+        self.code = Code(lanes)
         self.block = NativeBlock(self.code)
         self.size = program.state_size
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
-        self._places = layout(program)
+        self._places = layout(program, lanes)
         self._parameters = self.block.array("parameters")
         self.status = self.code.cell(INT, Status.OK)
-        self._strays = self.code.cell(BOOL, False)
+        self._restore = flush_tiny(self.code)
+        self.strays = self.code.cell(lanes.truth, False)  # whether the stages of this step are projected
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
-        return self._memory.at(self._places[name][0])
+        place = self._memory.at(self._places[name][0])
+        return place if name in _COMMON else Array(self.code, place.pointer, self.lanes.real)
 
     def finish(self, name: str) -> str:
         """The text of the loop as a function of the block that returns the status."""
-        return self.code.define(f"i64 @{name}(ptr %block) nounwind", self.status.get())
+        self._restore()
+        return self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
     def copy(self, target: str, source: str) -> None:
         """target = source."""
         self.code.copy(self.vector(target), self.vector(source), self.size)
+
+    def _copy_where(self, condition: Value, target: str, source: str) -> None:
+        """target = source on the lanes where the condition holds; with one lane, it does."""
+        if self.lanes.count == 1:
+            self.copy(target, source)
+            return
+        old, new = self.vector(target), self.vector(source)
+        with self.code.loop(self.size) as i:
+            old[i] = self.code.select(condition, new[i], old[i])
 
     def combine(self, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
         """target = base + sum of factor * vector."""
@@ -54,8 +72,8 @@ class Machine:
             goal[i] = total
 
     def finite(self, *names: str) -> Value:
-        """Whether no element is NaN or infinite: 0 * x is 0 for finite x only."""
-        total = self.code.cell(REAL, 0.0)
+        """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only."""
+        total = self.code.cell(self.lanes.real, 0.0)
         vectors = [self.vector(name) for name in names]
         with self.code.loop(self.size) as i:
             for vector in vectors:
@@ -94,63 +112,36 @@ class Machine:
 
     def rate(self, time: Value, state: str, target: str) -> None:
         """target = derivative(time, state)."""
-        self._evaluate(self.program.routines["derivative"], time, state, target)
+        self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
 
-    def stage_rate(self, time: Value, target: str, *, second: bool) -> None:
-        """target = derivative(time, stage), at the projected stage if this step strays from the constraints.
-
-        The second stage, an explicit Euler step, tells. Then all stages of the step are projected: that is the same
-        method on the same motion, with rates that do not depend on how far off the constraints they are asked for.
-        """
-        if "gap" in self.program.routines:
-            if second:
-                self._evaluate(self.program.routines["gap"], time, "stage", "gap")
-                self._strays.set((self.block.projecting > 0) & (self.vector("gap")[0] > 1.0))
-            with self.code.when(self._strays.get()):
-                self.project(time, "stage")
-        self.rate(time, "stage", target)
-
-    def project(self, time: Value, state: str) -> Value:
+    def project(self, time: Value, state: str, where: Value | bool = True) -> Value:
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
 
+        On several lanes, only those of `where` move, and each only as often as it needs, as if it were alone.
         One projection leaves about the square of the change it made, so a large change asks for another.
         """
-        near = self.code.cell(BOOL, True)
+        near = self.code.cell(self.lanes.truth, True)
         routine = self.program.routines.get("project")
         if routine is None:
             return near.get()
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         with code.when(self.block.projecting > 0):
-            count = code.cell(INT, 0)
+            count, moving = code.cell(INT, 0), code.cell(self.lanes.truth, where)
             with code.forever():
-                self._evaluate(routine, time, state, "corrected")
-                change = code.cell(REAL, 0.0)
+                self.evaluate(routine, time, state, "corrected")
+                change = code.cell(self.lanes.real, 0.0)
                 with code.loop(self.size) as i:
                     square = (after[i] - before[i]) * (after[i] - before[i])
                     change.set(code.select(square > change.get(), square, change.get()))
-                self.copy(state, "corrected")
+                self._copy_where(moving.get(), state, "corrected")
+                near.set(~moving.get() | (change.get() <= LOST**2))
+                moving.set(moving.get() & (change.get() > LARGE_CHANGE**2))
                 count.set(count.get() + 1)
-                near.set(change.get() <= LOST**2)
-                code.leave((change.get() <= LARGE_CHANGE**2) | (count.get() >= MOST_PROJECTIONS))
+                code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
         return near.get()
 
-    def come_back(self, time: Value, state: str) -> None:
-        """Project the end of a step, or end the loop."""
-        near = self.project(time, state)
-        self.fail(~self.finite(state), Status.NOT_FINITE)
-        self.fail(~near, Status.OFF_CONSTRAINTS)
-
-    def guard(self, time: Value, state: str, target: str) -> None:
-        """target = the values of the guards."""
-        self._evaluate(self.program.routines["guards"], time, state, target)
-
-    def switch(self, k: int, time: Value) -> None:
-        """What guard k does to the state."""
-        self._evaluate(self.program.routines[f"switch_{k}"], time, "state", "corrected")
-        self.copy("state", "corrected")
-
-    def _evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
+    def evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
         self.vector("time")[0] = time
         self.set_inputs(time)
         spare = [self.vector("spare")] * (len(routine.outputs) - 1)
@@ -160,7 +151,14 @@ class Machine:
     # -- the run -----------------------------------------------------------------------------------------------------
 
     def fail(self, condition: Value, status: Status) -> None:
-        """End the loop with a status if the condition holds."""
+        """End the loop with a status if the condition holds.
+
+        Of a condition lane by lane, only the lanes are lost on which it holds; the loop ends when none is left.
+        """
+        if condition.kind != BOOL:
+            lost, now = self.vector("lost"), self.block.time
+            lost[0] = self.code.select(condition & (lost[0] > now), now, lost[0])
+            condition = ~anywhere(lost[0] > now)
         self.status.set(self.code.select(condition, Value(self.code, str(int(status)), INT), self.status.get()))
         self.code.leave(condition)
 
@@ -178,11 +176,12 @@ class Machine:
     def record(self, time: Value, state: str, counts: bool = True) -> None:
         """Append the row (time, state, inputs); `counts` if it is one of those the run was asked for."""
         count = len(self.program.inputs)
-        row = self.block.array("records").at(self.block.rows * (1 + self.size + count))
+        width = self.lanes.count * self.size
+        row = self.block.array("records").at(self.block.rows * (1 + width + count))
         row[0] = time
         self.code.copy(row.at(1), self.vector(state), self.size)
         self.set_inputs(time)
-        self.code.copy(row.at(1 + self.size), self.vector("inputs"), count)
+        self.code.copy(row.at(1 + width), self.vector("inputs"), count)
         self.block.add("rows")
         if counts:
             self.block.add("recorded")

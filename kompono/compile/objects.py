@@ -12,9 +12,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from kompono.compile import cache, jit, schedule
+from kompono.compile import cache, jit, schedule, sweeps
 from kompono.compile.block import loop_routines
-from kompono.compile.emit import PRELUDE
+from kompono.compile.emit import prelude
+from kompono.compile.lanes import Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_dopri5 import dopri5_loop
 from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
@@ -45,41 +46,52 @@ class Objects:
         self._program = program
         self._use_cache = use_cache
         self._routine_object = functools.cache(self._make_routine_object)
-        self.map_function = functools.cache(self._load_map)
-        self.loop_function = functools.cache(self._load_loop)
+        self.map_function = functools.cache(self._load_map)  # a routine's name, lanes -> a function over rows
+        self.loop_function = functools.cache(self._load_loop)  # a method, lanes -> its step loop
 
-    def _load_map(self, name: str) -> Any:
+    def _load_map(self, name: str, lanes: Lanes) -> Any:
         """The function that evaluates a routine over rows."""
         routine = self._program.routines[name]
-        return self._load("map", [routine], lambda: map_loop(routine, "kompono.map"))
+        return self._load("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
 
-    def _load_loop(self, method: str) -> Any:
+    def _load_loop(self, method: str, lanes: Lanes) -> Any:
         """The function that runs a method's step loop."""
+        program = self._program
         return self._load(
-            "loop", loop_routines(self._program), lambda: LOOPS[method](Machine(self._program), "kompono.loop"),
-            method, self._program.state_size, len(self._program.inputs),
+            "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
+            method, program.state_size, len(program.inputs),
         )  # fmt: skip
 
-    def _load(self, kind: str, routines: list[Routine], loop: Callable[[], str], *settings: object) -> Any:
+    def _load(
+        self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object
+    ) -> Any:
         """Link a loop with the routines it calls."""
         inline = sum(schedule.instructions(self._program, routine) for routine in routines) <= _INLINE
 
         def text() -> str:
-            model = schedule.define(self._program, routines) if inline else "".join(map(schedule.declare, routines))
-            return model + loop()
+            whole = inline and schedule.define(self._program, routines, lanes)
+            return (whole or "".join(map(schedule.declare, routines))) + loop()
 
         shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
-        objects = [self._object(kind, routines if inline else [], (inline, settings, shapes), True, text)]
+        objects = [self._object(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
         if not inline:
-            objects += [self._routine_object(routine.name) for routine in routines]
+            objects += [self._routine_object(routine.name, lanes) for routine in routines]
         return jit.load(objects, f"kompono.{kind}")
 
-    def _make_routine_object(self, name: str) -> bytes:
+    def _make_routine_object(self, name: str, lanes: Lanes) -> bytes:
         routine = self._program.routines[name]
-        return self._object("routine", [routine], (), False, lambda: schedule.define(self._program, [routine]))
+        return self._object(
+            "routine", [routine], lanes, (), lambda: schedule.define(self._program, [routine], lanes)
+        )  # fmt: skip
 
-    def _object(self, kind: str, routines: list[Routine], extra: object, loops: bool, text: Callable[[], str]) -> bytes:
+    def _object(
+        self, kind: str, routines: list[Routine], lanes: Lanes, extra: object, text: Callable[[], str]
+    ) -> bytes:
         def make() -> bytes:
-            return jit.assemble(PRELUDE + text(), loops=loops)
+            body = text()
+            own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
+            widest = max([lanes, *own], key=lambda width: width.count)
+            return jit.assemble(prelude(body, widest) + body, loops=kind != "routine")
 
-        return cache.fetch(cache.key(kind, routines, extra), make) if self._use_cache else make()
+        key = cache.key(kind, routines, (lanes, extra))
+        return cache.fetch(key, make) if self._use_cache else make()

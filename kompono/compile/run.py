@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile.block import Block, Status, guard_count, layout
+from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
@@ -29,16 +30,18 @@ class Run(ABC):
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
-        inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None, capacity: int, project: bool,
+        inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None, capacity: int, project: bool, lanes: Lanes = ONE,
     ) -> None:  # fmt: skip
-        self._program, self._function = program, function
-        self._places = layout(program)
-        self._memory = np.zeros(self._places["end"][0] + 8)
+        self._program, self._function, self._lanes = program, function, lanes
+        self._places = layout(program, lanes)
+        self._memory = _zeros_on_a_line(self._places["end"][0])
+        self._vector("lost")[:] = math.inf
         self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
         self._block.memory = self._memory.ctypes.data
-        self._parameters = vector("parameters", parameters, len(program.parameters))
+        self._parameters = _zeros_on_a_line(lanes.count * len(program.parameters))
+        self._parameters[:] = vector("parameters", parameters, self._parameters.size)
         self._block.parameters = self._parameters.ctypes.data
-        width = 1 + program.state_size + len(program.inputs)
+        width = 1 + self.state.size + len(program.inputs)
         self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
@@ -46,7 +49,7 @@ class Run(ABC):
         self._stop = np.zeros(1, dtype=np.int32)
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
-        self.state[:] = vector("state", state, program.state_size)
+        self.state[:] = vector("state", state, self.state.size)
         self._address = ctypes.addressof(self._block)
 
     def _vector(self, name: str) -> np.ndarray:
@@ -60,8 +63,16 @@ class Run(ABC):
 
     @property
     def state(self) -> np.ndarray:
-        """The state (q, v) now: a view, valid as long as the run. Write to it only through `restart`."""
+        """The state (q, v) now: a view, valid as long as the run. Write to it only through `restart`.
+
+        With several lanes, element i of all lanes, then element i + 1; so in parameters and records.
+        """
         return self._vector("state")
+
+    @property
+    def lost(self) -> np.ndarray:
+        """When each lane (of several) ceased to be finite: the time of its last good state, or infinity."""
+        return self._vector("lost").copy()
 
     @property
     def evaluations(self) -> int:
@@ -161,7 +172,7 @@ class FixedRun(Run):
 
     def restart(self, time: float, state: ArrayLike) -> None:
         """Go on from another state: forget the past and count steps and records from here (records one at once)."""
-        self.state[:] = vector("state", state, self._program.state_size)
+        self.state[:] = vector("state", state, self.state.size)
         self._block.start = self._block.time = time
         self._block.step = self._block.recorded = 0
         self._forget()
@@ -211,7 +222,7 @@ class AdaptiveRun(Run):
 
     def restart(self, time: float, state: ArrayLike) -> None:
         """Go on from another state, towards the same end and on the same record times."""
-        self.state[:] = vector("state", state, self._program.state_size)
+        self.state[:] = vector("state", state, self.state.size)
         self._block.time, self._block.old_error, self._block.step_size = time, 1e-4, 0.0
         self._forget()
 
@@ -224,6 +235,13 @@ class AdaptiveRun(Run):
         share = ((np.asarray(times, dtype=float) - self._block.dense_start) / self._block.dense_step).reshape(-1, 1)
         d = [self._vector(f"dense{i}") for i in range(5)]
         return d[0] + share * (d[1] + (1 - share) * (d[2] + share * (d[3] + (1 - share) * d[4])))
+
+
+def _zeros_on_a_line(size: int) -> np.ndarray:
+    """Zeros that begin on a cache line, as wide loads and stores like it."""
+    array = np.zeros(size + 8)
+    first = -array.ctypes.data % 64 // 8
+    return array[first : first + size]
 
 
 def vector(name: str, values: ArrayLike, size: int) -> np.ndarray:

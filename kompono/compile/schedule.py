@@ -10,7 +10,6 @@ does the time to compile it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -19,10 +18,12 @@ import numpy as np
 
 from kompono.compile import split, sweeps
 from kompono.compile.emit import INT, POINTER, Array, Code
-from kompono.compile.lower import check_shape, constant, lower
+from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.lower import check_shape, lower
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine, TableRoutine
 
+_COMMON = (0, 2)  # arguments that are the same on all lanes: time and inputs
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
 
@@ -31,39 +32,39 @@ def symbol(routine: str) -> str:
     return f"kompono.{routine}"
 
 
-def instructions(program: Program, routine: Routine | TableRoutine) -> int:
+def instructions(program: Program, routine: Routine) -> int:
     """How many SX instructions one evaluation executes."""
-    if isinstance(routine, TableRoutine):
-        return sweeps.instructions(program, routine)
-    counts = Counter(call.kernel for call in routine.calls)
+    counts = routine.counts()
     missing = sorted(counts.keys() - program.kernels.keys())
     if missing:
         raise CompileError(f"routine {routine.name} calls kernel {missing[0]}, which the program does not have.")
     return sum(count * program.kernels[name].n_instructions() for name, count in counts.items())
 
 
-def declare(routine: Routine | TableRoutine) -> str:
+def declare(routine: Routine) -> str:
     """Declaration of a routine that lives in another object."""
     count = len(routine.inputs) + len(routine.outputs) + 1
     return f"declare void @{symbol(routine.name)}({', '.join(['ptr'] * count)})\n"
 
 
-def define(program: Program, routines: Iterable[Routine | TableRoutine]) -> str:
+def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) -> str:
     """Definitions of the routines and of the kernels they share."""
     parts: list[str] = []
     kernels: dict[str, ca.Function] = {}
     for routine in routines:
         if isinstance(routine, TableRoutine):
-            parts.append(sweeps.define(program, routine, _head(routine), f"t.{routine.name}", _table))
+            if lanes != ONE:
+                raise CompileError(f"routine {routine.name} has lanes of its own, it cannot run several simulations.")
+            parts.append(sweeps.define(program, routine, _head(routine, ONE), f"t.{routine.name}", _table))
             continue
         count = instructions(program, routine)
         _check(program, routine)
         if len(routine.calls) <= 1 or count <= DIRECT_LIMIT:
-            parts.append(_direct(program, routine))
+            parts.append(_direct(program, routine, lanes))
         else:
             kernels.update((call.kernel, program.kernels[call.kernel]) for call in routine.calls)
-            parts.append(_tabled(program, routine))
-    parts.extend(_kernel(name, function) for name, function in kernels.items())
+            parts.append(_tabled(program, routine, lanes))
+    parts.extend(_kernel(name, function, lanes) for name, function in kernels.items())
     return "".join(parts)
 
 
@@ -91,10 +92,10 @@ def _check_slots(routine: Routine, slots: Sequence[int], written: set[int], path
         raise CompileError(message, path=path)
 
 
-def _head(routine: Routine | TableRoutine) -> str:
+def _head(routine: Routine, lanes: Lanes) -> str:
     readers = [f"ptr noalias readonly %in{i}" for i in range(len(routine.inputs))]
     writers = [f"ptr noalias %out{i}" for i in range(len(routine.outputs))]
-    return f"void @{symbol(routine.name)}({', '.join([*readers, *writers, 'ptr noalias %work'])}) nounwind"
+    return f"void @{symbol(routine.name)}({', '.join([*readers, *writers, 'ptr noalias %work'])}) {lanes.stack}nounwind"
 
 
 def _arguments(routine: Routine) -> list[str]:
@@ -109,29 +110,38 @@ def _sources(routine: Routine) -> list[tuple[int, int]]:
 # -- direct ----------------------------------------------------------------------------------------------------------
 
 
-def _direct(program: Program, routine: Routine) -> str:
+def _direct(program: Program, routine: Routine, lanes: Lanes) -> str:
     lines: list[str] = []
+    real = lanes.real
     sources = _sources(routine)
     values: dict[int, str] = {}  # workspace slot -> value
     goals: dict[int, list[tuple[int, int]]] = {}  # slot -> outputs and places it goes to
+
+    def store(value: str, which: int, place: int) -> list[str]:
+        name = f"%o{which}.{place}"
+        made = f"{name} = getelementptr {real}, ptr %out{which}, i64 {place}"
+        return [made, f"store {real} {value}, ptr {name}{lanes.aligned}"]
+
     for which, slots in enumerate(routine.result):
         for place, slot in enumerate(slots):
             if isinstance(slot, float):
-                lines.extend(_store(constant(slot), which, place))
+                lines.extend(store(lanes.constant(slot), which, place))
             else:
                 goals.setdefault(slot, []).append((which, place))
 
     def fetch(slot: int) -> str:
         if slot not in values:
             which, place = sources[slot]
-            lines.append(f"%p{slot} = getelementptr double, ptr %in{which}, i64 {place}")
-            lines.append(f"%x{slot} = load double, ptr %p{slot}")
+            kind, name = ("double", f"%c{slot}") if which in _COMMON and lanes.count > 1 else (real, f"%x{slot}")
+            lines.append(f"%p{slot} = getelementptr {kind}, ptr %in{which}, i64 {place}")
+            lines.append(f"{name} = load {kind}, ptr %p{slot}{lanes.aligned}")
+            lines.extend(lanes.spread(f"%x{slot}", name) if kind != real else [])
             values[slot] = f"%x{slot}"
         return values[slot]
 
     def keep(slot: int, value: str) -> list[str]:
         values[slot] = value
-        return [line for which, place in goals.pop(slot, ()) for line in _store(value, which, place)]
+        return [line for which, place in goals.pop(slot, ()) for line in store(value, which, place)]
 
     for number, call in enumerate(routine.calls):
         lower(
@@ -140,43 +150,39 @@ def _direct(program: Program, routine: Routine) -> str:
             read=lambda i, call=call: fetch(call.inputs[i]),
             write=lambda j, value, call=call: keep(call.outputs[j], value),
             prefix=f"c{number}.",
+            lanes=lanes,
         )
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
-            lines.extend(_store(fetch(slot), which, place))
-    return split.function(_head(routine), f"s.{routine.name}", _arguments(routine), lines)
-
-
-def _store(value: str, which: int, place: int) -> list[str]:
-    name = f"%o{which}.{place}"
-    return [f"{name} = getelementptr double, ptr %out{which}, i64 {place}", f"store double {value}, ptr {name}"]
+            lines.extend(store(fetch(slot), which, place))
+    return split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes)
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------
 
 
-def _kernel(name: str, function: ca.Function) -> str:
+def _kernel(name: str, function: ca.Function, lanes: Lanes) -> str:
     """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
     lines: list[str] = []
-    n = function.nnz_in(0)
+    n, real = function.nnz_in(0), lanes.real
 
     def place(column: int) -> str:
         lines.append(f"%r{column} = getelementptr i32, ptr %row, i64 {column}")
         lines.append(f"%s{column} = load i32, ptr %r{column}")
         lines.append(f"%w{column} = zext i32 %s{column} to i64")
-        lines.append(f"%a{column} = getelementptr double, ptr %{'in' if column < n else 'out'}, i64 %w{column}")
+        lines.append(f"%a{column} = getelementptr {real}, ptr %{'in' if column < n else 'out'}, i64 %w{column}")
         return f"%a{column}"
 
     def read(i: int) -> str:
-        lines.append(f"%x{i} = load double, ptr {place(i)}")
+        lines.append(f"%x{i} = load {real}, ptr {place(i)}{lanes.aligned}")
         return f"%x{i}"
 
     def write(j: int, value: str) -> list[str]:
-        return [f"store double {value}, ptr {place(n + j)}"]
+        return [f"store {real} {value}, ptr {place(n + j)}{lanes.aligned}"]
 
-    lower(function, lines, read, write)
+    lower(function, lines, read, write, lanes=lanes)
     head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
-    return split.function(f"{head} noinline nounwind", f"k.{name}", ("%in", "%out", "%row"), lines)
+    return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", ("%in", "%out", "%row"), lines, lanes)
 
 
 def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:
@@ -186,25 +192,29 @@ def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32
     return f'@{name} = private unnamed_addr constant [{len(data)} x i8] c"{text}", align 8\n'
 
 
-def _tabled(program: Program, routine: Routine) -> str:
+def _tabled(program: Program, routine: Routine, lanes: Lanes) -> str:
     stem = f"t.{routine.name}"
     names = list(dict.fromkeys(call.kernel for call in routine.calls))
     groups = [(names.index(kernel), list(calls)) for kernel, calls in groupby(routine.calls, key=lambda c: c.kernel)]
     rows = [slot for call in routine.calls for slot in (*call.inputs, *call.outputs)]
     tables = _table(f"{stem}.groups", [n for which, calls in groups for n in (which, len(calls))])
     tables += _table(f"{stem}.rows", rows)
-    code = Code()
+    code = Code(lanes)
     _copy_inputs(code, routine)
     _walk(code, program, stem, names, len(groups))
     for which, slots in enumerate(routine.result):
         tables += _gather(code, f"{stem}.{which}", f"%out{which}", slots)
-    return tables + code.define(_head(routine))
+    return tables + code.define(_head(routine, lanes))
 
 
 def _copy_inputs(code: Code, routine: Routine) -> None:
-    work, offset = Array(code, "%work"), 0
+    work, offset = Array(code, "%work", code.lanes.real), 0
     for which, (_, size) in enumerate(routine.inputs):
-        code.copy(work.at(offset), Array(code, f"%in{which}"), size)
+        if which in _COMMON and code.lanes.count > 1:
+            with code.loop(size) as i:
+                work[i + offset] = Array(code, f"%in{which}")[i]
+        else:
+            code.copy(work.at(offset), Array(code, f"%in{which}", code.lanes.real), size)
         offset += size
 
 
@@ -240,10 +250,10 @@ def _gather(code: Code, stem: str, target: str, slots: Sequence[int | float]) ->
     moved = [n for place, slot in enumerate(slots) if not isinstance(slot, float) for n in (place, slot)]
     tables = _table(f"{stem}.moved", moved)
     if len(moved) < 2 * len(slots):
-        tables += _table(f"{stem}.fixed", np.array(fixed), np.float64)
-        code.copy(Array(code, target), Array(code, f"@{stem}.fixed"), len(slots))
+        tables += _table(f"{stem}.fixed", np.repeat(fixed, code.lanes.count), np.float64)
+        code.copy(Array(code, target), Array(code, f"@{stem}.fixed", code.lanes.real), len(slots))
     with code.loop(len(moved) // 2) as i:
         place = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.moved', i * 2)} to i64")
         slot = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.moved', i * 2 + 1)} to i64")
-        Array(code, target)[place] = Array(code, "%work")[slot]
+        Array(code, target, code.lanes.real)[place] = Array(code, "%work", code.lanes.real)[slot]
     return tables

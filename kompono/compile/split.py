@@ -32,11 +32,19 @@ from itertools import pairwise
 
 import numpy as np
 
+from kompono.compile.lanes import ONE, Lanes
+
 LIMIT = 15000  # lines up to which a body stays whole
 SEGMENT = 1000  # lines of a segment, give or take a quarter
 
 _NAME = re.compile(r"%[\w.]+")
-_AGAIN = ("getelementptr", "load", "zext")  # cheap and without side effects: rather made again than kept
+_AGAIN = (
+    "getelementptr",
+    "load",
+    "zext",
+    "insertelement",
+    "shufflevector",
+)  # cheap and without side effects: rather made again than kept
 _TRUTH = ("fcmp", "and", "or", "xor")
 
 
@@ -45,6 +53,7 @@ class _Body:
     """Who makes and who uses which value, by line; arguments are not values."""
 
     lines: Sequence[str]
+    lanes: Lanes = ONE
     makes: list[str] = field(default_factory=list)
     uses: list[list[str]] = field(default_factory=list)
     maker: dict[str, int] = field(default_factory=dict)
@@ -71,14 +80,14 @@ class _Body:
         return self.operation(name) in _AGAIN
 
 
-def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str], lanes: Lanes = ONE) -> str:
     """A function without result: `head` from `define` to its body, with these arguments (names), made of `lines`.
 
     Segments are called `name` and a number.
     """
     if len(lines) <= LIMIT:
         return "\n".join([f"define {head} {{", *lines, "ret void", "}", ""])
-    body = _Body(lines)
+    body = _Body(lines, lanes)
     cuts = _cuts(body)
     slots, size = _slots(body, cuts)
     pointers = ", ".join(f"ptr {argument}" for argument in arguments)
@@ -86,11 +95,13 @@ def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str
     texts, calls = [], []
     for number, (start, end) in enumerate(pairwise(cuts)):
         part = f"{name}.{number}"
-        texts.append(f"define internal void @{part}({parameters}, ptr noalias %scratch) noinline nounwind {{")
+        texts.append(
+            f"define internal void @{part}({parameters}, ptr noalias %scratch) {lanes.stack}noinline nounwind {{"
+        )
         texts.extend(_segment(body, start, end, slots))
         texts.extend(["ret void", "}", ""])
         calls.append(f"call void @{part}({pointers}, ptr %scratch)")
-    scratch = f"%scratch = alloca [{size} x double], align 64"
+    scratch = f"%scratch = alloca [{size} x {lanes.real}], align 64"
     return "\n".join([*texts, f"define {head} {{", scratch, *calls, "ret void", "}", ""])
 
 
@@ -133,6 +144,7 @@ def _slots(body: _Body, cuts: Sequence[int]) -> tuple[dict[str, int], int]:
 def _segment(body: _Body, start: int, end: int, slots: dict[str, int]) -> list[str]:
     text: list[str] = []
     known: set[str] = set()
+    real, truth, integer = body.lanes.real, body.lanes.truth, body.lanes.integer
 
     def need(name: str) -> None:
         if name in known:
@@ -143,12 +155,12 @@ def _segment(body: _Body, start: int, end: int, slots: dict[str, int]) -> list[s
                 need(other)
             text.append(body.lines[body.maker[name]])
             return
-        text.append(f"%at{name[1:]} = getelementptr double, ptr %scratch, i64 {slots[name]}")
+        text.append(f"%at{name[1:]} = getelementptr {real}, ptr %scratch, i64 {slots[name]}")
         if body.operation(name) in _TRUTH:
-            text.append(f"%in{name[1:]} = load i64, ptr %at{name[1:]}")
-            text.append(f"{name} = trunc i64 %in{name[1:]} to i1")
+            text.append(f"%in{name[1:]} = load {integer}, ptr %at{name[1:]}")
+            text.append(f"{name} = trunc {integer} %in{name[1:]} to {truth}")
         else:
-            text.append(f"{name} = load double, ptr %at{name[1:]}")
+            text.append(f"{name} = load {real}, ptr %at{name[1:]}")
 
     for k in range(start, end):
         for name in body.uses[k]:
@@ -159,10 +171,10 @@ def _segment(body: _Body, start: int, end: int, slots: dict[str, int]) -> list[s
         text.append(body.lines[k])
         known.add(name)
         if name in slots:
-            text.append(f"%to{name[1:]} = getelementptr double, ptr %scratch, i64 {slots[name]}")
+            text.append(f"%to{name[1:]} = getelementptr {real}, ptr %scratch, i64 {slots[name]}")
             if body.operation(name) in _TRUTH:
-                text.append(f"%out{name[1:]} = zext i1 {name} to i64")
-                text.append(f"store i64 %out{name[1:]}, ptr %to{name[1:]}")
+                text.append(f"%out{name[1:]} = zext {truth} {name} to {integer}")
+                text.append(f"store {integer} %out{name[1:]}, ptr %to{name[1:]}")
             else:
-                text.append(f"store double {name}, ptr %to{name[1:]}")
+                text.append(f"store {real} {name}, ptr %to{name[1:]}")
     return text

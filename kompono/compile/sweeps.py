@@ -6,11 +6,14 @@ offsets. So code grows with the number of component types, data with the number 
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split, widen
+from kompono.compile import split
 from kompono.compile.emit import INT, POINTER, Code, Value
+from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import check_shape, lower
 from kompono.errors import CompileError
 from kompono.translate.program import ARRAYS, Loop, Place, Program, TableRoutine
@@ -30,8 +33,12 @@ def define(program: Program, routine: TableRoutine, head: str, stem: str, table)
     parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop) for k, loop in enumerate(routine.loops)]
     code = Code()
     _walk(code, routine, stem)
-    text = "".join(parts) + code.define(head)
-    return text + "".join(widen.declarations(text, width) for width in {loop.lanes for loop in routine.loops} - {1})
+    return "".join(parts) + code.define(head)
+
+
+def widest(routine: Any) -> Lanes:
+    """The lanes inside a routine, as far as it has any of its own."""
+    return Lanes(max(loop.lanes for loop in routine.loops)) if isinstance(routine, TableRoutine) else ONE
 
 
 def check(program: Program, routine: TableRoutine) -> None:
@@ -48,13 +55,12 @@ class _Access:
 
     def __init__(self, loop: Loop, lines: list[str]) -> None:
         self.loop, self.lines, self.lanes = loop, lines, loop.lanes
-        self.kind = widen.vector(loop.lanes) if loop.lanes > 1 else "double"
+        self.kind = Lanes(loop.lanes).real
         self._entries: set[int] = set()
         self._starts: set[str] = set()
-        self._mark = " " if loop.lanes > 1 else ""  # see `widen`
 
     def _say(self, line: str) -> None:
-        self.lines.append(self._mark + line)
+        self.lines.append(line)
 
     def _entry(self, index: int) -> str:
         """An entry of the row, as i64."""
@@ -114,8 +120,6 @@ class _Access:
     def write(self, j: int, value: str) -> list[str]:
         """Keep output j."""
         place, spread = self.loop.writes[j], self._spread(self.loop.writes[j])
-        if value.startswith("0x") and self.lanes > 1:
-            value = f"splat (double {value})"
         if self.lanes == 1 or spread == "lanes":
             self._say(f"store {self.kind} {value}, ptr {self.address(place, f'%o{j}', True)}, align 8")
             return []
@@ -128,11 +132,11 @@ class _Access:
 def _kernel(name: str, function: ca.Function, loop: Loop) -> str:
     lines: list[str] = []
     access = _Access(loop, lines)
-    lower(function, lines, access.read, access.write)
-    head = f"internal void @{name}({', '.join(f'ptr noalias {argument}' for argument in _ARGUMENTS)}) noinline nounwind"
-    if loop.lanes == 1:
-        return split.function(head, name, _ARGUMENTS, lines)
-    return "\n".join([f"define {head} {{", *widen.widen(lines, loop.lanes), "ret void", "}", ""])
+    lanes = Lanes(loop.lanes)
+    lower(function, lines, access.read, access.write, lanes=lanes)
+    arguments = ", ".join(f"ptr noalias {argument}" for argument in _ARGUMENTS)
+    head = f"internal void @{name}({arguments}) noinline {lanes.stack}nounwind"
+    return split.function(head, name, _ARGUMENTS, lines, lanes)
 
 
 def _walk(code: Code, routine: TableRoutine, stem: str) -> None:
@@ -181,11 +185,6 @@ def _prefetch(code: Code, loop: Loop, row: str) -> None:
         start = code.let(POINTER, f"getelementptr double, ptr {_POINTERS[ARRAYS[array]]}, i64 {bases[entry]}").name
         line = code.let(POINTER, f"getelementptr double, ptr {start}, i64 {offset}").name
         code.say(f"call void @llvm.prefetch.p0(ptr {line}, i32 {written}, i32 3, i32 1)")
-
-
-def instructions(program: Program, routine: TableRoutine) -> int:
-    """How many SX instructions one evaluation executes."""
-    return sum(count * program.kernels[name].n_instructions() for name, count in routine.counts().items())
 
 
 def interpret(program: Program, routine: TableRoutine, arrays: list[np.ndarray]) -> None:

@@ -84,9 +84,9 @@ class Carrier(Element, Frame):
 
     def at(self, *position: Any, orientation: Any = None) -> Frame:
         """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
-        point = position[0] if len(position) == 1 else position
+        point: Any = position[0] if len(position) == 1 else position
         symbolic = isinstance(point, ca.SX) or any(isinstance(x, ca.SX) for x in point)
-        vector = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
+        vector: Any = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
         if not symbolic:
             vector = np.asarray(point, dtype=float)
             if vector.shape != (3,) or not np.isfinite(vector).all():

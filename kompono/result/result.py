@@ -53,9 +53,9 @@ class Result(Mapping[str, np.ndarray]):
         statistics: Mapping[str, Any] | None = None,
         model: str = "",
     ) -> None:
-        self.time = _frozen(time)
+        self.time = frozen(time)
         self.names = tuple(names)
-        self.table = _frozen(table)
+        self.table = frozen(table)
         if self.time.ndim != 1 or self.table.shape != (len(self.time), len(self.names)):
             raise ValueError(f"{self.table.shape} values, {self.time.shape} times and {len(self.names)} names disagree")
         self._columns = {name: i for i, name in enumerate(self.names)}
@@ -183,7 +183,7 @@ def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:
     return sorted(chosen)
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
     """A read-only float64 view (or copy, if it is not float64 yet)."""
     view = np.asarray(array, dtype=np.float64).view()
     view.flags.writeable = False

@@ -1,4 +1,4 @@
-"""A result in a few lines for people."""
+"""A result, or those of many runs, in a few lines for people."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from kompono.result.ensemble import Ensemble
     from kompono.result.result import Result
 
 RANGES = 8  # channels whose range is shown
+FAILURES = 5  # failed runs that are told one by one
 
 
 def summarize(result: Result) -> str:
@@ -18,13 +20,28 @@ def summarize(result: Result) -> str:
     return "\n".join(lines)
 
 
+def summarize_ensemble(ensemble: Ensemble) -> str:
+    """How many runs, what was varied, what they cost, which failed and why, ranges of the first channels."""
+    time, failed = ensemble.time, ensemble.failed
+    span = f"{time[0]:g} to {time[-1]:g} s" if len(time) else "no times"
+    size = f"{span}, {len(time)} rows of {len(ensemble.names)} channels"
+    lines = [f"{ensemble.model or 'Ensemble'}: {ensemble.runs} runs, {size}, {len(failed) or 'none'} failed"]
+    for name, values in ensemble.varied.items():
+        lines.append(_line("varied", f"{name}: {values.min():.6g} .. {values.max():.6g}"))
+    for i in failed[:FAILURES]:
+        lines.append(_line("failed", f"run {i}: {ensemble.status[i].message}"))
+    if len(failed) > FAILURES:
+        lines.append(_line("failed", f"and {len(failed) - FAILURES} more"))
+    return "\n".join([*lines, *_cost(ensemble), *_ranges(ensemble)])
+
+
 def _outcome(result: Result) -> str:
     span = f"{result.time[0]:g} to {result.time[-1]:g} s" if len(result.time) else "no times"
     ended = "" if result.status.ok else f", ended early at {result.status.time:.6g} s: {result.status.message}"
     return f"{result.model or 'Result'}: {span}, {len(result.time)} rows of {len(result.names)} channels{ended}"
 
 
-def _cost(result: Result) -> list[str]:
+def _cost(result: Result | Ensemble) -> list[str]:
     """Lines about method, work and wall time, as far as the statistics know them."""
     known = {name: value for name, value in result.statistics.items() if value is not None}
     lines = []
@@ -73,7 +90,7 @@ def _ambiguity(result: Result) -> list[str]:
     return [_line("reactions", f"{whose}: one of many sets that fit the motion")]
 
 
-def _ranges(result: Result) -> list[str]:
+def _ranges(result: Result | Ensemble) -> list[str]:
     """Smallest and largest value of the first few channels, without those told above."""
     names = [name for name in result.names if not name.startswith(("drift.", "energy.")) and len(result.time)]
     width = max(map(len, names[:RANGES]), default=0)

@@ -21,35 +21,42 @@ _QUATERNION = ("e0", "e1", "e2", "e3")
 def unwrap(times: np.ndarray, values: np.ndarray, channels: Sequence[Channel]) -> np.ndarray:
     """A copy of `values` (n, k) at `times` (n,) [s] with the columns marked `angle` [rad] continuous.
 
-    Only whole turns are added; values that need none keep every bit. Rows that are not finite are left alone.
+    Or of `values` (runs, n, k) of several runs. Only whole turns are added; values that need none keep every bit. Rows
+    that are not finite are left alone.
     """
     result = np.array(values, dtype=float)
     columns = {channel.name: i for i, channel in enumerate(channels)}
     for i, channel in enumerate(channels):
         if channel.angle:
             rate = columns.get(f"{channel.name}.rate")
-            speed = np.zeros(len(times)) if rate is None else result[:, rate]
-            good = np.isfinite(result[:, i]) & np.isfinite(speed)
-            angle = result[good, i]
-            result[good, i] = angle + TURN * _turns(times[good], angle, speed[good])
+            angle = result[..., i]
+            speed = np.zeros_like(angle) if rate is None else result[..., rate]
+            good = np.isfinite(angle) & np.isfinite(speed)
+            if good.all():
+                angle += TURN * _turns(times, angle, speed)
+                continue
+            for run in np.ndindex(angle.shape[:-1]):
+                kept = good[run]
+                angle[run][kept] += TURN * _turns(times[kept], angle[run][kept], speed[run][kept])
     return result
 
 
 def _turns(times: np.ndarray, angle: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Whole turns to add to each `angle` (n,) so that it follows its `speed` (n,) [rad/s]."""
-    carried = np.diff(times) * (speed[1:] + speed[:-1]) / 2
+    """Whole turns to add to each `angle` (..., n) so that it follows its `speed` (..., n) [rad/s]."""
+    carried = np.diff(times) * (speed[..., 1:] + speed[..., :-1]) / 2
     missing = np.rint((carried - np.diff(angle)) / TURN)
-    return np.concatenate([np.zeros(min(1, len(angle))), np.cumsum(missing)])
+    return np.concatenate([np.zeros_like(angle[..., :1]), np.cumsum(missing, axis=-1)], axis=-1)
 
 
 def continuous_quaternions(values: np.ndarray, channels: Sequence[Channel]) -> np.ndarray:
-    """A copy of `values` (n, k) in which orientation quaternions do not jump between e and -e from row to row."""
+    """A copy of `values` (..., n, k) in which orientation quaternions do not jump between e and -e from row to row."""
     result = np.array(values, dtype=float)
     for i, channel in enumerate(channels):
         if channel.name.endswith(".orientation.e0"):
-            e = result[:, i : i + 4]
-            flips = np.where(np.einsum("ij,ij->i", e[1:], e[:-1]) < 0, -1.0, 1.0)
-            e *= np.concatenate([np.ones(min(1, len(e))), np.cumprod(flips)])[:, None]
+            e = result[..., i : i + 4]
+            flips = np.where(np.einsum("...ij,...ij->...i", e[..., 1:, :], e[..., :-1, :]) < 0, -1.0, 1.0)
+            signs = np.concatenate([np.ones_like(e[..., :1, 0]), np.cumprod(flips, axis=-1)], axis=-1)
+            e *= signs[..., None]
     return result
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -46,17 +47,22 @@ class Trajectory:
     message: str = ""
     time: float = 0.0
     statistics: dict[str, Any] = field(default_factory=dict)
+    lost: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))  # when lanes ceased to be finite [s]
 
 
 @dataclass
 class Problem:
-    """A kernel with a consistent start, its parameters and what feeds its inputs."""
+    """A kernel with a consistent start, its parameters and what feeds its inputs.
+
+    With several `lanes`, state (n, lanes) and parameters (p, lanes) of as many runs, row by row.
+    """
 
     kernel: Any
     state: np.ndarray
     parameters: np.ndarray
     feed: Feed
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
+    lanes: int = 1
 
 
 def check_settings(settings: Settings) -> None:
@@ -79,21 +85,22 @@ def check_settings(settings: Settings) -> None:
         raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
 
 
-def integrate(problem: Problem, settings: Settings, show_progress: bool | None) -> Trajectory:
-    """Run with the method asked for."""
+def integrate(problem: Problem, settings: Settings, progress: Progress | bool | None) -> Trajectory:
+    """Run with the method asked for; progress is told to who is given, or shown if asked for (None: on terminals)."""
     check_settings(settings)
     if settings.method not in SCIPY_METHODS and not hasattr(problem.kernel, "fixed"):
         raise RunError(
             f"{settings.method} runs in native code only.", fix="Use native=True, or a SciPy method such as 'DOP853'."
         )
-    with Progress(settings.until, show_progress) as progress:
+    given = nullcontext(progress) if isinstance(progress, Progress) else Progress(settings.until, progress)
+    with given as watcher:
         if settings.method in FIXED:
-            return _fixed(problem, settings, progress)
+            return _fixed(problem, settings, watcher)
         if settings.method == "dopri5":
-            return _adaptive(problem, settings, progress)
+            return _adaptive(problem, settings, watcher)
         if problem.kernel.program.events:
             raise RunError(f"{settings.method} cannot locate events.", fix="Use rk2, rk4, adams or dopri5.")
-        rows, ok, message, reached, statistics = integrate_scipy(problem, settings, progress)
+        rows, ok, message, reached, statistics = integrate_scipy(problem, settings, watcher)
         return Trajectory(rows, ok, message, reached, statistics)
 
 
@@ -120,20 +127,26 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
     feed.sample(0.0, _reader(problem, 0.0, problem.state))
     run = problem.kernel.fixed(
         settings.method, 0.0, problem.state, step=h, parameters=problem.parameters, inputs=feed.table(),
-        every=settings.every, project=settings.stabilize,
+        every=settings.every, project=settings.stabilize, lanes=problem.lanes,
     )  # fmt: skip
     ended = _chunks(
         problem, run, recorder, progress, lambda: _next_sample(feed, h, whole) - run.step, lambda: run.step >= whole
     )
     if ended == "" and rest > 1e-9 * h:
-        before = _counts(run)
+        before, lost = _counts(run), run.lost
         run = problem.kernel.fixed(
-            "rk4" if settings.method == "adams" else settings.method, whole * h, run.state.copy(), step=rest,
-            parameters=problem.parameters, inputs=feed.table(), project=settings.stabilize,
+            last_step_method(settings), whole * h, run.state.copy(), step=rest, parameters=problem.parameters,
+            inputs=feed.table(), project=settings.stabilize, lanes=problem.lanes,
         )  # fmt: skip
         ended = _chunks(problem, run, _Recorder(), progress, lambda: 1, lambda: run.step >= 1)
-        return _finish(problem, run, recorder, ended, before)
+        finished = _finish(problem, run, recorder, ended, before)
+        return replace(finished, lost=np.minimum(lost, finished.lost))
     return _finish(problem, run, recorder, ended)
+
+
+def last_step_method(settings: Settings) -> str:
+    """The method of a last, shorter step: one that needs no past."""
+    return "rk4" if settings.method == "adams" else settings.method
 
 
 def _next_sample(feed: Feed, h: float, whole: int) -> int:
@@ -220,4 +233,4 @@ def _finish(
     names = problem.kernel.program.events
     if names:
         statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
-    return Trajectory(recorder.finish(last), ended == "", messages[ended], float(run.time), statistics)
+    return Trajectory(recorder.finish(last), ended == "", messages[ended], float(run.time), statistics, run.lost)

@@ -93,7 +93,9 @@ class Mobility:
         self._wrench: dict[int, Key] = {}
         for body in model.bodies:
             key = ("wrench", id(body))
-            self.elimination.add(key, weights[id(body)].shape[0], -ca.SX(weights[id(body)]))
+            weight = weights[id(body)]
+            block = tracer.call(lambda d: -d, weight, path=model.path(body))
+            self.elimination.add(key, weight.shape[0], block)
             self._wrench[id(body)] = key
         for depth, level in enumerate(levels):
             self._condense(closures[id(level.element)], level, depth)
@@ -109,13 +111,14 @@ class Mobility:
 
     def _first(self, closure: Closure) -> Any:
         """Diagonal of G D G^T with all bodies free: the scale a pivot is compared with."""
-        blocks = list(closure.columns.items())
-        scales = [ca.SX(ca.diag(ca.SX(self.weights[key]))) for key, _ in blocks]
+        count = len(closure.columns)
+        weights = [self.weights[key] for key in closure.columns]
 
-        def trace(*columns: Any) -> Any:
-            return sum((ca.SX(g * g) @ d for g, d in zip(columns, scales, strict=True)), ca.SX(closure.size, 1))
+        def trace(*values: Any) -> Any:
+            pairs = zip(values[:count], values[count:], strict=True)
+            return sum((ca.SX(g * g) @ ca.diag(ca.SX(d)) for g, d in pairs), ca.SX(closure.size, 1))
 
-        return self.tracer.call(trace, *[g for _, g in blocks], path=self.model.path(closure.element))
+        return self.tracer.call(trace, *closure.columns.values(), *weights, path=self.model.path(closure.element))
 
     def _hang(self, body: Body, closure: Closure, level: Level, depth: int) -> None:
         path = self.model.path(closure.element)

@@ -10,8 +10,9 @@ model does not list its calls: it is a `TableRoutine`, kernels of component type
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
@@ -41,6 +42,10 @@ class Routine:
     calls: tuple[Call, ...]
     result: tuple[tuple[int | float, ...], ...]
     workspace: int
+
+    def counts(self) -> dict[str, int]:
+        """How often each kernel runs."""
+        return dict(Counter(call.kernel for call in self.calls))
 
 
 ARRAYS = ("time", "state", "inputs", "parameters", "output", "work")
@@ -77,19 +82,16 @@ class Loop:
 
 
 @dataclass(frozen=True, eq=False)
-class TableRoutine:
+class TableRoutine(Routine):
     """A routine of a model with many equal components: `sweeps` (n, 4) are (loop, first row, rows, 1 or -1: direction).
 
-    They run one after the other; `tables` (rows, columns) hold offsets into the arrays.
+    They run one after the other; `tables` (rows, columns) hold offsets into the arrays. The first output is `output`
+    among the arrays, there is no other; calls and result are empty.
     """
 
-    name: str
-    inputs: tuple[tuple[str, int], ...]
-    outputs: tuple[tuple[str, int], ...]
-    loops: tuple[Loop, ...]
-    tables: tuple[np.ndarray, ...]
-    sweeps: np.ndarray
-    workspace: int
+    loops: tuple[Loop, ...] = ()
+    tables: tuple[np.ndarray, ...] = ()
+    sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int32))
 
     def counts(self) -> dict[str, int]:
         """How often each kernel runs, lanes counted one by one."""
@@ -114,12 +116,13 @@ class Program:
     """Everything the compiler needs: kernels by content hash, routines by name, sizes and names of the state.
 
     Routines: `derivative` (state rate), `project` (state on the constraints; absent if there is nothing to project),
-    `gap` (how far off the constraints, 1 is what a stage may be), `outputs` (all channels), `conditions` (g, g_dot, G, u of what closes loops), `kept` (which rows have multipliers),
-    `jacobian` (d rate / d state, on demand).
+    `gap` (how far off the constraints a state is, 1 is what a stage may be), `outputs` (all channels), `conditions`
+    (g, g_dot, G, u of what closes loops), `kept` (which rows have multipliers), `jacobian` (d rate / d state, on
+    demand).
     """
 
     kernels: Mapping[str, ca.Function]
-    routines: Mapping[str, Routine | TableRoutine]
+    routines: Mapping[str, Routine]
     coordinates: tuple[str, ...]  # names of q
     speeds: tuple[str, ...]  # names of v
     inputs: tuple[str, ...]
@@ -132,3 +135,9 @@ class Program:
     def state_size(self) -> int:
         """Length of the state (q, v, modes)."""
         return len(self.coordinates) + len(self.speeds) + len(self.modes)
+
+    def only(self, names: Iterable[str]) -> Program:
+        """The program reduced to these routines, as plain data that may go to another machine."""
+        routines = {name: self.routines[name] for name in names}
+        used = {name for routine in routines.values() for name in routine.counts()}
+        return replace(self, kernels={name: self.kernels[name] for name in used}, routines=routines)

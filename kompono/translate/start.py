@@ -141,8 +141,8 @@ def _complain(engine: Engine, name: str) -> None:
     )
 
 
-def check_tuned_bodies(model: Elaborated, values: np.ndarray) -> None:
-    """Mass properties that depend on tunable parameters, checked like declared ones."""
+def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
+    """Mass properties that depend on tunable parameters, checked like declared ones, for each set of values (p,)."""
     if not model.parameters:
         return
     symbols = ca.vertcat(*[ca.SX(parameter) for parameter in model.parameters])
@@ -150,10 +150,14 @@ def check_tuned_bodies(model: Elaborated, values: np.ndarray) -> None:
         mass, inertia = ca.SX(body.solid.mass), ca.SX(body.solid.inertia)
         if mass.is_constant() and inertia.is_constant():
             continue
-        numbers = ca.Function("solid", [symbols], [mass, ca.densify(inertia)])(values)
-        problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
-        if problem:
-            raise ModelError(f"{problem}.", path=model.path(body), fix="Check the tunable parameters it depends on.")
+        solid = ca.Function("solid", [symbols], [mass, ca.densify(inertia)])
+        for number, values in enumerate(sets):
+            numbers = solid(values)
+            problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
+            if problem:
+                which = f"run {number}: " if len(sets) > 1 else ""
+                fix = "Check the tunable parameters it depends on."
+                raise ModelError(f"{which}{problem}.", path=model.path(body), fix=fix)
 
 
 def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:

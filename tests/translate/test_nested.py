@@ -110,7 +110,9 @@ def flat_program(model: Subsystem) -> Program:
     return Program(engine.kernels, routines, engine.coordinate_names(), engine.speed_names(), *names)
 
 
-def check_same_rates(model: Subsystem, seed: int = 1, inputs=(), parameters=(), tolerance: float = 1e-11) -> Translation:
+def check_same_rates(
+    model: Subsystem, seed: int = 1, inputs=(), parameters=(), tolerance: float = 1e-11
+) -> Translation:
     one, flat = nested(model), flat_program(model)
     state = start(one, seed)
     rate = compile_program(one.program).evaluate("derivative", 0.7, state, inputs, parameters)[0]
@@ -201,7 +203,9 @@ class Group(Subsystem):
         self.twigs = [Twig(kinds, wind=wind) for _ in range(count)]
         self.begin, self.end = self.twigs[0].base, self.twigs[-1].bodies[-1]
         self.links = [
-            Revolute(self.twigs[k // 2].bodies[-1].at(0.1, 0, 0), self.twigs[k + 1].base.at(0, 0.1, 0.1), axis="xyz"[k % 3])
+            Revolute(
+                self.twigs[k // 2].bodies[-1].at(0.1, 0, 0), self.twigs[k + 1].base.at(0, 0.1, 0.1), axis="xyz"[k % 3]
+            )
             for k in range(count - 1)
         ]
         self.expose(self.begin, self.end)

@@ -1,7 +1,7 @@
 """Cut a model without loops into cells: components, or single bodies, entered through one joint from outside.
 
-A cell is what gets kernels of its own. It is the largest component of at most `LARGEST` bodies that hangs on the rest by
-a single tree joint; what fits into no such component is a cell by itself, body by body. The joint a cell hangs by
+A cell is what gets kernels of its own. It is the largest component of at most `LARGEST` bodies that hangs on the rest
+by a single tree joint; what fits into no such component is a cell by itself, body by body. The joint a cell hangs by
 belongs to it, whoever declares it. A force belongs to the cell that holds both its bodies, one of which may also be the
 body the cell hangs on. Where a force spans more than that, the lowest component around it becomes one cell.
 """
@@ -22,7 +22,7 @@ LARGEST = 10  # bodies of a cell: straight-line code for many more does not stay
 LARGEST_WITH_FORCES = 64  # bodies of a cell that has to be larger because of the forces in it
 
 
-class Apart(Exception):  # noqa: N818 (it is no error: another way of translation is taken)
+class Apart(Exception):
     """The model cannot be cut into cells that only meet at single bodies."""
 
 

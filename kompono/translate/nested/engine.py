@@ -37,7 +37,8 @@ class NestedEngine(RelativeEngine):
         self.lanes = lanes
         cells = find_cells(model, topology, largest)
         types, signals = self._find_types(Likeness(model, topology), cells)
-        order = np.lexsort((np.arange(len(cells)), types, [cell.level for cell in cells]))
+        levels = np.array([cell.level for cell in cells])
+        order = np.lexsort(np.stack([np.arange(len(cells)), types, levels]))
         self.cells = [cells[k] for k in order]
         for place, cell in enumerate(self.cells):
             cell.place = place
@@ -94,7 +95,7 @@ class NestedEngine(RelativeEngine):
         pairs = zip(self.traced, self.example_signals, strict=True)
         return [make_code(traced, signals, self.kernels, posed=posed, rates=rates) for traced, signals in pairs]
 
-    def derivative(self) -> TableRoutine:  # type: ignore[override]
+    def derivative(self) -> TableRoutine:
         """state -> rate."""
         codes = self.codes(posed=self.placed_in_world)
         tables = Tables(self.placed, codes, self.lanes)
@@ -103,7 +104,7 @@ class NestedEngine(RelativeEngine):
         tables.sweep([code.resolve for code in codes])
         return self.routine("derivative", [("rate", self.nq + self.nv)], tables)
 
-    def project(self) -> TableRoutine:  # type: ignore[override]
+    def project(self) -> TableRoutine:
         """state -> state with unit quaternions."""
         codes: list[Code | None] = []
         for traced, signals in zip(self.traced, self.example_signals, strict=True):
@@ -124,7 +125,7 @@ class NestedEngine(RelativeEngine):
         """All channels of the result, made when asked for."""
         return CellChannels(self)
 
-    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> TableRoutine:  # type: ignore[override]
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> TableRoutine:
         """The channels in some columns (rising), by default those that cost nothing."""
         chosen = self.channels.matching("*") if columns is None else columns
         return Report(self, self.channels, chosen).routine(name, len(chosen))
@@ -145,15 +146,11 @@ class NestedEngine(RelativeEngine):
 
     def routine(self, name: str, outputs: Sequence[tuple[str, int]], tables: Tables) -> TableRoutine:
         """The finished routine."""
+        sweeps = np.array(tables.sweeps, dtype=np.int32).reshape(-1, 4)
         return TableRoutine(
-            name,
-            self._inputs(),
-            tuple(outputs),
-            tuple(tables.loops),
-            tuple(tables.tables),
-            np.array(tables.sweeps, dtype=np.int32).reshape(-1, 4),
-            tables.workspace,
-        )
+            name, self._inputs(), tuple(outputs), (), (), tables.workspace,
+            tuple(tables.loops), tuple(tables.tables), sweeps,
+        )  # fmt: skip
 
     def _inputs(self) -> tuple[tuple[str, int], ...]:
         sizes = (1, self.nq + self.nv, len(self.model.inputs), len(self.model.parameters))
@@ -164,4 +161,3 @@ def check_shape(model: Elaborated, topology: Topology) -> None:
     """Raise Apart for models that are not trees of bodies, forces and fields alone."""
     if topology.closing or model.constraints or model.couplings or model.modes or model.events or model.outputs:
         raise Apart
-

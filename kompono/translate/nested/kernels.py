@@ -1,13 +1,13 @@
 """The kernels of a cell type, and where their scalars lie: three passes over all cells make a derivative.
 
 move      roots to leaves: motion of the body it hangs on, own state -> motion of the bodies that carry others
-condense  leaves to roots: what hangs on it -> its answer at its base; also q_dot, and whatever `resolve` needs that does
-          not depend on accelerations
+condense  leaves to roots: what hangs on it -> its answer at its base; also q_dot, and whatever `resolve` needs that
+          does not depend on accelerations
 resolve   roots to leaves: acceleration of the body it hangs on -> v_dot, accelerations of the bodies that carry others
 
 Between the passes a cell keeps as little as it can: `move` keeps the motion of ports, and sines and cosines; the motion
-inside is computed again by `condense`; and only those values cross from `condense` to `resolve` that `resolve` uses directly.
-Memory traffic, not arithmetic, is what a large model would otherwise wait for.
+inside is computed again by `condense`; and only those values cross from `condense` to `resolve` that `resolve` uses
+directly. Memory traffic, not arithmetic, is what a large model would otherwise wait for.
 """
 
 from __future__ import annotations
@@ -112,7 +112,18 @@ def make_code(
     )
 
 
-_COSTLY = {ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN2, ca.OP_EXP, ca.OP_LOG, ca.OP_POW, ca.OP_SQRT, ca.OP_DIV, ca.OP_INV}
+_COSTLY = {
+    ca.OP_SIN,
+    ca.OP_COS,
+    ca.OP_TAN,
+    ca.OP_ATAN2,
+    ca.OP_EXP,
+    ca.OP_LOG,
+    ca.OP_POW,
+    ca.OP_SQRT,
+    ca.OP_DIV,
+    ca.OP_INV,
+}
 
 Valued = list[tuple[ca.SX, Place]]
 

@@ -84,9 +84,7 @@ class _Reader:
 
     def element_key(self, element: Any) -> Any:
         attributes = vars(element)
-        return type(element), *[
-            (name, self.value(value)) for name, value in attributes.items() if name not in _OWN
-        ]
+        return type(element), *[(name, self.value(value)) for name, value in attributes.items() if name not in _OWN]
 
     def pose(self, pose: Any) -> Any:
         return self.value(pose.position), self.value(pose.rotation)
@@ -168,4 +166,3 @@ class _Reader:
                     where = (kind, k, self.pose(frame.pose))
                     found.update((column[i].element_hash(), (*where, i)) for i in range(column.numel()))
         return found
-

@@ -7,6 +7,7 @@ need all three passes over all cells, energies one pass over all cells that adds
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -115,7 +116,7 @@ class Report:
             codes = [self._adding(kind) for kind in range(len(engine.traced))]
             types = engine.placed.types
             cuts = [0, *(np.flatnonzero(np.diff(types)) + 1).tolist(), len(types)]
-            for first, end in zip(cuts, cuts[1:], strict=False):
+            for first, end in pairwise(cuts):
                 cells = np.arange(first, end)
                 rows = self._rows(cells.tolist(), start + 3 * cells, start + 3 * cells + 3)  # type: ignore[arg-type]
                 tables.run(codes[int(types[first])], rows)

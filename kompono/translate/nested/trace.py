@@ -146,8 +146,8 @@ def trace_cell(model: Elaborated, topology: Topology, cell: Cell, signals: tuple
     speeds = [solution["joint", id(j)] for j in joints if j.freedoms]
     columns = [ca.densify(ca.SX(ca.vertcat(ca.SX(0, 1), *parts))) for parts in (rates, normal, speeds)]
     return Traced(
-        q, v, used, motion, answers, carriers, ports, motions, columns[0], columns[1], answer, columns[2], kinematics, loads,
-        solution, {key: (inertia_of(answer), answer[21:]) for key, answer in hanging.items()},
+        q, v, used, motion, answers, carriers, ports, motions, columns[0], columns[1], answer, columns[2],
+        kinematics, loads, solution, {key: (inertia_of(answer), answer[21:]) for key, answer in hanging.items()},
     )  # fmt: skip
 
 

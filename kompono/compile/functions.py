@@ -1,0 +1,61 @@
+"""The mathematical functions native code may call, and what stands for them on several lanes.
+
+On one lane all come from LLVM or the C library. On several lanes LLVM has vector instructions for some; sine and cosine
+are our own (see `sincos`); the rest is the C library's function, lane by lane.
+"""
+
+from __future__ import annotations
+
+from kompono.compile import sincos
+from kompono.compile.lanes import ONE, Lanes
+
+_INTRINSIC = {"sin", "cos", "exp", "log", "sqrt", "fabs", "floor", "ceil", "pow", "copysign", "minnum", "maxnum"}
+_LIBRARY = {
+    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "log1p", "expm1", "atan2",
+    "hypot", "fmod", "remainder",
+}  # fmt: skip
+BINARY = {"pow", "copysign", "minnum", "maxnum", "atan2", "hypot", "fmod", "remainder"}
+_NOTHING_ELSE = "nounwind willreturn memory(none)"  # lets LLVM merge equal calls; errno is nobody's concern
+
+
+def symbol(name: str, lanes: Lanes) -> str:
+    """The native name of a function on these lanes."""
+    own = name in sincos.NAMES and sincos.available()
+    if lanes.count > 1 and (own or name not in _INTRINSIC):
+        return f"kompono.{name}.{lanes.count}"
+    return name if name in _LIBRARY else f"llvm.{name}.{lanes.suffix}"
+
+
+def _arguments(name: str, kind: str) -> list[str]:
+    return [kind] * (2 if name in BINARY else 1)
+
+
+def declarations(text: str, lanes: Lanes) -> str:
+    """Declarations, and where nobody else has them definitions, of the functions that `text` may call."""
+    lines = []
+    for name in sorted(_INTRINSIC | _LIBRARY):
+        for width in {ONE, lanes}:
+            arguments = ", ".join(_arguments(name, width.real))
+            if not symbol(name, width).startswith("kompono."):
+                lines.append(f"declare {width.real} @{symbol(name, width)}({arguments}) {_NOTHING_ELSE}")
+            elif f"@{symbol(name, width)}(" in text:
+                lines.append(sincos.define(name, width) if name in sincos.NAMES else _lane_by_lane(name, width))
+    for width in {ONE, lanes}:
+        for name in ("fmuladd", "fma"):  # the first is fused where the processor can, the second in any case
+            lines.append(f"declare {width.real} @llvm.{name}.{width.suffix}({', '.join([width.real] * 3)})")
+    return "\n".join(sorted(lines)) + "\n"
+
+
+def _lane_by_lane(name: str, lanes: Lanes) -> str:
+    kinds = _arguments(name, lanes.real)
+    given = ", ".join(f"{kind} %x{i}" for i, kind in enumerate(kinds))
+    lines = [f"define internal {lanes.real} @{symbol(name, lanes)}({given}) noinline {_NOTHING_ELSE} {{"]
+    result = "poison"
+    for k in range(lanes.count):
+        for i, kind in enumerate(kinds):
+            lines.append(f"%x{i}.{k} = extractelement {kind} %x{i}, i64 {k}")
+        scalars = ", ".join(f"double %x{i}.{k}" for i in range(len(kinds)))
+        lines.append(f"%y{k} = call double @{symbol(name, ONE)}({scalars})")
+        lines.append(f"%z{k} = insertelement {lanes.real} {result}, double %y{k}, i64 {k}")
+        result = f"%z{k}"
+    return "\n".join([*lines, f"ret {lanes.real} {result}", "}"])

@@ -1,0 +1,201 @@
+"""The façade of ensembles: model -> translate -> compile -> all starts -> all runs -> ensemble."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kompono.compile import loop_routines, native_lanes
+from kompono.errors import RunError
+from kompono.many.spread import run_on_cluster
+from kompono.many.start import Starts, start_all
+from kompono.many.vary import Variation, parameter_table, vary
+from kompono.model.subsystem import Subsystem
+from kompono.result import Ensemble, Status
+from kompono.simulate import Simulation, select_outputs
+from kompono.solve.integrate import Settings, check_settings
+from kompono.solve.many import Batch, Read, at_times, fits_lanes, prepare, record_times, run_batch
+from kompono.solve.outcome import Outcome, Outputs
+from kompono.solve.progress import Progress
+from kompono.solve.scipy_methods import SCIPY_METHODS
+
+EXPLAINED = 5  # failures that are traced to a component; to trace one takes longer than to run it
+LANES = (1, 2, 4, 8, 16)
+
+
+def simulate_many(
+    model: Subsystem,
+    *,
+    until: float,
+    step: float = 1e-3,
+    method: str = "rk4",
+    engine: str = "relative",
+    parameters: Mapping[str, ArrayLike] | None = None,
+    initial: Mapping[str, ArrayLike] | None = None,
+    runs: int | None = None,
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    every: int = 1,
+    channels: str | Iterable[str] = "*",
+    inputs: Mapping[str, Any] | None = None,
+    stabilize: bool = True,
+    threads: int | None = None,
+    lanes: int | None = None,
+    client: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Ensemble:
+    """Simulate a model many times from time 0 to `until` [s], with other parameters or from other starts.
+
+    `parameters` and `initial` map paths to arrays of one value per run, or one value for all; `runs` says how many runs
+    there are if no array does. A run that fails does not disturb the others (see `Ensemble.failed`).
+
+    `threads` (default: one per core) each take `lanes` runs at a time (default: as many as a register of the processor
+    holds). Models with events, callable inputs, and methods that choose their own steps run one by one. `client`, a
+    `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
+    independent, projection, metric, baumgarte, native, cache.
+    """
+    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
+    check_settings(settings)
+    variation = vary(parameters, initial, runs)
+    spread = _Spread(_threads(threads), _lanes(lanes), client)
+    simulation = Simulation(model, engine=engine, **options)
+    outputs = select_outputs(simulation.translation, channels)
+    table = parameter_table(simulation, variation)
+    begun = clock.perf_counter()
+    starts = start_all(simulation, variation, table, simulation.feed(inputs))
+    seconds_start = clock.perf_counter() - begun
+    gather = _Gather(simulation, settings, outputs, variation, starts, table)
+    _run(gather, spread, inputs, progress)
+    gather.statistics |= {"seconds_translate": simulation.seconds_translate, "seconds_start": seconds_start}
+    return gather.ensemble()
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """What the runs are spread over; lanes None are those of the machine."""
+
+    threads: int
+    lanes: int | None
+    client: Any
+
+
+class _Gather:
+    """Puts the outcomes of runs, in whatever order they come, into the table of an ensemble."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        settings: Settings,
+        outputs: Outputs,
+        variation: Variation,
+        starts: Starts,
+        parameters: np.ndarray,
+    ) -> None:
+        self.simulation, self.settings, self.outputs, self.variation = simulation, settings, outputs, variation
+        self.starts, self.parameters = starts, parameters
+        self.times = record_times(settings)
+        self.table = np.full((variation.runs, len(self.times), len(outputs.wanted)), np.nan)
+        self.status = [
+            Status(False, starts.failed.get(i, "interrupted by the user"), 0.0) for i in range(variation.runs)
+        ]
+        self.good = np.array([i for i in range(variation.runs) if i not in starts.failed])
+        self.counts = dict.fromkeys(("steps", "evaluations", "rejected"), 0)
+        self.events: list[list[Any]] = [[] for _ in range(variation.runs)]
+        self.statistics: dict[str, Any] = {}
+
+    def batch(self, lanes: int) -> Batch:
+        """The runs that have a start."""
+        return Batch(self.settings, self.outputs, self.starts.states[self.good], self.parameters[self.good], lanes)
+
+    def take(self, parts: Iterable[tuple[np.ndarray, list[Outcome]]]) -> None:
+        """All outcomes."""
+        explained = 0
+        for runs, outcomes in parts:
+            for run, outcome in zip(self.good[runs], outcomes, strict=True):
+                self.table[run] = at_times(outcome, self.times, 1e-9 * self.settings.step)
+                explain = explained < EXPLAINED
+                self.status[run] = self.simulation.status(outcome, self.settings, self.parameters[run], explain)
+                explained += not self.status[run].ok
+                for name in self.counts:
+                    self.counts[name] += outcome.statistics.get(name, 0)
+                self.events[run] = outcome.statistics.get("events", [])
+
+    def ensemble(self) -> Ensemble:
+        """What was gathered."""
+        program, chosen = self.simulation.program, [self.outputs.computed[i] for i in self.outputs.wanted]
+        about = {"method": self.settings.method, "engine": self.simulation.engine, "step": self.settings.step}
+        events = {"events": self.events} if program.events else {}
+        return Ensemble(
+            self.times,
+            [channel.name for channel in chosen],
+            self.table,
+            status=self.status,
+            varied=self.variation.varied,
+            units={channel.name: channel.unit for channel in chosen},
+            statistics={
+                **about,
+                **self.counts,
+                "degrees_of_freedom": self.starts.degrees_of_freedom,
+                "redundant": list(self.starts.redundant),
+                **self.statistics,
+                **events,
+            },
+            model=self.simulation.name,
+        )
+
+
+def _run(gather: _Gather, spread: _Spread, inputs: Mapping[str, Any] | None, show: bool | None) -> None:
+    """Make all runs, here or on the workers of a cluster."""
+    simulation, settings = gather.simulation, gather.settings
+    feed = simulation.feed(inputs)
+    several = fits_lanes(simulation.kernel, settings, feed) and len(gather.good) > 1
+    lanes = (spread.lanes or native_lanes()) if several else 1
+    batch, compiled, begun = gather.batch(lanes), 0.0, clock.perf_counter()
+    if spread.client is None:
+        prepare(simulation.kernel, batch)
+        compiled, begun = clock.perf_counter() - begun, clock.perf_counter()
+    with Progress(len(gather.good) * settings.until, show) as progress:
+        if spread.client is None:
+            parts = run_batch(
+                simulation.kernel, batch, lambda: simulation.feed(inputs), _reader(simulation), spread.threads, progress
+            )
+        else:
+            program = simulation.program.only(_needed(simulation, settings, gather.outputs.routine))
+            own = several and spread.lanes is None
+            parts = run_on_cluster(spread.client, program, batch, feed.sources, own, progress)
+        gather.take(parts)
+    gather.statistics |= {"lanes": lanes, "seconds_compile": compiled, "seconds_run": clock.perf_counter() - begun}
+    gather.statistics |= {"threads": spread.threads} if spread.client is None else {"cluster": repr(spread.client)}
+
+
+def _reader(simulation: Simulation) -> Read:
+    """How callable inputs see channels of their own run."""
+    return lambda time, state, inputs, parameters, name: simulation.channel(time, state, inputs, parameters, name)
+
+
+def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[str]:
+    """The routines a run calls."""
+    names = [routine.name for routine in loop_routines(simulation.program)]
+    return [*names, outputs, *(["jacobian"] if settings.method in SCIPY_METHODS else [])]
+
+
+def _threads(given: int | None) -> int:
+    if given is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise RunError(f"threads = {given!r} is not a number of threads.", fix="Leave it out to use all cores.")
+    return given
+
+
+def _lanes(given: int | None) -> int | None:
+    if given is not None and given not in LANES:
+        fix = f"Use one of {', '.join(map(str, LANES))}, or leave it out to use the width of the processor."
+        raise RunError(f"lanes = {given!r} is not a width of registers.", fix=fix)
+    return given

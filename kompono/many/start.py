@@ -1,0 +1,79 @@
+"""Consistent starts of many runs: assembled once for all that differ in nothing the assembly can see."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kompono.errors import AssemblyError, ModelWarning
+from kompono.many.vary import Variation
+from kompono.simulate import Simulation, moves
+from kompono.solve.inputs import Feed
+from kompono.translate.program import Program, Routine
+
+NATIVE = 8  # different starts from which native code for the assembly pays
+
+
+@dataclass
+class Starts:
+    """States (runs, n), and for runs that cannot be assembled the reason."""
+
+    states: np.ndarray
+    failed: dict[int, str] = field(default_factory=dict)
+    degrees_of_freedom: int | None = None
+    redundant: tuple[str, ...] = ()
+
+
+def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarray, feed: Feed) -> Starts:
+    """The start of each run, with `parameters` (runs, p)."""
+    seen = _seen_by_assembly(simulation)
+    columns = [*variation.initial.values(), *parameters[:, seen].T]
+    keys = np.column_stack(columns) if columns else np.zeros((variation.runs, 0))
+    distinct, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    starts = Starts(np.full((variation.runs, simulation.program.state_size), np.nan))
+    moved: dict[int, str] = {}
+    error: AssemblyError | None = None
+    for number, run in enumerate(first):
+        runs = np.flatnonzero(member.reshape(-1) == number)
+        try:
+            assembly = simulation.assemble(
+                variation.initial_of(run), parameters=parameters[run], feed=feed, native=len(distinct) >= NATIVE
+            )
+        except AssemblyError as cause:
+            error = error or cause
+            starts.failed.update((int(i), str(cause)) for i in runs)
+            continue
+        starts.states[runs] = assembly.state
+        starts.degrees_of_freedom, starts.redundant = assembly.degrees_of_freedom, assembly.redundant
+        if moves(assembly):
+            moved.update((int(i), moves(assembly)) for i in runs)
+    if error and len(starts.failed) == variation.runs:
+        raise error
+    if moved:
+        run = min(moved)
+        text = f"in {len(moved)} of {variation.runs} runs assembly moved coordinates to close the loops; run {run}: "
+        warnings.warn(f"{text}{moved[run]}.", ModelWarning, stacklevel=3)
+    return starts
+
+
+def _seen_by_assembly(simulation: Simulation) -> list[int]:
+    """The parameters that conditions, or the places of bodies, depend on."""
+    program, names = simulation.program, ["conditions"]
+    if simulation.engine == "absolute":
+        program, names = simulation.placing.program, ["conditions", "placement"]
+    found = [parameters_of(program, program.routines[name]) for name in names if name in program.routines]
+    return sorted(set().union(*found))
+
+
+def parameters_of(program: Program, routine: Routine) -> set[int]:
+    """The numbers of the parameters that a routine's outputs depend on."""
+    first = sum(size for _, size in routine.inputs[:3])
+    reach: dict[int, set[int]] = {first + k: {k} for k in range(routine.inputs[3][1])}
+    for call in routine.calls if reach else ():
+        rows, columns = program.kernels[call.kernel].jac_sparsity(0, 0).get_triplet()
+        for row, column in zip(rows, columns, strict=True):
+            if call.inputs[column] in reach:
+                reach.setdefault(call.outputs[row], set()).update(reach[call.inputs[column]])
+    return set().union(*(reach.get(slot, set()) for slots in routine.result for slot in slots if isinstance(slot, int)))

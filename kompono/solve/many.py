@@ -1,0 +1,194 @@
+"""Many runs of one kernel: lanes times threads.
+
+Runs are taken in groups as wide as the machine's registers; a group is one run of the native loop on several lanes.
+What lanes cannot do (events, adaptive methods, callable inputs) runs one by one, and so does a run that a lane lost: it
+is repeated alone, which gives what a single run would have given, failure and all, or goes on where only the lane's
+sine has a limit. A thread takes one group after the other; native code runs without the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kompono.solve.inputs import Feed
+from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate, last_step_method
+from kompono.solve.outcome import Outcome, Outputs, channels, conclude
+from kompono.solve.progress import Progress
+from kompono.solve.scipy_methods import SCIPY_METHODS
+
+MakeFeed = Callable[[], Feed]
+Read = Callable[[float, np.ndarray, np.ndarray, np.ndarray, str], float]  # time, state, inputs, parameters, channel
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs to make: consistent start `states` (runs, n) and `parameters` (runs, p), and how to make them."""
+
+    settings: Settings
+    outputs: Outputs
+    states: np.ndarray
+    parameters: np.ndarray
+    lanes: int
+
+    def part(self, runs: np.ndarray) -> Batch:
+        """Some of the runs."""
+        return replace(self, states=self.states[runs], parameters=self.parameters[runs])
+
+    def groups(self) -> list[np.ndarray]:
+        """The numbers of the runs that go together."""
+        return np.array_split(np.arange(len(self.states)), range(self.lanes, len(self.states), self.lanes))
+
+
+def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
+    """Whether runs can go side by side: equal steps, no events, no inputs that depend on the run, no lanes inside."""
+    if hasattr(kernel.program.routines["derivative"], "loops"):  # a table routine of a large model
+        return False
+    free = not kernel.program.events and not any(source.function for source in feed.sources)
+    return free and settings.method in FIXED and hasattr(kernel, "fixed")
+
+
+def record_times(settings: Settings) -> np.ndarray:
+    """The times [s] at which every run of these settings has a record, whatever its events."""
+    h = settings.step * (1 if settings.method in FIXED else settings.every)
+    every = settings.every if settings.method in FIXED else 1
+    whole = int(np.floor(settings.until / h + 1e-9))
+    times = np.arange(0, whole + 1, every) * h
+    end = settings.until if settings.until - whole * h > 1e-9 * h else whole * h
+    return times if end - times[-1] <= 1e-9 * h else np.append(times, end)
+
+
+def at_times(outcome: Outcome, times: np.ndarray, tolerance: float) -> np.ndarray:
+    """The channels (rows, k) of a run at record times; NaN where it has no record. Of two at one time, the later."""
+    if len(outcome.times) == len(times) and np.abs(outcome.times - times).max(initial=0.0) <= tolerance:
+        return outcome.table
+    table = np.full((len(times), outcome.table.shape[1]), np.nan)
+    if len(outcome.times):
+        place = np.searchsorted(outcome.times, times + tolerance, side="right") - 1
+        found = (place >= 0) & (outcome.times[place] >= times - tolerance)
+        table[found] = outcome.table[place[found]]
+    return table
+
+
+def prepare(kernel: Any, batch: Batch) -> None:
+    """Compile what the batch needs before threads need it."""
+    if not hasattr(kernel, "prepare"):
+        return
+    settings = batch.settings
+    method = "" if settings.method in SCIPY_METHODS else settings.method
+    kernel.prepare(routine=batch.outputs.routine, method=method, lanes=batch.lanes)
+    if settings.method in FIXED and abs(settings.until / settings.step - round(settings.until / settings.step)) > 1e-9:
+        kernel.prepare(method=last_step_method(settings), lanes=batch.lanes)
+
+
+class _Part(Progress):
+    """What one group tells of its progress; it ends when the whole does."""
+
+    def __init__(self, whole: Progress, until: float) -> None:
+        super().__init__(until, show=False)
+        self.whole, self.reached = whole, 0.0
+
+    @property
+    def interrupted(self) -> bool:  # type: ignore[override]
+        """Whether somebody wants all runs to end."""
+        return self.whole.interrupted
+
+    @interrupted.setter
+    def interrupted(self, value: bool) -> None:
+        pass
+
+    def update(self, reached: float) -> None:
+        """Remember the time reached [s]."""
+        self.reached = reached
+
+
+def run_batch(
+    kernel: Any, batch: Batch, make_feed: MakeFeed, read: Read, threads: int, progress: Progress
+) -> Iterator[tuple[np.ndarray, list[Outcome]]]:
+    """Make all runs; gives the numbers of each group's runs and their outcomes, in order."""
+    groups = batch.groups()
+    parts = [_Part(progress, batch.settings.until) for _ in groups]
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        futures = [
+            pool.submit(run_group, kernel, batch.part(runs), make_feed, read, part)
+            for runs, part in zip(groups, parts, strict=True)
+        ]
+        try:
+            for k, (runs, future) in enumerate(zip(groups, futures, strict=True)):
+                while not future.done():
+                    wait(futures[k:], timeout=0.1, return_when=FIRST_EXCEPTION)
+                    _show(progress, groups, parts, futures)
+                _show(progress, groups, parts, futures)
+                yield runs, future.result()
+                futures[k] = _NOTHING
+        except BaseException:
+            progress.interrupted = True
+            for future in futures:
+                future.cancel()
+            raise
+
+
+_NOTHING: Future = Future()
+_NOTHING.set_result([])
+
+
+def _show(progress: Progress, groups: Sequence[np.ndarray], parts: Sequence[_Part], futures: Sequence[Future]) -> None:
+    """Tell the simulated time of all runs together."""
+    total = sum(
+        len(runs) * (part.until if future.done() else part.reached)
+        for runs, part, future in zip(groups, parts, futures, strict=True)
+    )
+    progress.update(total)
+
+
+def run_group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: Read, progress: Progress) -> list[Outcome]:
+    """The runs of one group: side by side if it has lanes, then those alone that were lost on the way."""
+    count = len(batch.states)
+    outcomes: list[Outcome | None] = [None] * count
+    if batch.lanes > 1 and count > 1:
+        outcomes[:] = _on_lanes(kernel, batch, make_feed(), progress)
+    alone = (_alone(kernel, batch, i, make_feed(), read, progress) for i in range(count) if outcomes[i] is None)
+    return [outcome or next(alone) for outcome in outcomes]
+
+
+def _on_lanes(kernel: Any, batch: Batch, feed: Feed, progress: Progress) -> list[Outcome | None]:
+    """All runs of a group at once; None for those lost. Lanes to spare repeat the last run."""
+    lanes, count = batch.lanes, len(batch.states)
+    chosen = np.minimum(np.arange(lanes), count - 1)
+    states, parameters = (np.ascontiguousarray(values[chosen].T) for values in (batch.states, batch.parameters))
+    problem = Problem(kernel, states.ravel(), parameters.ravel(), feed, _no_reader, lanes)
+    whole = integrate(problem, batch.settings, progress)
+    if not np.isinf(whole.lost[:count]).any():
+        return [None] * count
+    tables = channels(kernel, batch.outputs, whole.rows, parameters, lanes)
+    size = kernel.program.state_size
+    wide = whole.rows[:, 1 : 1 + lanes * size].reshape(-1, size, lanes)
+    outcomes: list[Outcome | None] = []
+    for i in range(count):
+        if not np.isinf(whole.lost[i]):
+            outcomes.append(None)
+            continue
+        rows = np.hstack([whole.rows[:, :1], wide[:, :, i], whole.rows[:, 1 + lanes * size :]])
+        table = tables[i]
+        if not np.isfinite(table).all():  # perhaps a sine beyond its limit
+            table = channels(kernel, batch.outputs, rows, batch.parameters[i])
+        trajectory = Trajectory(rows, whole.ok, whole.message, whole.time, dict(whole.statistics))
+        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings))
+    return outcomes
+
+
+def _no_reader(*_: Any) -> float:
+    raise AssertionError("lanes have no callable inputs")
+
+
+def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: Read, progress: Progress) -> Outcome:
+    """One run by itself."""
+    values = batch.parameters[i]
+    problem = Problem(kernel, batch.states[i], values, feed, lambda t, y, u, name: read(t, y, u, values, name))
+    trajectory = integrate(problem, batch.settings, progress)
+    table = channels(kernel, batch.outputs, trajectory.rows, values)
+    return conclude(kernel, trajectory, batch.outputs, table, batch.settings)
