@@ -7,6 +7,11 @@ python benchmarks/large.py tree 10000 --threads 2   one line: a tree, on so many
 
 from __future__ import annotations
 
+import argparse
+import resource
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -89,3 +94,101 @@ class Tree(Subsystem):
 
 
 MODELS: dict[str, Callable[[int], Subsystem]] = {"chain": Chain, "tree": Tree}
+
+
+def measure(name: str, bodies: int, threads: int | None) -> dict[str, float]:
+    """Seconds (processor time) and bytes of one model, from its declaration to steps of rk4."""
+    from kompono.simulate import Simulation
+    from kompono.solve.integrate import Settings
+
+    before = memory()
+    clock = time.process_time()
+    model = MODELS[name](bodies)
+    built, clock = time.process_time() - clock, time.process_time()
+    declared = memory()
+    simulation = Simulation(model, threads=threads, cache=False)
+    translated, clock = time.process_time() - clock, time.process_time()
+    simulation.kernel.prepare("derivative", "rk4")
+    compiled = time.process_time() - clock
+    start = simulation.assemble().state
+    count = len(simulation.translation.model.bodies)
+    single = evaluation(simulation, start)
+    step = stepping(simulation, start)
+    peak = memory()
+    wanted = simulation.translation.engine.cells[-1].links[-1].carrier
+    last = f"{simulation.translation.model.path(wanted)}.position.z"
+    result = simulation.run(Settings("rk4", 5e-3, 1e-3, every=5), channels=["energy.total", last])
+    energy = result["energy.total"]
+    return {
+        "bodies": count,
+        "types": len(simulation.translation.engine.examples),
+        "build": built,
+        "translate": translated,
+        "compile": compiled,
+        "evaluation": single,
+        "per body": single / count,
+        "step": step,
+        "declared": (declared - before) / count,
+        "memory": (peak - before) / count,
+        "energy": abs(energy[-1] / energy[0] - 1),
+        "ok": result.status.ok,
+    }
+
+
+def memory() -> float:
+    """Most memory this process ever had [bytes]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def evaluation(simulation, state: np.ndarray) -> float:
+    """Processor seconds of one derivative on one thread, the best of several, native code alone."""
+    kernel = simulation.kernel
+    kernel.evaluate("derivative", 0.0, state)
+    evaluator = kernel._evaluators["derivative"]
+    best = np.inf
+    for _ in range(max(20, 1_000_000 // len(state))):
+        clock = time.process_time()
+        evaluator.function(evaluator._address)
+        best = min(best, time.process_time() - clock)
+    return best
+
+
+def stepping(simulation, state: np.ndarray) -> float:
+    """Seconds by the wall clock of one step of rk4, the best of several chunks."""
+    run = simulation.kernel.fixed("rk4", 0.0, state, step=1e-5, every=1 << 40)
+    steps = max(2, 200_000 // len(state))
+    best = np.inf
+    for _ in range(12):
+        clock = time.perf_counter()
+        run.advance(steps)
+        best = min(best, (time.perf_counter() - clock) / steps)
+    return best
+
+
+def main() -> None:
+    """One line in this process, or all of them in processes of their own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", choices=list(MODELS))
+    parser.add_argument("bodies", nargs="?", type=int, default=1000)
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    if given.model:
+        m = measure(given.model, given.bodies, given.threads)
+        cells = [
+            given.model, f"{m['bodies']:,}", given.threads, m["types"], f"{m['build']:.2f}", f"{m['translate']:.2f}",
+            f"{m['compile']:.2f}", f"{1e6 * m['evaluation']:.0f}", f"{1e9 * m['per body']:.1f}",
+            f"{1e3 * m['step']:.3f}", f"{m['declared'] / 1e3:.1f}", f"{m['memory'] / 1e3:.1f}", f"{m['energy']:.0e}",
+        ]  # fmt: skip
+        print("| " + " | ".join(map(str, cells)) + " |")
+        return
+    print("| model | bodies | threads | types | build s | translate s | compile s | evaluation us | per body ns |"
+          " rk4 step ms | declared kB/body | peak kB/body | energy |")  # fmt: skip
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    for name in MODELS:
+        for bodies in (1_000, 10_000, 100_000):
+            for threads in (1, 2):
+                subprocess.run([sys.executable, __file__, name, str(bodies), "--threads", str(threads)], check=True)
+
+
+if __name__ == "__main__":
+    main()

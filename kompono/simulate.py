@@ -44,7 +44,8 @@ def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> O
 class Simulation:
     """A translated and compiled model, ready to run; `simulate` makes one for a single run.
 
-    A tree of at least `nested_from` bodies is translated by types of components.
+    A tree of at least `nested_from` bodies is translated by types of components; then up to `threads` threads work on
+    one run (None: as many as pay).
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Simulation:
         baumgarte: tuple[float, float] = (20.0, 20.0),
         native: bool = True,
         cache: bool = True,
+        threads: int | None = None,
         nested_from: int = NESTED_FROM,
     ) -> None:
         begun = clock.perf_counter()
@@ -80,7 +82,7 @@ class Simulation:
             nested_from=nested_from,
         )
         self.program = self.translation.program
-        self.kernel: Any = compile_program(self.program, native=native, cache=cache)
+        self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
         self.engine = engine
         self.seconds_translate = clock.perf_counter() - begun
 
@@ -266,6 +268,7 @@ def simulate(
     baumgarte: tuple[float, float] = (20.0, 20.0),
     native: bool = True,
     cache: bool = True,
+    threads: int | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
@@ -273,7 +276,8 @@ def simulate(
     method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
     `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
-    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
+    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
+    on one run of a large model (None: as many as pay).
     """
     settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
     check_settings(settings)
@@ -287,6 +291,7 @@ def simulate(
         baumgarte=baumgarte,
         native=native,
         cache=cache,
+        threads=threads,
     )
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress

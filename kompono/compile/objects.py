@@ -15,7 +15,7 @@ from typing import Any
 from kompono.compile import cache, jit, schedule, sweeps
 from kompono.compile.block import loop_routines
 from kompono.compile.emit import prelude
-from kompono.compile.lanes import Lanes
+from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_dopri5 import dopri5_loop
 from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
@@ -61,6 +61,10 @@ class Objects:
             "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
             method, program.state_size, len(program.inputs),
         )  # fmt: skip
+
+    def worker_function(self, name: str) -> Any:
+        """The function by which a thread helps with a table routine."""
+        return jit.load([self._routine_object(name, ONE)], sweeps.worker(name))
 
     def _load(
         self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object

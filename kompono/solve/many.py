@@ -79,6 +79,7 @@ def prepare(kernel: Any, batch: Batch) -> None:
     if not hasattr(kernel, "prepare"):
         return
     settings = batch.settings
+    kernel.threads = 1  # runs are spread over threads, not the parts of a run
     method = "" if settings.method in SCIPY_METHODS else settings.method
     kernel.prepare(routine=batch.outputs.routine, method=method, lanes=batch.lanes)
     if settings.method in FIXED and abs(settings.until / settings.step - round(settings.until / settings.step)) > 1e-9:

@@ -48,6 +48,7 @@ class Routine:
         return dict(Counter(call.kernel for call in self.calls))
 
 
+HEADER = 8  # doubles at the start of the workspace of a table routine that no kernel touches
 ARRAYS = ("time", "state", "inputs", "parameters", "output", "work")
 
 Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-1: none), offset from what it says
@@ -83,15 +84,16 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class TableRoutine(Routine):
-    """A routine of a model with many equal components: `sweeps` (n, 4) are (loop, first row, rows, 1 or -1: direction).
+    """A routine of a model with many equal components: sweeps over tables, one after the other.
 
-    They run one after the other; `tables` (rows, columns) hold offsets into the arrays. The first output is `output`
-    among the arrays, there is no other; calls and result are empty.
+    `sweeps` (n, 5) are (loop, first row, rows, 1 or -1: direction, 1 if the rows do not depend on each other). `tables`
+    (rows, columns) hold offsets into the arrays. `output` among the arrays is the first output, there is no other; the
+    first `HEADER` doubles of the workspace belong to the machine. `calls` and `result` are empty.
     """
 
     loops: tuple[Loop, ...] = ()
     tables: tuple[np.ndarray, ...] = ()
-    sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int32))
+    sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 5), dtype=np.int32))
 
     def counts(self) -> dict[str, int]:
         """How often each kernel runs, lanes counted one by one."""

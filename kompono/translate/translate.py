@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -80,6 +82,21 @@ class Routines(Mapping[str, Routine]):
         return len(self._makers)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection: a large model is many objects that all stay, and looking at them again and again takes
+    longer than translating them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def translate(
     model: Subsystem,
     *,

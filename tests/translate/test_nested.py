@@ -301,6 +301,50 @@ def test_models_with_loops_or_outputs_fall_back() -> None:
     assert not isinstance(translate(watched, nested_from=1).engine, NestedEngine)
 
 
+class Stem(Subsystem):
+    def __init__(self, ways: int, levels: int) -> None:
+        self.row = Series(Link, 3)
+        self.first = self.row.first
+        self.expose(self.first)
+        if levels > 1:
+            self.stems = [Stem(ways, levels - 1) for _ in range(ways)]
+            self.pins = [
+                Revolute(self.row.last.at(0, 0, -0.1), stem.first.at(0, 0, 0.1), axis="y", angle=0.2 * k)
+                for k, stem in enumerate(self.stems)
+            ]
+
+
+def rates(model: Subsystem, lanes: int, threads: int | None = None) -> tuple[np.ndarray, NestedEngine]:
+    """Derivative at a fixed state; with a number of threads the state after some steps of rk4."""
+    elaborated = elaborate(model)
+    engine = NestedEngine(elaborated, find_topology(elaborated), {}, lanes=lanes)
+    routines = {"derivative": engine.derivative()}
+    program = Program(engine.kernels, routines, engine.coordinate_names(), engine.speed_names(), (), ())
+    kernel = compile_program(program, threads=threads)
+    state = np.random.default_rng(8).uniform(-0.5, 0.5, program.state_size)
+    if threads is None:
+        return kernel.evaluate("derivative", 0.0, state)[0], engine
+    run = kernel.fixed("rk4", 0.0, state, step=1e-4)
+    for _ in range(5):
+        run.advance(10)
+    return run.state.copy(), engine
+
+
+@pytest.mark.parametrize(("ways", "levels"), [(2, 6), (3, 4), (9, 3)])
+def test_lanes_do_not_change_the_result(ways: int, levels: int) -> None:
+    expected, _ = rates(Hung(lambda: Stem(ways, levels)), 1)
+    for lanes in (2, 8):
+        values, engine = rates(Hung(lambda: Stem(ways, levels)), lanes)
+        assert max(loop.lanes for loop in engine.derivative().loops) == lanes
+        np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    states = [rates(Hung(lambda: Stem(2, 8)), 2, threads)[0] for threads in (1, 2, 3)]
+    np.testing.assert_array_equal(states[0], states[1])
+    np.testing.assert_array_equal(states[0], states[2])
+
+
 def articulated(axes: list[str], q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Joint accelerations of a chain of `ROD`s under gravity, by the articulated-body algorithm in plain NumPy.
 

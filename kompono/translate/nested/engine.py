@@ -146,7 +146,7 @@ class NestedEngine(RelativeEngine):
 
     def routine(self, name: str, outputs: Sequence[tuple[str, int]], tables: Tables) -> TableRoutine:
         """The finished routine."""
-        sweeps = np.array(tables.sweeps, dtype=np.int32).reshape(-1, 4)
+        sweeps = np.array(tables.sweeps, dtype=np.int32).reshape(-1, 5)
         return TableRoutine(
             name, self._inputs(), tuple(outputs), (), (), tables.workspace,
             tuple(tables.loops), tuple(tables.tables), sweeps,

@@ -9,6 +9,7 @@ gathered lane by lane.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from kompono.translate.nested.cells import Cell
 from kompono.translate.nested.kernels import CellCode, Code
-from kompono.translate.program import Column, Loop
+from kompono.translate.program import HEADER, Column, Loop
+
+SHARED_FROM = 16  # rows of one level that threads may share
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Tables:
         self.items = _packs(placed, lanes, least)  # first cell, number of cells, lanes
         self.own = np.zeros(len(placed.types), dtype=np.int64)  # where slot 0 of each cell lies
         self.stride = np.ones(len(placed.types), dtype=np.int64)
-        self.workspace = 0
+        self.workspace = HEADER
         for first, count, width in self.items:
             self.own[first : first + count] = self.workspace + np.arange(count)
             self.stride[first : first + count] = width
@@ -62,7 +65,7 @@ class Tables:
         self._fill()
         self.tables = [np.array(v.rows, dtype=np.int32) for v in self.variants.values()]
         self.loops: list[Loop] = []
-        self.sweeps: list[tuple[int, int, int, int]] = []
+        self.sweeps: list[tuple[int, int, int, int, int]] = []
 
     def _fill(self) -> None:
         cells, placed = self.placed.cells, self.placed
@@ -103,21 +106,27 @@ class Tables:
                 self.loops.append(
                     Loop(code.kernel, code.reads, code.writes, variant.number, variant.lanes, variant.columns)
                 )
-        found: list[tuple[int, int, int, int]] = []
+        places = [(*self.place[item], self._level(item)) for item in range(len(self.items)) if items is None]
+        places += [(*self.place[item], self._level(item)) for item in items or ()]
+        places = [(variant.number, row, level) for variant, row, level in places if variant.number in numbers]
+        crowd = Counter((variant, level) for variant, _, level in places)
+        found: list[tuple[int, int, int, int]] = []  # loop, first row, rows, level of those that threads may share
         last = (-1, -2)
-        for item in range(len(self.items)) if items is None else items:
-            variant, row = self.place[item]
-            if variant.number not in numbers:
-                continue
-            if (variant.number, row) == (last[0], last[1] + 1):
+        for variant, row, level in places:
+            wide = level if crowd[variant, level] >= SHARED_FROM else -1
+            if (variant, row) == (last[0], last[1] + 1) and found[-1][3] == wide:
                 loop, start, count, _ = found.pop()
-                found.append((loop, start, count + 1, 1))
+                found.append((loop, start, count + 1, wide))
             else:
-                found.append((numbers[variant.number], row, 1, 1))
-            last = variant.number, row
+                found.append((numbers[variant], row, 1, wide))
+            last = variant, row
+        shared = [(loop, start, count, 1, int(wide >= 0)) for loop, start, count, wide in found]
         if back:
-            found = [(loop, start + count - 1, count, -1) for loop, start, count, _ in reversed(found)]
-        self.sweeps += found
+            shared = [(loop, start + count - 1, count, -1, flag) for loop, start, count, _, flag in reversed(shared)]
+        self.sweeps += shared
+
+    def _level(self, item: int) -> int:
+        return self.placed.cells[self.items[item][0]].level
 
     def rows(self, cells: Sequence[int]) -> np.ndarray:
         """Rows of single cells of one type (rows, columns)."""
@@ -128,7 +137,7 @@ class Tables:
         """One more pass over rows (rows, columns) of its own."""
         columns = tuple(Column(k) for k in range(rows.shape[1]))
         self.loops.append(Loop(code.kernel, code.reads, code.writes, len(self.tables), 1, columns))
-        self.sweeps.append((len(self.loops) - 1, 0, len(rows), 1))
+        self.sweeps.append((len(self.loops) - 1, 0, len(rows), 1, 0))
         self.tables.append(rows.astype(np.int32))
 
     def allocate(self, size: int) -> int:

@@ -1,0 +1,60 @@
+"""Threads that help a run of a large model: they enter native code once and share its sweeps (see `pool`)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from kompono.compile.pool import STOP, WORDS
+from kompono.translate.program import HEADER, TableRoutine
+
+PAYS_FROM = 500_000  # instructions of an evaluation that can be shared: below, threads wait longer than they work
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def shared_work(routine: Any, kernels: Any) -> int:
+    """SX instructions of one evaluation in sweeps that threads can share, eight lanes counted once."""
+    if not isinstance(routine, TableRoutine):
+        return 0
+    return sum(
+        rows * kernels[routine.loops[which].kernel].n_instructions()
+        for which, _, rows, _, shared in routine.sweeps.tolist()
+        if shared
+    )
+
+
+class Helpers:
+    """`count` threads besides the one that runs; `worker` is their native function."""
+
+    def __init__(self, worker: Any, count: int) -> None:
+        self._worker, self.count = worker, count
+        memory = np.zeros(WORDS + 8, dtype=np.int64)
+        shift = -(memory.ctypes.data // 8) % 8
+        self._pool = memory[shift : shift + WORDS]
+
+    @contextmanager
+    def at_work(self, workspace: np.ndarray) -> Iterator[None]:
+        """Help with whatever is evaluated on this workspace meanwhile."""
+        address = self._pool.ctypes.data
+        header = workspace[:HEADER].view(np.int64)
+        self._pool[STOP] = 0
+        threads = [threading.Thread(target=self._worker, args=(address,), daemon=True) for _ in range(self.count)]
+        header[0] = address
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            header[0] = 0
+            self._pool[STOP] = 1
+            for thread in threads:
+                thread.join()
