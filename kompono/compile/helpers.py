@@ -13,7 +13,7 @@ import numpy as np
 from kompono.compile.pool import STOP, WORDS
 from kompono.translate.program import HEADER, TableRoutine
 
-PAYS_FROM = 500_000  # instructions of an evaluation that can be shared: below, threads wait longer than they work
+PAYS_FROM = 1_500_000  # instructions of an evaluation that can be shared: below, threads wait longer than they work
 
 
 def processors() -> int:
