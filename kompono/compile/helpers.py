@@ -21,6 +21,12 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def spare_processors() -> int:
+    """Processors this process may use and that others leave alone: a helper that must wait makes all wait."""
+    busy = os.getloadavg()[0] - 1 if hasattr(os, "getloadavg") else 0.0  # one of them is us
+    return max(1, processors() - max(0, round(busy)))
+
+
 def shared_work(routine: Any, kernels: Any) -> int:
     """SX instructions of one evaluation in sweeps that threads can share, eight lanes counted once."""
     if not isinstance(routine, TableRoutine):

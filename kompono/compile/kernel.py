@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile import schedule, sweeps
-from kompono.compile.helpers import PAYS_FROM, Helpers, processors, shared_work
+from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, vector
@@ -151,7 +151,7 @@ class Kernel:
         threads = self.threads
         if threads is None:
             work = shared_work(self.program.routines["derivative"], self.program.kernels)
-            threads = processors() if work >= PAYS_FROM else 1
+            threads = spare_processors() if work >= PAYS_FROM else 1
         if threads < 2 or not isinstance(self.program.routines["derivative"], TableRoutine):
             return None
         return Helpers(self._objects.worker_function("derivative"), threads - 1)

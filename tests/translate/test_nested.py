@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Input, Output, Parameter, Subsystem, time
+from kompono import Body, Ground, Input, Output, Parameter, Subsystem, inspect, time
 from kompono.compile import Interpreter, compile_program
 from kompono.library import (
     AppliedLoad,
@@ -407,3 +407,9 @@ def test_large_chains_agree_with_an_independent_recursion(bodies: int, tolerance
     n = len(program.coordinates)
     expected = articulated(axes, state[:n], state[n:])
     np.testing.assert_allclose(rate[n:], expected, rtol=1e-9, atol=tolerance * np.abs(expected).max())
+
+
+def test_a_large_model_can_be_inspected() -> None:
+    report = inspect(Hung(lambda: thousands(10)))
+    assert report.bodies == report.degrees_of_freedom == 1000
+    assert sum(kind.instances for kind in report.types) == 100
