@@ -77,7 +77,7 @@ def _digest_routine(digest, routine: Routine) -> None:
     digest.update(repr((routine.name, routine.inputs, routine.outputs, routine.workspace)).encode())
     if isinstance(routine, TableRoutine):
         digest.update(repr((routine.loops, [table.shape for table in routine.tables])).encode())
-        for table in (routine.sweeps, *routine.tables):
+        for table in (routine.sweeps, routine.tasks, routine.phases, *routine.tables):
             digest.update(np.ascontiguousarray(table).tobytes())
         return
     digest.update(";".join([f"{c.kernel}:{len(c.inputs)}:{len(c.outputs)}" for c in routine.calls]).encode())

@@ -28,14 +28,12 @@ def spare_processors() -> int:
 
 
 def shared_work(routine: Any, kernels: Any) -> int:
-    """SX instructions of one evaluation in sweeps that threads can share, eight lanes counted once."""
+    """SX instructions of one evaluation in tasks that threads can share, all lanes counted once."""
     if not isinstance(routine, TableRoutine):
         return 0
-    return sum(
-        rows * kernels[routine.loops[which].kernel].n_instructions()
-        for which, _, rows, _, shared in routine.sweeps.tolist()
-        if shared
-    )
+    shared = [routine.tasks[first:end] for first, end in routine.phases.tolist() if end - first > 1]
+    sweeps = [s for tasks in shared for begin, end in tasks.tolist() for s in routine.sweeps[begin:end].tolist()]
+    return sum(rows * kernels[routine.loops[which].kernel].n_instructions() for which, _, rows, _ in sweeps)
 
 
 class Helpers:

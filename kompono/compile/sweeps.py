@@ -20,8 +20,6 @@ from kompono.translate.program import ARRAYS, Loop, Place, Program, TableRoutine
 
 _POINTERS = {"state": "%in1", "output": "%out0", "work": "%work"}
 _SHARED = ("%in0", "%in1", "%in2", "%in3", "%out0", "%work")
-_SWEEP = 5  # numbers of a sweep
-_CHUNK = 8  # rows a thread takes at once
 _MOST_LINES = 64  # of a row that are asked for ahead
 
 # what kernels write to the workspace they never read in the same call
@@ -31,10 +29,10 @@ _ARGUMENTS = ("%time", "%state", "%inputs", "%parameters", "%output", "%work", "
 def define(program: Program, routine: TableRoutine, head: str, stem: str, table) -> str:
     """The routine as a function with this head; `table` makes constant data."""
     check(program, routine)
-    parts = [table(f"{stem}.sweeps", routine.sweeps)]
+    parts = [table(f"{stem}.{name}", getattr(routine, name)) for name in ("sweeps", "tasks", "phases")]
     parts += [table(f"{stem}.rows.{k}", rows) for k, rows in enumerate(routine.tables)]
     parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop) for k, loop in enumerate(routine.loops)]
-    parts += [pool.declarations(), _part(routine, stem), pool.help_function(stem), _walk(routine, stem, head)]
+    parts += [pool.declarations(), _task(routine, stem), pool.help_function(stem), _walk(routine, stem, head)]
     parts.append(pool.worker_function(worker(routine.name), stem))
     return "".join(parts)
 
@@ -147,55 +145,51 @@ def _kernel(name: str, function: ca.Function, loop: Loop) -> str:
     return split.function(head, name, _ARGUMENTS, lines, lanes)
 
 
-def _part(routine: TableRoutine, stem: str) -> str:
-    """`STEM.part(arguments, sweep, begin, end)`: choose the loop of a sweep and run it over some of its rows."""
+def _entry(code: Code, table: str, index: Value) -> Value:
+    place = code.let(POINTER, f"getelementptr i32, ptr {table}, i64 {index.name}").name
+    return code.let(INT, f"sext i32 {code.let('i32', f'load i32, ptr {place}').name} to i64")
+
+
+def _task(routine: TableRoutine, stem: str) -> str:
+    """`STEM.task(arguments, task)`: for each of its sweeps choose the loop and run it over the rows."""
     code = Code()
-
-    def entry(index) -> str:
-        place = code.let(POINTER, f"getelementptr i32, ptr @{stem}.sweeps, i64 {code.value(index, INT)}").name
-        return code.let("i32", f"load i32, ptr {place}").name
-
-    sweep, begin, end = (Value(code, f"%{name}", INT) for name in ("sweep", "begin", "end"))
-    which, first, _, way = (entry(sweep * _SWEEP + i) for i in range(4))
-    start, step = (code.let(INT, f"sext i32 {name} to i64") for name in (first, way))
-    labels, done = [code.fresh("loop") for _ in routine.loops], code.fresh("done")
-    cases = " ".join(f"i32 {i}, label %{label}" for i, label in enumerate(labels))
-    code.say(f"switch i32 {which}, label %{done} [{cases}]")
-    for k, (label, loop) in enumerate(zip(labels, routine.loops, strict=True)):
-        code.say(f"{label}:")
-        width = routine.tables[loop.table].shape[1]
-        with code.loop(end - begin) as number:
-            i = begin + number
-            row = _row(code, f"@{stem}.rows.{loop.table}", (start + i * step) * width)
-            following = code.select(i + 1 < end, i + 1, i)
-            _prefetch(code, loop, _row(code, f"@{stem}.rows.{loop.table}", (start + following * step) * width))
-            arguments = ["%in0", "%in1", "%in2", "%in3", "%out0", "%work", "%work", row]
-            code.say(f"call void @{stem}.{k}({', '.join(f'ptr {a}' for a in arguments)})")
-        code.say(f"br label %{done}")
-    code.say(f"{done}:")
+    number = Value(code, "%task", INT)
+    begin, end = (_entry(code, f"@{stem}.tasks", number * 2 + i) for i in range(2))
+    with code.loop(end - begin) as count:
+        sweep = begin + count
+        which, start, rows, step = (_entry(code, f"@{stem}.sweeps", sweep * 4 + i) for i in range(4))
+        labels, done = [code.fresh("loop") for _ in routine.loops], code.fresh("done")
+        cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels))
+        code.say(f"switch i64 {which.name}, label %{done} [{cases}]")
+        for k, (label, loop) in enumerate(zip(labels, routine.loops, strict=True)):
+            code.say(f"{label}:")
+            table, width = f"@{stem}.rows.{loop.table}", routine.tables[loop.table].shape[1]
+            with code.loop(rows) as i:
+                row = _row(code, table, (start + i * step) * width)
+                following = code.select(i + 1 < rows, i + 1, i)
+                _prefetch(code, loop, _row(code, table, (start + following * step) * width))
+                arguments = [*_SHARED, "%work", row]
+                code.say(f"call void @{stem}.{k}({', '.join(f'ptr {a}' for a in arguments)})")
+            code.say(f"br label %{done}")
+        code.say(f"{done}:")
     pointers = ", ".join(f"ptr {name}" for name in _SHARED)
-    return code.define(f"internal void @{stem}.part({pointers}, i64 %sweep, i64 %begin, i64 %end) noinline nounwind")
+    return code.define(f"internal void @{stem}.task({pointers}, i64 %task) noinline nounwind")
 
 
 def _walk(routine: TableRoutine, stem: str, head: str) -> str:
-    """The routine itself: sweep after sweep, alone or with the threads of a pool."""
+    """The routine itself: phase after phase, alone or with the threads of a pool."""
     code = Code()
     code.say("%address = load i64, ptr %work")
     code.say("%pool = inttoptr i64 %address to ptr")
     alone = Value(code, "%address", INT).equals(0)
-
-    def entry(index) -> Value:
-        place = code.let(POINTER, f"getelementptr i32, ptr @{stem}.sweeps, i64 {code.value(index, INT)}").name
-        return code.let(INT, f"sext i32 {code.let('i32', f'load i32, ptr {place}').name} to i64")
-
-    with code.loop(len(routine.sweeps)) as sweep:
-        rows = entry(sweep * _SWEEP + 2)
-        single = alone | entry(sweep * _SWEEP + 4).equals(0)
-        with code.when(single):
-            pointers = ", ".join(f"ptr {name}" for name in _SHARED)
-            code.say(f"call void @{stem}.part({pointers}, i64 {sweep.name}, i64 0, i64 {rows.name})")
+    pointers = ", ".join(f"ptr {name}" for name in _SHARED)
+    with code.loop(len(routine.phases)) as phase:
+        begin, end = (_entry(code, f"@{stem}.phases", phase * 2 + i) for i in range(2))
+        single = alone | (end - begin <= 1)
+        with code.when(single), code.loop(end - begin) as i:
+            code.say(f"call void @{stem}.task({pointers}, i64 {(begin + i).name})")
         with code.when(~single):
-            pool.publish(code, stem, sweep, rows, _CHUNK)
+            pool.publish(code, stem, begin, end - begin)
     return code.define(head)
 
 
@@ -223,7 +217,7 @@ def _prefetch(code: Code, loop: Loop, row: str) -> None:
 
 def interpret(program: Program, routine: TableRoutine, arrays: list[np.ndarray]) -> None:
     """Run the kernels in CasADi on arrays in the order of ARRAYS."""
-    for which, first, count, way, _ in routine.sweeps.tolist():
+    for which, first, count, way in routine.sweeps.tolist():
         loop = routine.loops[which]
         function = program.kernels[loop.kernel]
         for i in range(count):

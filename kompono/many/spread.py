@@ -64,7 +64,7 @@ def program_key(program: Program) -> str:
     for _, routine in routines:
         if isinstance(routine, TableRoutine):
             digest.update(repr(routine.loops).encode())
-            for table in (routine.sweeps, *routine.tables):
+            for table in (routine.sweeps, routine.tasks, routine.phases, *routine.tables):
                 digest.update(table.tobytes())
     return digest.hexdigest()
 

@@ -86,14 +86,17 @@ class Loop:
 class TableRoutine(Routine):
     """A routine of a model with many equal components: sweeps over tables, one after the other.
 
-    `sweeps` (n, 5) are (loop, first row, rows, 1 or -1: direction, 1 if the rows do not depend on each other). `tables`
-    (rows, columns) hold offsets into the arrays. `output` among the arrays is the first output, there is no other; the
-    first `HEADER` doubles of the workspace belong to the machine. `calls` and `result` are empty.
+    `sweeps` (n, 4) are (loop, first row, rows, 1 or -1: direction), `tables` (rows, columns) hold offsets into the
+    arrays. `tasks` (m, 2) are ranges of sweeps, `phases` (p, 2) ranges of tasks that do not depend on each other.
+    `output` among the arrays is the first output, there is no other; the first `HEADER` doubles of the workspace belong
+    to the machine. `calls` and `result` are empty.
     """
 
     loops: tuple[Loop, ...] = ()
     tables: tuple[np.ndarray, ...] = ()
-    sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 5), dtype=np.int32))
+    sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int32))
+    tasks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    phases: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
 
     def counts(self) -> dict[str, int]:
         """How often each kernel runs, lanes counted one by one."""

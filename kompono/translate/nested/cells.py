@@ -19,6 +19,7 @@ from kompono.translate.elaborate import Elaborated
 from kompono.translate.topology import Link, Topology, common_owner
 
 LARGEST = 10  # bodies of a cell: straight-line code for many more does not stay in a processor's instruction cache
+BLOCK = 4000  # bodies of a block: what they keep takes about 1 MB
 LARGEST_WITH_FORCES = 64  # bodies of a cell that has to be larger because of the forces in it
 
 
@@ -37,6 +38,7 @@ class Cell:
     owner: Cell | None = None  # the cell of the body this one hangs on
     children: list[tuple[Body, Cell]] = field(default_factory=list)
     level: int = 0  # cells between this one and a ground
+    block: int = 0  # 0: above all blocks, see `find_blocks`
     place: int = 0  # in the order of all cells
 
     @property
@@ -186,3 +188,25 @@ def _connect(cells: list[Cell], of_body: dict[int, Cell]) -> list[Cell]:
         level = [cell.children[k][1] for k in range(most) for cell in level if k < len(cell.children)]
         number += 1
     return ordered
+
+
+def find_blocks(cells: list[Cell], largest: int = BLOCK) -> None:
+    """Number the blocks: whole subtrees, or neighbouring ones together, of about `largest` bodies.
+
+    What a block keeps fits into a processor's own cache, and blocks do not depend on each other.
+    """
+    sizes = [len(cell.links) for cell in cells]
+    numbers = {id(cell): k for k, cell in enumerate(cells)}
+    for cell in reversed(cells):
+        if cell.owner is not None:
+            sizes[numbers[id(cell.owner)]] += sizes[numbers[id(cell)]]
+    block, filled = 0, largest
+    for size, cell in zip(sizes, cells, strict=True):
+        above = cell.owner.block if cell.owner is not None else 0
+        if above:
+            cell.block = above
+        elif size <= largest:
+            if filled + size > largest:
+                block, filled = block + 1, 0
+            filled += size
+            cell.block = block

@@ -11,7 +11,7 @@ import numpy as np
 
 from kompono.model.element import Element
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.nested.cells import LARGEST, Apart, Cell, find_cells
+from kompono.translate.nested.cells import LARGEST, Apart, Cell, find_blocks, find_cells
 from kompono.translate.nested.channels import CellChannels
 from kompono.translate.nested.kernels import OUTPUT, CellCode, Code, Places, make_code
 from kompono.translate.nested.likeness import Likeness
@@ -37,8 +37,9 @@ class NestedEngine(RelativeEngine):
         self.lanes = lanes
         cells = find_cells(model, topology, largest)
         types, signals = self._find_types(Likeness(model, topology), cells)
-        levels = np.array([cell.level for cell in cells])
-        order = np.lexsort(np.stack([np.arange(len(cells)), types, levels]))
+        find_blocks(cells)
+        levels, blocks = (np.array([getattr(cell, name) for cell in cells]) for name in ("level", "block"))
+        order = np.lexsort(np.stack([np.arange(len(cells)), types, levels, blocks]))
         self.cells = [cells[k] for k in order]
         for place, cell in enumerate(self.cells):
             cell.place = place
@@ -99,9 +100,14 @@ class NestedEngine(RelativeEngine):
         """state -> rate."""
         codes = self.codes(posed=self.placed_in_world)
         tables = Tables(self.placed, codes, self.lanes)
-        tables.sweep([code.move for code in codes])
-        tables.sweep([code.condense for code in codes], back=True)
-        tables.sweep([code.resolve for code in codes])
+        move, condense, resolve = (
+            [getattr(code, name) for code in codes] for name in ("move", "condense", "resolve")
+        )  # fmt: skip
+        top, blocks = tables.blocks[0], tables.blocks[1:]
+        tables.phase([[(move, top, False)]])
+        tables.phase([[(move, block, False), (condense, block, True)] for block in blocks])
+        tables.phase([[(condense, top, True), (resolve, top, False)]])
+        tables.phase([[(resolve, block, False)] for block in blocks])
         return self.routine("derivative", [("rate", self.nq + self.nv)], tables)
 
     def project(self) -> TableRoutine:
@@ -146,10 +152,10 @@ class NestedEngine(RelativeEngine):
 
     def routine(self, name: str, outputs: Sequence[tuple[str, int]], tables: Tables) -> TableRoutine:
         """The finished routine."""
-        sweeps = np.array(tables.sweeps, dtype=np.int32).reshape(-1, 5)
+        parts = (tables.sweeps, tables.tasks, tables.phases)
         return TableRoutine(
-            name, self._inputs(), tuple(outputs), (), (), tables.workspace,
-            tuple(tables.loops), tuple(tables.tables), sweeps,
+            name, self._inputs(), tuple(outputs), (), (), tables.workspace, tuple(tables.loops), tuple(tables.tables),
+            *(np.array(part, dtype=np.int32).reshape(len(part), -1) for part in parts),
         )  # fmt: skip
 
     def _inputs(self) -> tuple[tuple[str, int], ...]:

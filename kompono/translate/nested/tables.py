@@ -9,7 +9,6 @@ gathered lane by lane.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,8 +17,6 @@ import numpy as np
 from kompono.translate.nested.cells import Cell
 from kompono.translate.nested.kernels import CellCode, Code
 from kompono.translate.program import HEADER, Column, Loop
-
-SHARED_FROM = 16  # rows of one level that threads may share
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,13 @@ class Tables:
         self._fill()
         self.tables = [np.array(v.rows, dtype=np.int32) for v in self.variants.values()]
         self.loops: list[Loop] = []
-        self.sweeps: list[tuple[int, int, int, int, int]] = []
+        self.sweeps: list[tuple[int, int, int, int]] = []
+        self.tasks: list[tuple[int, int]] = []
+        self.phases: list[tuple[int, int]] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+        self.blocks: list[list[int]] = [[] for _ in range(1 + max(cell.block for cell in placed.cells))]
+        for item, (first, _, _) in enumerate(self.items):
+            self.blocks[placed.cells[first].block].append(item)
 
     def _fill(self) -> None:
         cells, placed = self.placed.cells, self.placed
@@ -96,37 +99,49 @@ class Tables:
             variant.rows.append(row)
             self.place.append((variant, len(variant.rows) - 1))
 
-    def sweep(self, chosen: Sequence[Code | None], items: Iterable[int] | None = None, *, back: bool = False) -> None:
-        """One pass over items (all by default), with the code of each type; `back` from the last to the first."""
-        numbers: dict[int, int] = {}
-        for variant in self.variants.values():
-            code = chosen[variant.type]
-            if code is not None:
-                numbers[variant.number] = len(self.loops)
-                self.loops.append(
-                    Loop(code.kernel, code.reads, code.writes, variant.number, variant.lanes, variant.columns)
-                )
-        places = [(*self.place[item], self._level(item)) for item in range(len(self.items)) if items is None]
-        places += [(*self.place[item], self._level(item)) for item in items or ()]
-        places = [(variant.number, row, level) for variant, row, level in places if variant.number in numbers]
-        crowd = Counter((variant, level) for variant, _, level in places)
-        found: list[tuple[int, int, int, int]] = []  # loop, first row, rows, level of those that threads may share
-        last = (-1, -2)
-        for variant, row, level in places:
-            wide = level if crowd[variant, level] >= SHARED_FROM else -1
-            if (variant, row) == (last[0], last[1] + 1) and found[-1][3] == wide:
-                loop, start, count, _ = found.pop()
-                found.append((loop, start, count + 1, wide))
-            else:
-                found.append((numbers[variant], row, 1, wide))
-            last = variant, row
-        shared = [(loop, start, count, 1, int(wide >= 0)) for loop, start, count, wide in found]
-        if back:
-            shared = [(loop, start + count - 1, count, -1, flag) for loop, start, count, _, flag in reversed(shared)]
-        self.sweeps += shared
+    def phase(self, tasks: Sequence[Sequence[tuple[Sequence[Code | None], Iterable[int], bool]]]) -> None:
+        """Tasks that do not depend on each other, each some passes: code by type, items, whether back to front."""
+        first = len(self.tasks)
+        for task in tasks:
+            begin = len(self.sweeps)
+            for chosen, items, back in task:
+                self._sweep(chosen, items, back)
+            if len(self.sweeps) > begin:
+                self.tasks.append((begin, len(self.sweeps)))
+        if len(self.tasks) > first:
+            self.phases.append((first, len(self.tasks)))
 
-    def _level(self, item: int) -> int:
-        return self.placed.cells[self.items[item][0]].level
+    def sweep(self, chosen: Sequence[Code | None], items: Iterable[int] | None = None, *, back: bool = False) -> None:
+        """One pass over items (all by default) as a phase of its own."""
+        self.phase([[(chosen, range(len(self.items)) if items is None else items, back)]])
+
+    def _sweep(self, chosen: Sequence[Code | None], items: Iterable[int], back: bool) -> None:
+        found: list[tuple[int, int, int]] = []  # loop, first row, rows
+        last = (-1, -2)
+        for item in items:
+            variant, row = self.place[item]
+            code = chosen[variant.type]
+            if code is None:
+                continue
+            if (variant.number, row) == (last[0], last[1] + 1):
+                loop, start, count = found.pop()
+                found.append((loop, start, count + 1))
+            else:
+                found.append((self._loop(code, variant), row, 1))
+            last = variant.number, row
+        if back:
+            self.sweeps += [(loop, start + count - 1, count, -1) for loop, start, count in reversed(found)]
+        else:
+            self.sweeps += [(loop, start, count, 1) for loop, start, count in found]
+
+    def _loop(self, code: Code, variant: _Rows) -> int:
+        key = (id(code), variant.number)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.loops)
+            self.loops.append(
+                Loop(code.kernel, code.reads, code.writes, variant.number, variant.lanes, variant.columns)
+            )
+        return self._numbers[key]
 
     def rows(self, cells: Sequence[int]) -> np.ndarray:
         """Rows of single cells of one type (rows, columns)."""
@@ -137,7 +152,9 @@ class Tables:
         """One more pass over rows (rows, columns) of its own."""
         columns = tuple(Column(k) for k in range(rows.shape[1]))
         self.loops.append(Loop(code.kernel, code.reads, code.writes, len(self.tables), 1, columns))
-        self.sweeps.append((len(self.loops) - 1, 0, len(rows), 1, 0))
+        self.tasks.append((len(self.sweeps), len(self.sweeps) + 1))
+        self.phases.append((len(self.tasks) - 1, len(self.tasks)))
+        self.sweeps.append((len(self.loops) - 1, 0, len(rows), 1))
         self.tables.append(rows.astype(np.int32))
 
     def allocate(self, size: int) -> int:
@@ -148,10 +165,10 @@ class Tables:
 
 def _packs(placed: Placed, lanes: int, least: int) -> list[tuple[int, int, int]]:
     """First cell, number of cells and lanes of each item: neighbours of one type and level, in order."""
-    levels = np.array([cell.level for cell in placed.cells])
-    ends = np.flatnonzero((np.diff(placed.types) != 0) | (np.diff(levels) != 0)) + 1
+    groups = np.array([(cell.block, cell.level, kind) for cell, kind in zip(placed.cells, placed.types, strict=True)])
+    ends = np.flatnonzero(np.any(np.diff(groups, axis=0) != 0, axis=1)) + 1
     items = []
-    for first, end in zip([0, *ends.tolist()], [*ends.tolist(), len(levels)], strict=True):
+    for first, end in zip([0, *ends.tolist()], [*ends.tolist(), len(groups)], strict=True):
         if lanes == 1 or end - first < least:
             items += [(cell, 1, 1) for cell in range(first, end)]
         else:
