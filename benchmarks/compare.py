@@ -28,11 +28,12 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "peers")]
 
 import kompono_peer  # noqa: E402
-import results  # noqa: E402
 from batches import batches  # noqa: E402
 from judge import Record, Verdict, verdict  # noqa: E402
 from machines import Case, cases  # noqa: E402
 from parts import Machine  # noqa: E402
+
+import results  # noqa: E402
 
 PEERS = ("mujoco", "pinocchio", "drake", "exudyn")
 STEP = 1e-3

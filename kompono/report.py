@@ -18,6 +18,9 @@ from kompono.simulate import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
 from kompono.translate.closure import path_joints
+from kompono.translate.nested.engine import NestedEngine
+from kompono.translate.program import Routine
+from kompono.translate.topology import common_owner
 from kompono.translate.tracer import operations
 
 
@@ -176,6 +179,8 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
     """Trace once more with shared kernels and group subsystems whose kernels are the same."""
+    if isinstance(translation.engine, NestedEngine):
+        return _cell_types(translation.engine, translation.program.routines["derivative"])
     kernels = translation.program.kernels
     routine = translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
@@ -193,3 +198,16 @@ def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, in
         count = sum(kernels[kernel].n_nodes() for kernel in used)
         types.append(ComponentType(name, len(members), len(set(used)), count))
     return tuple(types), len({call.kernel for call in routine.calls}), len(routine.calls)
+
+
+def _cell_types(engine: NestedEngine, derivative: Routine) -> tuple[tuple[ComponentType, ...], int, int]:
+    """The types of cells of a large model, each under the name of the component it is."""
+    counts = np.bincount(engine.placed.types)
+    types = []
+    for code, cell, count in zip(engine.codes(posed=False), engine.examples, counts, strict=True):
+        used = [part.kernel for part in (code.move, code.condense, code.resolve) if part is not None]
+        nodes = sum(engine.kernels[kernel].n_nodes() for kernel in used)
+        owner = common_owner(engine.model, [link.carrier for link in cell.links])
+        types.append(ComponentType(type(owner).__name__, int(count), len(used), nodes))
+    calls = derivative.counts()
+    return tuple(types), len(calls), sum(calls.values())

@@ -22,7 +22,7 @@ from kompono.solve.integrate import Problem, Settings, check_settings, integrate
 from kompono.solve.outcome import Outcome, Outputs, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.scipy_methods import SCIPY_METHODS
-from kompono.translate import Translation, assembly_program, translate
+from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
@@ -30,19 +30,23 @@ from kompono.translate.start import check_tuned_bodies, placed_state, start_stat
 def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
     """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
     channels = translation.program.channels
-    names = [channel.name for channel in channels]
-    columns = matching(patterns, names)
-    needed = with_companions(channels, [*columns, names.index("drift.position")])
+    columns, drift = matching(patterns, channels), matching("drift.position", channels)
+    needed = with_companions(channels, [*columns, *drift])
+    places = {column: place for place, column in enumerate(needed)}
     return Outputs(
         translation.select(needed),
         tuple(channels[i] for i in needed),
-        tuple(needed.index(i) for i in columns),
-        needed.index(names.index("drift.position")),
+        tuple(places[i] for i in columns),
+        places[drift[0]],
     )
 
 
 class Simulation:
-    """A translated and compiled model, ready to run; `simulate` makes one for a single run."""
+    """A translated and compiled model, ready to run; `simulate` makes one for a single run.
+
+    A tree of at least `nested_from` bodies is translated by types of components; then up to `threads` threads work on
+    one run (None: as many as pay).
+    """
 
     def __init__(
         self,
@@ -56,6 +60,8 @@ class Simulation:
         baumgarte: tuple[float, float] = (20.0, 20.0),
         native: bool = True,
         cache: bool = True,
+        threads: int | None = None,
+        nested_from: int = NESTED_FROM,
     ) -> None:
         begun = clock.perf_counter()
         for name, value in (("projection", projection), ("metric", metric)):
@@ -73,9 +79,10 @@ class Simulation:
             projection=projection or "distributed",
             metric=metric or "mass",
             baumgarte=baumgarte,
+            nested_from=nested_from,
         )
         self.program = self.translation.program
-        self.kernel: Any = compile_program(self.program, native=native, cache=cache)
+        self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
         self.engine = engine
         self.seconds_translate = clock.perf_counter() - begun
 
@@ -150,7 +157,11 @@ class Simulation:
 
     def channel(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, name: str) -> float:
         """One channel at one state."""
-        names = [channel.name for channel in self.program.channels]
+        channels = self.program.channels
+        if not isinstance(channels, tuple):
+            routine = self.translation.select(matching(name, channels))
+            return float(self.kernel.evaluate(routine, time, state, inputs, parameters)[0][0])
+        names = [channel.name for channel in channels]
         check_known([name], names, "channel")
         return float(self.kernel.evaluate("outputs", time, state, inputs, parameters)[0][names.index(name)])
 
@@ -257,6 +268,7 @@ def simulate(
     baumgarte: tuple[float, float] = (20.0, 20.0),
     native: bool = True,
     cache: bool = True,
+    threads: int | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
@@ -264,7 +276,8 @@ def simulate(
     method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
     `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
-    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
+    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
+    on one run of a large model (None: as many as pay).
     """
     settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
     check_settings(settings)
@@ -278,6 +291,7 @@ def simulate(
         baumgarte=baumgarte,
         native=native,
         cache=cache,
+        threads=threads,
     )
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress

@@ -20,6 +20,11 @@ __all__ = [
 ]
 
 
-def compile_program(program: Program, *, native: bool = True, cache: bool = True) -> Kernel | Interpreter:
-    """Native code for a program (made when first used, kept on disk if `cache`), or an interpreter of it."""
-    return Kernel(program, cache=cache) if native else Interpreter(program)
+def compile_program(
+    program: Program, *, native: bool = True, cache: bool = True, threads: int | None = None
+) -> Kernel | Interpreter:
+    """Native code for a program (made when first used, kept on disk if `cache`), or an interpreter of it.
+
+    `threads` may work on one run of a large model; None: as many as pay.
+    """
+    return Kernel(program, cache=cache, threads=threads) if native else Interpreter(program)

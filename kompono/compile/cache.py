@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from kompono.compile import host
-from kompono.translate.program import Routine
+from kompono.translate.program import Routine, TableRoutine
 
 _MAGIC = b"kompono1"
 _HEADER = len(_MAGIC) + hashlib.sha256().digest_size
@@ -75,6 +75,11 @@ def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
 def _digest_routine(digest, routine: Routine) -> None:
     """Kernels are named by their content, so names, slots and constants say everything (paths do not matter)."""
     digest.update(repr((routine.name, routine.inputs, routine.outputs, routine.workspace)).encode())
+    if isinstance(routine, TableRoutine):
+        digest.update(repr((routine.loops, [table.shape for table in routine.tables])).encode())
+        for table in (routine.sweeps, routine.tasks, routine.phases, *routine.tables):
+            digest.update(np.ascontiguousarray(table).tobytes())
+        return
     digest.update(";".join([f"{c.kernel}:{len(c.inputs)}:{len(c.outputs)}" for c in routine.calls]).encode())
     slots = itertools.chain.from_iterable(itertools.chain(c.inputs, c.outputs) for c in routine.calls)
     digest.update(np.fromiter(slots, dtype=np.int64).tobytes())

@@ -39,6 +39,7 @@ _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 def prelude(text: str, lanes: Lanes) -> str:
     """What must stand before a text that calls functions of others."""
     lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+    lines.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     lines += [f"declare void @llvm.x86.sse.{name}mxcsr(ptr)" for name in ("st", "ld") if host.slow_near_zero()]
     if lanes.count > 1:
         lines.append(f"declare i1 @llvm.vector.reduce.or.v{lanes.count}i1({lanes.truth})")

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile import schedule
+from kompono.compile import schedule, sweeps
+from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, vector
 from kompono.errors import RunError, nearest
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import Program, Routine, TableRoutine
 
 
 def _routine(program: Program, name: str) -> Routine:
@@ -62,8 +63,9 @@ class _Evaluator:
 class Kernel:
     """A program as native code. Objects are compiled (or found in the cache) when they are first used."""
 
-    def __init__(self, program: Program, *, cache: bool = True) -> None:
+    def __init__(self, program: Program, *, cache: bool = True, threads: int | None = None) -> None:
         self.program = program
+        self.threads = threads  # of one run of a large model; None: as many as pay
         self._objects = Objects(program, cache)
         self._evaluators: dict[str, _Evaluator] = {}
 
@@ -105,7 +107,7 @@ class Kernel:
         constants = vector("parameters", parameters, lanes * len(self.program.parameters))
         result = np.empty((len(columns[0]), lanes * product.outputs[0][1]))
         spare = [np.empty(lanes * size) for _, size in product.outputs[1:]]
-        work = np.empty(lanes * max(product.workspace, 1))
+        work = np.zeros(lanes * max(product.workspace, 1))
         places = [(a.ctypes.data, a.strides[0] // 8) for a in columns] + [(constants.ctypes.data, 0)]
         places += [(result.ctypes.data, result.shape[1])] + [(array.ctypes.data, 0) for array in spare]
         block = np.array([len(result), *(n for place in places for n in place), work.ctypes.data], dtype=np.int64)
@@ -127,7 +129,7 @@ class Kernel:
             raise RunError("a model with events runs on one lane.")
         width = Lanes(lanes)
         function = self._objects.loop_function(method, width)
-        base = (self.program, function, time, state, parameters, inputs, capacity, project, width)
+        base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
         return FixedRun(*base, step=step, every=every)
 
     def adaptive(
@@ -138,11 +140,21 @@ class Kernel:
     ) -> AdaptiveRun:  # fmt: skip
         """A run of dopri5 with error control; `interval` None records every accepted step."""
         function = self._objects.loop_function("dopri5", ONE)
-        base = (self.program, function, time, state, parameters, inputs, capacity, project)
+        base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
         return AdaptiveRun(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
             max_step=max_step,
         )  # fmt: skip
+
+    def helpers(self) -> Helpers | None:
+        """Threads that help a run, if the model has enough to share."""
+        threads = self.threads
+        if threads is None:
+            work = shared_work(self.program.routines["derivative"], self.program.kernels)
+            threads = spare_processors() if work >= PAYS_FROM else 1
+        if threads < 2 or not isinstance(self.program.routines["derivative"], TableRoutine):
+            return None
+        return Helpers(self._objects.worker_function("derivative"), threads - 1)
 
     def _evaluator(self, name: str) -> _Evaluator:
         if name not in self._evaluators:
@@ -191,6 +203,11 @@ class Interpreter:
     ) -> tuple[np.ndarray, ...]:
         """One array per output of the routine."""
         product = _routine(self.program, routine)
+        if isinstance(product, TableRoutine):
+            outputs = [np.full(size, np.nan) for _, size in product.outputs]
+            arrays = [np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)]
+            sweeps.interpret(self.program, product, [*arrays, outputs[0], np.full(product.workspace, np.nan)])
+            return tuple(outputs)
         given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
         work = np.full(max(product.workspace, given.size), np.nan)
         work[: given.size] = given

@@ -12,10 +12,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from kompono.compile import cache, jit, schedule
+from kompono.compile import cache, jit, schedule, sweeps
 from kompono.compile.block import loop_routines
 from kompono.compile.emit import prelude
-from kompono.compile.lanes import Lanes
+from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_dopri5 import dopri5_loop
 from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
@@ -62,6 +62,10 @@ class Objects:
             method, program.state_size, len(program.inputs),
         )  # fmt: skip
 
+    def worker_function(self, name: str) -> Any:
+        """The function by which a thread helps with a table routine."""
+        return jit.load([self._routine_object(name, ONE)], sweeps.worker(name))
+
     def _load(
         self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object
     ) -> Any:
@@ -89,7 +93,9 @@ class Objects:
     ) -> bytes:
         def make() -> bytes:
             body = text()
-            return jit.assemble(prelude(body, lanes) + body, loops=kind != "routine")
+            own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
+            widest = max([lanes, *own], key=lambda width: width.count)
+            return jit.assemble(prelude(body, widest) + body, loops=kind != "routine")
 
         key = cache.key(kind, routines, (lanes, extra))
         return cache.fetch(key, make) if self._use_cache else make()

@@ -10,17 +10,20 @@ from __future__ import annotations
 import ctypes
 import math
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile.block import Block, Status, guard_count, layout
+from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
 _FAR = 1 << 62
+_BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
 _EVENTS = 64  # room in the first event log
 
 
@@ -30,8 +33,9 @@ class Run(ABC):
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
         inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None, capacity: int, project: bool, lanes: Lanes = ONE,
+        helpers: Helpers | None = None,
     ) -> None:  # fmt: skip
-        self._program, self._function, self._lanes = program, function, lanes
+        self._program, self._function, self._lanes, self._helpers = program, function, lanes, helpers
         self._places = layout(program, lanes)
         self._memory = _zeros_on_a_line(self._places["end"][0])
         self._vector("lost")[:] = math.inf
@@ -40,7 +44,8 @@ class Run(ABC):
         self._parameters = _zeros_on_a_line(lanes.count * len(program.parameters))
         self._parameters[:] = vector("parameters", parameters, self._parameters.size)
         self._block.parameters = self._parameters.ctypes.data
-        self._buffer = np.empty((max(capacity, 1), 1 + self.state.size + len(program.inputs)))
+        width = 1 + self.state.size + len(program.inputs)
+        self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
         self._set_log(np.zeros((_EVENTS + self._guards if self._guards else 0, 2)))
@@ -131,6 +136,10 @@ class Run(ABC):
 
     def advance(self, steps: int) -> Status:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
+        with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():
+            return self._advance(steps)
+
+    def _advance(self, steps: int) -> Status:
         goal = self._taken + steps
         while True:
             self._block.budget = goal - self._taken

@@ -10,19 +10,18 @@ does the time to compile it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split
+from kompono.compile import split, sweeps
 from kompono.compile.emit import INT, POINTER, Array, Code
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import check_shape, lower
 from kompono.errors import CompileError
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import Program, Routine, TableRoutine
 
 _COMMON = (0, 2)  # arguments that are the same on all lanes: time and inputs
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
@@ -35,7 +34,7 @@ def symbol(routine: str) -> str:
 
 def instructions(program: Program, routine: Routine) -> int:
     """How many SX instructions one evaluation executes."""
-    counts = Counter(call.kernel for call in routine.calls)
+    counts = routine.counts()
     missing = sorted(counts.keys() - program.kernels.keys())
     if missing:
         raise CompileError(f"routine {routine.name} calls kernel {missing[0]}, which the program does not have.")
@@ -53,6 +52,11 @@ def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) ->
     parts: list[str] = []
     kernels: dict[str, ca.Function] = {}
     for routine in routines:
+        if isinstance(routine, TableRoutine):
+            if lanes != ONE:
+                raise CompileError(f"routine {routine.name} has lanes of its own, it cannot run several simulations.")
+            parts.append(sweeps.define(program, routine, _head(routine, ONE), f"t.{routine.name}", _table))
+            continue
         count = instructions(program, routine)
         _check(program, routine)
         if len(routine.calls) <= 1 or count <= DIRECT_LIMIT:

@@ -22,7 +22,7 @@ from kompono.solve.inputs import Feed, Source
 from kompono.solve.many import Batch, run_group
 from kompono.solve.outcome import Outcome
 from kompono.solve.progress import Progress
-from kompono.translate.program import Program
+from kompono.translate.program import Program, TableRoutine
 
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep all others waiting
 
@@ -59,8 +59,14 @@ def run_on_cluster(
 
 def program_key(program: Program) -> str:
     """What tells programs apart: kernels are named by content, routines by what they call."""
-    text = repr([(name, routine.calls, routine.result) for name, routine in sorted(program.routines.items())])
-    return hashlib.sha256(text.encode()).hexdigest()
+    routines = sorted(program.routines.items())
+    digest = hashlib.sha256(repr([(name, routine.calls, routine.result) for name, routine in routines]).encode())
+    for _, routine in routines:
+        if isinstance(routine, TableRoutine):
+            digest.update(repr(routine.loops).encode())
+            for table in (routine.sweeps, routine.tasks, routine.phases, *routine.tables):
+                digest.update(table.tobytes())
+    return digest.hexdigest()
 
 
 class _Kernels:

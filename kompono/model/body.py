@@ -8,6 +8,7 @@ joints, constraints and forces use. A body or frame also offers its motion as sy
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -29,6 +30,9 @@ class MassProperties:
     mass: Any
     inertia: Any
     shape: tuple[str, dict[str, Any]] | None = None
+
+
+_HERE = Pose.constant()  # shared by all bodies: models may have many
 
 
 class Frame:
@@ -75,19 +79,20 @@ class Carrier(Element, Frame):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
     def __init__(self) -> None:
-        Frame.__init__(self, self, Pose.constant())
+        Frame.__init__(self, self, _HERE)
         self._frames_with_signals: list[Frame] = []
 
     def at(self, *position: Any, orientation: Any = None) -> Frame:
         """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
-        point = position[0] if len(position) == 1 else position
+        point: Any = position[0] if len(position) == 1 else position
         symbolic = isinstance(point, ca.SX) or any(isinstance(x, ca.SX) for x in point)
-        vector = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
+        vector: Any = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
         if not symbolic:
             vector = np.asarray(point, dtype=float)
-            if vector.shape != (3,) or not np.all(np.isfinite(vector)):
+            if vector.shape != (3,) or not np.isfinite(vector).all():
                 raise ModelError(f"{point!r} is not a point.", path=self.label, fix="Use body.at(x, y, z).")
-        return Frame(self, Pose(ca.SX(vector) if symbolic else ca.DM(vector), ca.DM(constant_matrix(orientation))))
+        turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
+        return Frame(self, Pose(ca.SX(vector) if symbolic else ca.DM(vector.tolist()), turned))
 
     def _note_signals(self, frame: Frame) -> None:
         if not any(frame is known for known in self._frames_with_signals):
@@ -121,7 +126,9 @@ class Body(Carrier):
             solid = MassProperties(mass, tensor(inertia))
         self.solid = solid
         self.start_position = _start("position", start_position)
-        self.start_orientation = unit_quaternion((1, 0, 0, 0) if start_orientation is None else start_orientation)
+        self.start_orientation = (
+            np.array([1.0, 0.0, 0.0, 0.0]) if start_orientation is None else unit_quaternion(start_orientation)
+        )
         self.start_velocity = _start("velocity", start_velocity)
         self.start_angular_velocity = _start("angular_velocity", start_angular_velocity)
 
@@ -129,15 +136,24 @@ class Body(Carrier):
         mass, inertia = self.solid.mass, self.solid.inertia
         if isinstance(mass, ca.SX) or isinstance(inertia, ca.SX):
             return
-        problem = check_inertia(float(mass), np.asarray(inertia, dtype=float))
+        tensor = np.asarray(inertia, dtype=float)
+        problem = _problem(float(mass), tensor.shape, tensor.tobytes())
         if problem:
             raise ModelError(
                 f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass."
             )
 
 
+@lru_cache(maxsize=256)
+def _problem(mass: float, shape: tuple[int, ...], inertia: bytes) -> str:
+    """What is wrong with mass properties; models may have many equal ones."""
+    return check_inertia(mass, np.frombuffer(inertia).reshape(shape))
+
+
 def _start(kind: str, given: Any) -> np.ndarray:
-    vector = np.zeros(3) if given is None else np.asarray(given, dtype=float)
+    if given is None:
+        return np.zeros(3)
+    vector = np.asarray(given, dtype=float)
     if vector.shape != (3,) or not np.all(np.isfinite(vector)):
         raise ModelError(f"start_{kind} {given!r} is not three finite numbers.", fix=f"Use start_{kind}=(x, y, z).")
     return vector

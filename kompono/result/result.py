@@ -164,13 +164,21 @@ class Result(Mapping[str, np.ndarray]):
         return store.Record(self.time, self.names, self.table, self._notes())
 
 
-def matching(patterns: str | Iterable[str], names: Sequence[str]) -> list[int]:
-    """Positions of the `names` that match any glob pattern; a pattern that matches none is an error."""
+def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:
+    """Positions of the `names` (or channels) that match any glob pattern; a pattern that matches none is an error.
+
+    A list too long to be made may bring its own `matching(pattern)`.
+    """
+    texts = names if hasattr(names, "matching") else [getattr(entry, "name", entry) for entry in names]
     chosen: set[int] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        found = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+        if hasattr(texts, "matching"):
+            found = texts.matching(pattern)  # type: ignore[attr-defined]
+        else:
+            found = [i for i, name in enumerate(texts) if name == pattern or fnmatchcase(name, pattern)]
         if not found and pattern != "*":
-            raise UnknownChannel(f"no channel matches {pattern!r}.", fix=nearest(pattern, names))
+            hint = nearest(pattern, texts) if isinstance(texts, list) else ""
+            raise UnknownChannel(f"no channel matches {pattern!r}.", fix=hint)
         chosen.update(found)
     return sorted(chosen)
 

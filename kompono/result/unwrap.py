@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kompono.translate.program import Channel
 
 TURN = 2 * np.pi
+_QUATERNION = ("e0", "e1", "e2", "e3")
 
 
 def unwrap(times: np.ndarray, values: np.ndarray, channels: Sequence[Channel]) -> np.ndarray:
@@ -61,13 +62,17 @@ def continuous_quaternions(values: np.ndarray, channels: Sequence[Channel]) -> n
 
 def with_companions(channels: Sequence[Channel], columns: Sequence[int]) -> list[int]:
     """These columns, with the rates that angles are followed by and whole quaternions, in the order of the channels."""
-    place = {channel.name: i for i, channel in enumerate(channels)}
-    needed = set(columns)
-    for i in columns:
-        name = channels[i].name
-        if channels[i].angle and f"{name}.rate" in place:
+    chosen = {i: channels[i] for i in columns}
+    place: dict[str, int] = {}
+    if not hasattr(channels, "matching") and any(channel.angle for channel in chosen.values()):
+        place = {channel.name: i for i, channel in enumerate(channels)}
+    needed = set(chosen)
+    for i, channel in chosen.items():
+        name = channel.name
+        if channel.angle and f"{name}.rate" in place:
             needed.add(place[f"{name}.rate"])
         stem, dot, last = name.rpartition(".")
-        if dot and stem.endswith(".orientation") and last in ("e0", "e1", "e2", "e3"):
-            needed.update(place[f"{stem}.e{k}"] for k in range(4))
+        if dot and stem.endswith(".orientation") and last in _QUATERNION:  # its components are neighbours
+            first = i - _QUATERNION.index(last)
+            needed.update(range(first, first + 4))
     return sorted(needed)

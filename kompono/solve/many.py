@@ -45,7 +45,9 @@ class Batch:
 
 
 def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
-    """Whether runs can go side by side: equal steps, no events, no inputs that depend on the run."""
+    """Whether runs can go side by side: equal steps, no events, no inputs that depend on the run, no lanes inside."""
+    if hasattr(kernel.program.routines["derivative"], "loops"):  # a table routine of a large model
+        return False
     free = not kernel.program.events and not any(source.function for source in feed.sources)
     return free and settings.method in FIXED and hasattr(kernel, "fixed")
 
@@ -77,6 +79,7 @@ def prepare(kernel: Any, batch: Batch) -> None:
     if not hasattr(kernel, "prepare"):
         return
     settings = batch.settings
+    kernel.threads = 1  # runs are spread over threads, not the parts of a run
     method = "" if settings.method in SCIPY_METHODS else settings.method
     kernel.prepare(routine=batch.outputs.routine, method=method, lanes=batch.lanes)
     if settings.method in FIXED and abs(settings.until / settings.step - round(settings.until / settings.step)) > 1e-9:

@@ -3,6 +3,6 @@ numbers.
 """
 
 from kompono.translate.program import Call, Channel, Program, Routine
-from kompono.translate.translate import Translation, assembly_program, translate
+from kompono.translate.translate import NESTED_FROM, Translation, assembly_program, translate
 
-__all__ = ["Call", "Channel", "Program", "Routine", "Translation", "assembly_program", "translate"]
+__all__ = ["NESTED_FROM", "Call", "Channel", "Program", "Routine", "Translation", "assembly_program", "translate"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.model.constraint import Coupling
@@ -25,17 +26,34 @@ def check_conditions(model: Elaborated) -> None:
     constant = _hashes([time, *model.parameters, *model.modes])
     for coupling in model.couplings:
         _complete(model, coupling, constant)
-    for element in (*model.joints, *model.constraints):
+    joints = _different(model.joints)
+    for element in (*joints, *model.constraints):
         pose = symbolic_pose()
         own = _hashes([pose.position, pose.rotation])
         _check(model, element, element.conditions(pose) or [], constant | own, "conditions(pose)")
     constant_in_time = constant - _hashes([time])
-    for joint in model.joints:
+    for joint in joints:
         pose = joint.pose(joint.q)
         allowed = constant_in_time | _hashes([joint.q])
         _check(model, joint, [pose.position, pose.rotation], allowed, "pose(q)")
     for ground in model.grounds:
         _check(model, ground, [ground.motion.position, ground.motion.rotation], constant, "the motion of a ground")
+
+
+def _different(joints: Iterable[Joint]) -> list[Joint]:
+    """One joint of each class and set of plain numbers, and all that have anything else as attributes."""
+    found: dict[Any, Joint] = {}
+    for joint in joints:
+        key: list[Any] = [type(joint)]
+        for name, value in vars(joint).items():
+            if name in ("first", "second", "q", "v", "start", "_owner", "_name"):
+                continue
+            if isinstance(value, np.ndarray) and value.dtype != object:
+                key.append((name, value.shape, value.tobytes()))
+            else:
+                key.append((name, value if isinstance(value, int | float | str) else id(joint)))
+        found.setdefault(tuple(key), joint)
+    return list(found.values())
 
 
 def _complete(model: Elaborated, coupling: Coupling, constant: set[int]) -> None:

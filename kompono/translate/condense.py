@@ -115,7 +115,7 @@ def chain_to_unknown(topology: Topology, link: Link, when: dict[int, int], now: 
     """Links above a body that are hung already when it is hung itself: its motion is expressed through theirs."""
     chain = []
     carrier = link.parent
-    while isinstance(carrier, Body) and when[id(carrier)] < now:
+    while isinstance(carrier, Body) and when.get(id(carrier), now) < now:
         above = topology.link(carrier)
         chain.append(above)
         carrier = above.parent
@@ -135,14 +135,17 @@ class Condensation:
         self.elimination = Elimination(kinematics.tracer, tolerance)
         self.chains: dict[int, list[tuple[Link, Any]]] = {}  # per body: links whose offsets add up to its own
         when = {id(op.link.carrier): i for i, op in enumerate(plan.operations) if op.link is not None}
-        for body in self.model.bodies:
-            self.elimination.add(("body", id(body)), 6, self._inertia(body))
+        self._begin()
         for index, operation in enumerate(plan.operations):
             if operation.link is not None:
                 self._hang(operation.link, chain_to_unknown(self.topology, operation.link, when, index))
             else:
                 self._close(operation.element)
             self._eliminate_finished(index)
+
+    def _begin(self) -> None:
+        for body in self.model.bodies:
+            self.elimination.add(("body", id(body)), 6, self._inertia(body))
 
     def _inertia(self, body: Body) -> Any:
         inertia = body_inertia(self.kinematics, body)
@@ -193,6 +196,10 @@ class Condensation:
 
     def accelerations(self, loads: Loads) -> dict[Any, Any]:
         """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
+        return self.elimination.solve(self.right_side(loads))
+
+    def right_side(self, loads: Loads) -> RightSide:
+        """Loads and velocity terms of the acceleration problem."""
         bias: dict[Any, Any] = {("body", id(body)): loads.bias(body) for body in self.model.bodies}
         for joint in self.topology.tree_joints:
             if id(joint) in loads.efforts:
@@ -201,7 +208,7 @@ class Condensation:
                 )
         for closure in self.closures.values():
             bias["rows", id(closure.element)] = closure.bias
-        return self.elimination.solve(RightSide(bias, self._offsets(loads)))
+        return RightSide(bias, self._offsets(loads))
 
     def corrections(self, residuals: dict[int, Any]) -> dict[Any, Any]:
         """Changes of speeds (or coordinates, through q_dot = N v) with G delta = -residual, of least kinetic energy."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kompono.translate.program import TableRoutine
 from kompono.translate.translate import Translation
 
 
@@ -13,6 +14,8 @@ def diagnose(
     translation: Translation, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
 ) -> str:
     """Path of the component whose kernel first gives NaN or infinity at or shortly after the last good state."""
+    if isinstance(translation.program.routines["derivative"], TableRoutine):
+        return ""  # one kernel call per component in Python would take too long
     routine = translation.make_engine(True).derivative()
     kernels = translation.program.kernels
     size = len(state)

@@ -216,6 +216,10 @@ class Elimination:
 
     def solve(self, right: RightSide) -> dict[Key, Any]:
         """All unknowns for given biases and offsets: forward through the steps, then back."""
+        return self.back(right, self.forward(right)[1], {})
+
+    def forward(self, right: RightSide) -> tuple[dict[Key, Any], dict[Key, Any]]:
+        """Condense: the biases left on unknowns that no step eliminated, and K p of those eliminated by pivots."""
         p = dict(right.bias)
         call = self.tracer.call
         eliminated: dict[Key, Any] = {}
@@ -234,11 +238,12 @@ class Elimination:
                 for k, h in step.coupled.items():
                     change = call(lambda h, f, s=step.sign: -s * (h.T @ f), h, own, path=step.path)
                     _add(p, k, change, call, step.path)
-        return self._back(right, eliminated)
+        return p, eliminated
 
-    def _back(self, right: RightSide, eliminated: dict[Key, Any]) -> dict[Key, Any]:
+    def back(self, right: RightSide, eliminated: dict[Key, Any], known: dict[Key, Any]) -> dict[Key, Any]:
+        """Resolve: all unknowns, from the `known` values of those that no step eliminated."""
         call = self.tracer.call
-        y: dict[Key, Any] = {}
+        y: dict[Key, Any] = dict(known)
         for step in reversed(self.steps):
             if isinstance(step, Hang):
                 total = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))

@@ -77,7 +77,8 @@ class _Walker:
                 raise Nameless("an array of objects")
             self.words.append((str(array.dtype), array.shape, array.tobytes()))
         elif isinstance(value, ca.SX | ca.DM):
-            self.words.append(("expression", value.shape, tuple(value.sparsity().row()), tuple(value.sparsity().colind())))
+            pattern = value.sparsity()
+            self.words.append(("expression", value.shape, tuple(pattern.row()), tuple(pattern.colind())))
             self._expressions.append(ca.SX(value))
         elif id(value) in self._numbers:
             self.words.append(("again", self._numbers[id(value)]))

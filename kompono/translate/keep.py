@@ -1,7 +1,8 @@
 """Routines of a translated model as text and back, so that a model translated before is not traced again.
 
-A `Shelf` keeps texts by name (the compiler's cache on disk is one). The *head* of a translation says whether kernels are
-shared and what the channels are; routines are kept one by one, as they are first asked for, with the kernels they call.
+A `Shelf` keeps texts by name (the compiler's cache on disk is one). The *head* of a translation says whether kernels
+are shared and what the channels are; routines are kept one by one, as they are first asked for, with the kernels they
+call.
 """
 
 from __future__ import annotations

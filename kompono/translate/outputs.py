@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -26,7 +27,7 @@ def trace_channels(
     kinematics: Kinematics, loads: Loads, closures: dict[int, Closure], solution: dict[Any, Any]
 ) -> tuple[tuple[Channel, ...], list[Any]]:
     """All channels and their traced values, in the same order."""
-    writer = _Writer(kinematics, loads, closures, solution)
+    writer = ChannelWriter(kinematics, loads, closures, solution)
     for body in kinematics.model.bodies:
         writer.body(body)
     for joint in kinematics.model.joints:
@@ -39,11 +40,22 @@ def trace_channels(
     return tuple(writer.channels), writer.values
 
 
-class _Writer:
+class ChannelWriter:
+    """Channels and their traced values, added element by element.
+
+    `hanging` gives, by id(body), inertia (6, 6) and bias (6) of what hangs on bodies without being part of the model.
+    """
+
     def __init__(
-        self, kinematics: Kinematics, loads: Loads, closures: dict[int, Closure], solution: dict[Any, Any]
+        self,
+        kinematics: Kinematics,
+        loads: Loads,
+        closures: dict[int, Closure],
+        solution: dict[Any, Any],
+        hanging: Mapping[int, tuple[Any, Any]] | None = None,
     ) -> None:
         self.kinematics, self.loads, self.closures, self.solution = kinematics, loads, closures, solution
+        self.hanging = hanging or {}
         self.model, self.tracer = kinematics.model, kinematics.tracer
         self.channels: list[Channel] = []
         self.values: list[Any] = []
@@ -197,9 +209,11 @@ class _Writer:
                 lambda a, b, m=inertia: m @ a + b, self.solution["body", id(body)], self.loads.bias(body),
                 path=self.model.path(body),
             )  # fmt: skip
+        for key, (inertia, bias) in self.hanging.items():
+            total[key] = call(lambda t, m, b, a: t + m @ a + b, total[key], inertia, bias, self.solution["body", key])
         self._subtract_closing(total)
         for link in reversed(self.kinematics.topology.links):
-            if link.joint is not None and isinstance(link.parent, Body):
+            if link.joint is not None and id(link.parent) in total:
                 step = self.kinematics.step(link)
                 total[id(link.parent)] = call(
                     lambda t, f, p, r: t + carry_wrench_back(Pose(p, r), f),
@@ -240,6 +254,15 @@ class _Writer:
                     total[id(frame.body)] = self.tracer.call(lambda t, f: t - f, total[id(frame.body)], wrench)
 
     def energy(self) -> None:
+        """Kinetic, potential and total energy."""
+        kinetic, potential = self.energies()
+        total = self.tracer.call(lambda a, b: a + b, kinetic, potential)
+        self.write(
+            "energy", ("kinetic", "potential", "total"), "J", ca.vertcat(ca.SX(kinetic), ca.SX(potential), ca.SX(total))
+        )
+
+    def energies(self) -> tuple[Any, Any]:
+        """Kinetic and potential energy."""
         call = self.tracer.call
         kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
         for body in self.model.bodies:
@@ -261,10 +284,7 @@ class _Writer:
         for effort in self.model.efforts:
             q, _ = self.kinematics.joint_state(effort.joint)
             potential = call(lambda e, q, f=effort: e + f.potential(q), potential, q, free=True)
-        total = call(lambda a, b: a + b, kinetic, potential)
-        self.write(
-            "energy", ("kinetic", "potential", "total"), "J", ca.vertcat(ca.SX(kinetic), ca.SX(potential), ca.SX(total))
-        )
+        return kinetic, potential
 
     def drift(self) -> None:
         """Largest violation of the loop conditions on coordinate and velocity level."""
@@ -278,6 +298,10 @@ class _Writer:
             if kind == "residual":
                 worst = self._quaternion_drift(worst)
             self.write("drift", (name,), "", worst)
+
+    def position_drift(self) -> Any:
+        """How far quaternions are from unit length."""
+        return self._quaternion_drift(ca.SX(0))
 
     def _quaternion_drift(self, worst: Any) -> Any:
         for joint in self.kinematics.topology.tree_joints:

@@ -4,15 +4,18 @@ A *kernel* is a straight-line CasADi SX function from one column of scalars to a
 their instructions, so equal components share them. A *routine* is one function of the whole model: a list of calls on
 a workspace of doubles. Slots 0, 1, 2, ... of the workspace hold the routine's inputs (time, state, inputs,
 parameters, in this order); every further slot is written by exactly one call. A small model is one call of one large
-kernel, a large one is many calls of few kernels; nothing downstream needs to know which.
+kernel, a large one is many calls of few kernels; nothing downstream needs to know which. A routine of a very large
+model does not list its calls: it is a `TableRoutine`, kernels of component types that run over tables of offsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,69 @@ class Routine:
     result: tuple[tuple[int | float, ...], ...]
     workspace: int
 
+    def counts(self) -> dict[str, int]:
+        """How often each kernel runs."""
+        return dict(Counter(call.kernel for call in self.calls))
+
+
+HEADER = 8  # doubles at the start of the workspace of a table routine that no kernel touches
+ARRAYS = ("time", "state", "inputs", "parameters", "output", "work")
+
+Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-1: none), offset from what it says
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one reference of a row means: scalar k of it lies at `row[start] + k * stride`.
+
+    With several lanes this is where the first lane lies, the others right behind it (`spread` "lanes"); where all lanes
+    read ("same"); or there are as many entries as lanes ("each"), followed by as many strides ("every").
+    """
+
+    start: int
+    spread: str = "one"
+    stride: int = 1
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A kernel that runs over rows of offsets: where each scalar of it is read and written, by row.
+
+    With `lanes` > 1 one row stands for so many instances at once.
+    """
+
+    kernel: str
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+    table: int
+    lanes: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TableRoutine(Routine):
+    """A routine of a model with many equal components: sweeps over tables, one after the other.
+
+    `sweeps` (n, 4) are (loop, first row, rows, 1 or -1: direction), `tables` (rows, columns) hold offsets into the
+    arrays. `tasks` (m, 2) are ranges of sweeps, `phases` (p, 2) ranges of tasks that do not depend on each other.
+    `output` among the arrays is the first output, there is no other; the first `HEADER` doubles of the workspace belong
+    to the machine. `calls` and `result` are empty.
+    """
+
+    loops: tuple[Loop, ...] = ()
+    tables: tuple[np.ndarray, ...] = ()
+    sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int32))
+    tasks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    phases: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+
+    def counts(self) -> dict[str, int]:
+        """How often each kernel runs, lanes counted one by one."""
+        found: dict[str, int] = {}
+        for which, rows in zip(self.sweeps[:, 0].tolist(), self.sweeps[:, 2].tolist(), strict=True):
+            loop = self.loops[which]
+            found[loop.kernel] = found.get(loop.kernel, 0) + rows * loop.lanes
+        return found
+
 
 @dataclass(frozen=True)
 class Channel:
@@ -66,7 +132,7 @@ class Program:
     speeds: tuple[str, ...]  # names of v
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
-    channels: tuple[Channel, ...] = field(default=())
+    channels: Sequence[Channel] = field(default=())
     modes: tuple[str, ...] = ()  # names of the discrete states, the tail of the state
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
 
@@ -78,5 +144,5 @@ class Program:
     def only(self, names: Iterable[str]) -> Program:
         """The program reduced to these routines, as plain data that may go to another machine."""
         routines = {name: self.routines[name] for name in names}
-        used = {call.kernel for routine in routines.values() for call in routine.calls}
+        used = {name for routine in routines.values() for name in routine.counts()}
         return replace(self, kernels={name: self.kernels[name] for name in used}, routines=routines)

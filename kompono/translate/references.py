@@ -18,6 +18,8 @@ def referenced_joints(model: Elaborated) -> tuple[Joint, ...]:
     named |= {id(effort.joint) for effort in model.efforts}
 
     def is_used(joint: Joint) -> bool:
+        if not used:
+            return id(joint) in named
         symbols = ca.vertsplit(ca.vertcat(joint.q, joint.v)) if joint.coordinates else []
         return id(joint) in named or any(symbol.element_hash() in used for symbol in symbols)
 

@@ -17,12 +17,10 @@ import numpy as np
 
 from kompono.translate.closure import Closure, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, make_plan
-from kompono.translate.elaborate import Elaborated
 from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads
 from kompono.translate.program import Routine
-from kompono.translate.topology import Topology
 from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
@@ -38,9 +36,10 @@ class RelativeEngine(Engine):
 
     name = "relative"
 
-    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
-        super().__init__(model, topology, kernels, shared=shared)
-        self.plan: Plan = make_plan(model, topology)
+    @cached_property
+    def plan(self) -> Plan:
+        """The order of elimination."""
+        return make_plan(self.model, self.topology)
 
     @cached_property
     def present(self) -> Present:

@@ -71,17 +71,20 @@ def _together(parts: list[Any], dtype: type) -> np.ndarray:
 
 
 def _joint(engine: Engine, joint: Joint, left: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    path = engine.model.path(joint)
+    path = engine.model.path(joint) if left else ""
     names = joint.start_names()
     values = np.concatenate([joint.neutral(), np.zeros(joint.freedoms)])
     given = np.zeros(len(values))
     for index, name in enumerate(names):
         if name in joint.start:
             values[index], given[index] = joint.start[name], 1
-        if f"{path}.{name}" in left:
+        if left and f"{path}.{name}" in left:
             values[index], given[index] = left.pop(f"{path}.{name}"), 2
     count = len(joint.coordinates)
-    values[:count] = np.asarray(ca.DM(joint.normalize(ca.DM(values[:count])))).ravel() if count else values[:count]
+    if type(joint).normalize is not Joint.normalize:
+        values[:count] = np.asarray(ca.DM(joint.normalize(ca.DM(values[:count])))).ravel()
+    if not left:
+        return values, given
     rates = {name: left.pop(f"{path}.{name}.rate") for name in joint.coordinates if f"{path}.{name}.rate" in left}
     if rates:
         values[count:] = _speeds_for_rates(joint, values[:count], values[count:], rates)
@@ -140,6 +143,8 @@ def _complain(engine: Engine, name: str) -> None:
 
 def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
     """Mass properties that depend on tunable parameters, checked like declared ones, for each set of values (p,)."""
+    if not model.parameters:
+        return
     symbols = ca.vertcat(*[ca.SX(parameter) for parameter in model.parameters])
     for body in model.bodies:
         mass, inertia = ca.SX(body.solid.mass), ca.SX(body.solid.inertia)

@@ -131,10 +131,13 @@ class _Growth:
             id(carrier): [] for carrier in (*model.bodies, *model.grounds, world)
         }
         referenced = {id(joint) for joint in referenced_joints(model)}
+        closing: dict[type, bool] = {}  # whether joints of a class can close a loop, asked of one of them
         for order, joint in enumerate(model.joints):
             if id(joint) in cut:
                 continue
-            needed = id(joint) in referenced or joint.conditions(symbolic_pose()) is None
+            if type(joint) not in closing:
+                closing[type(joint)] = joint.conditions(symbolic_pose()) is not None
+            needed = id(joint) in referenced or not closing[type(joint)]
             rank = (not needed, not joint.start, order, joint)
             self.neighbours[id(joint.first.body)].append((rank, joint))
             self.neighbours[id(joint.second.body)].append((rank, joint))

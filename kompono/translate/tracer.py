@@ -274,4 +274,4 @@ def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -
 
 def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:
     """Nodes of the expression graphs of one evaluation: its operations, with inputs and constants."""
-    return sum(kernels[call.kernel].n_nodes() for call in routine.calls)
+    return sum(count * kernels[name].n_nodes() for name, count in routine.counts().items())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 import casadi as ca
 
@@ -17,12 +20,15 @@ from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
+from kompono.translate.nested.cells import Apart
+from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
 ENGINES = ("relative", "absolute")
+NESTED_FROM = 1000  # bodies from which on a model is translated by types of components, if it can be
 INLINE_LIMIT = 60_000  # operations of the derivative; a larger model stays a schedule of shared kernels
 
 
@@ -41,7 +47,9 @@ class Translation:
         computed.
         """
         routines = self.program.routines
-        if list(columns) == list(range(len(self.program.channels))) or not isinstance(routines, Routines):
+        channels = self.program.channels
+        everything = isinstance(channels, tuple) and len(columns) == len(channels)
+        if everything or not isinstance(routines, Routines):
             return "outputs"
         name = "outputs_" + hashlib.sha256(repr(list(columns)).encode()).hexdigest()[:12]
         routines.add(name, lambda: self.engine.outputs(name, columns))
@@ -74,6 +82,21 @@ class Routines(Mapping[str, Routine]):
         return len(self._makers)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection: a large model is many objects that all stay, and looking at them again and again takes
+    longer than translating them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def translate(
     model: Subsystem,
     *,
@@ -84,8 +107,9 @@ def translate(
     metric: str = "mass",
     baumgarte: tuple[float, float] = (20.0, 20.0),
     inline_limit: int = INLINE_LIMIT,
+    nested_from: int = NESTED_FROM,
 ) -> Translation:
-    """Translate a model for an engine.
+    """Translate a model for an engine; from `nested_from` bodies on by types of components, where that is possible.
 
     relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
@@ -97,6 +121,10 @@ def translate(
     relative = engine == "relative"
     topology = find_topology(elaborated, cut=cut, independent=independent) if relative else place_all(elaborated)
     kernels: dict[str, ca.Function] = {}
+    if relative and len(elaborated.bodies) >= nested_from:
+        nested = _nested(elaborated, topology, kernels)
+        if nested is not None:
+            return nested
 
     def make(shared: bool) -> Engine:
         if relative:
@@ -111,18 +139,37 @@ def translate(
         chosen = make(shared=True)
         derivative = chosen.derivative()
     routines = _routines(chosen, derivative, lambda: jacobian(make(shared=False).derivative(), kernels))
-    program = Program(
-        kernels,
+    return Translation(elaborated, topology, chosen, _program(chosen, routines), make)
+
+
+def _program(engine: Engine, routines: Routines) -> Program:
+    model = engine.model
+    return Program(
+        engine.kernels,
         routines,
-        chosen.coordinate_names(),
-        chosen.speed_names(),
-        tuple(elaborated.path(signal) for signal in elaborated.inputs),
-        tuple(elaborated.path(signal) for signal in elaborated.parameters),
-        chosen.channels,
-        tuple(elaborated.path(mode) for mode in elaborated.modes),
-        tuple(elaborated.path(event) for event in elaborated.events),
+        engine.coordinate_names(),
+        engine.speed_names(),
+        tuple(model.path(signal) for signal in model.inputs),
+        tuple(model.path(signal) for signal in model.parameters),
+        engine.channels,
+        tuple(model.path(mode) for mode in model.modes),
+        tuple(model.path(event) for event in model.events),
     )
-    return Translation(elaborated, topology, chosen, program, make)
+
+
+def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Function]) -> Translation | None:
+    """The translation of a large model by types of components, if it is made of such."""
+    try:
+        engine = NestedEngine(model, topology, kernels)
+    except Apart:
+        return None
+
+    def make(shared: bool) -> Engine:
+        return RelativeEngine(model, engine.topology, kernels, shared=shared)
+
+    derivative: Any = engine.derivative()
+    routines = _routines(engine, derivative, lambda: jacobian(make(False).derivative(), kernels))
+    return Translation(model, engine.topology, engine, _program(engine, routines), make)
 
 
 def _check_names(engine: str, projection: str, metric: str) -> None:

@@ -1,0 +1,212 @@
+"""Cut a model without loops into cells: components, or single bodies, entered through one joint from outside.
+
+A cell is what gets kernels of its own. It is the largest component of at most `LARGEST` bodies that hangs on the rest
+by a single tree joint; what fits into no such component is a cell by itself, body by body. The joint a cell hangs by
+belongs to it, whoever declares it. A force belongs to the cell that holds both its bodies, one of which may also be the
+body the cell hangs on. Where a force spans more than that, the lowest component around it becomes one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kompono.model.body import Body, Carrier
+from kompono.model.force import Effort, Field, Force
+from kompono.model.subsystem import Subsystem
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.topology import Link, Topology, common_owner
+
+LARGEST = 10  # bodies of a cell: straight-line code for many more does not stay in a processor's instruction cache
+BLOCK = 4000  # bodies of a block: what they keep takes about 1 MB
+LARGEST_WITH_FORCES = 64  # bodies of a cell that has to be larger because of the forces in it
+
+
+class Apart(Exception):
+    """The model cannot be cut into cells that only meet at single bodies."""
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """Links of the tree, roots first; the first hangs on `links[0].parent`, outside."""
+
+    links: list[Link] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list)
+    efforts: list[Effort] = field(default_factory=list)
+    fields: tuple[Field, ...] = ()
+    owner: Cell | None = None  # the cell of the body this one hangs on
+    children: list[tuple[Body, Cell]] = field(default_factory=list)
+    level: int = 0  # cells between this one and a ground
+    block: int = 0  # 0: above all blocks, see `find_blocks`
+    place: int = 0  # in the order of all cells
+
+    @property
+    def parent(self) -> Carrier:
+        """The body or ground the cell hangs on."""
+        return self.links[0].parent
+
+
+def find_cells(model: Elaborated, topology: Topology, largest: int = LARGEST) -> list[Cell]:
+    """All cells, level by level from the grounds. Raises Apart if there is no such cut."""
+    entries, sizes = _component_counts(topology)
+    whole: set[int] = set()  # components that forces make one cell
+    for _ in range(8):
+        of_body, cells = _group(topology, entries, sizes, largest, whole)
+        crossing = _give_forces(model, of_body)
+        if not crossing:
+            break
+        for force in crossing:
+            whole.add(_cell_around(model, force, entries, sizes))
+    else:
+        raise Apart
+    for effort in model.efforts:
+        _cell_of_joint(topology, of_body, effort).efforts.append(effort)
+    _give_fields(model, cells)
+    return _connect(cells, of_body)
+
+
+def _component_counts(topology: Topology) -> tuple[dict[int, int], dict[int, int]]:
+    """By id(component): links that enter it from outside, bodies in it."""
+    entries: dict[int, int] = {}
+    sizes: dict[int, int] = {}
+    for link in topology.links:
+        if link.joint is None:
+            continue
+        around = set()
+        owner = link.parent.owner if isinstance(link.parent, Body) else None
+        while owner is not None:
+            around.add(id(owner))
+            owner = owner.owner
+        owner = link.carrier.owner
+        while owner is not None:
+            key = id(owner)
+            sizes[key] = sizes.get(key, 0) + 1
+            if key not in around:
+                entries[key] = entries.get(key, 0) + 1
+            owner = owner.owner
+    return entries, sizes
+
+
+def _group(
+    topology: Topology, entries: dict[int, int], sizes: dict[int, int], largest: int, whole: set[int]
+) -> tuple[dict[int, Cell], list[Cell]]:
+    cells: dict[int, Cell] = {}
+    of_body: dict[int, Cell] = {}
+    for link in topology.links:
+        if link.joint is None:
+            continue
+        key, owner = id(link.carrier), link.carrier.owner
+        while owner is not None:
+            this = id(owner)
+            if this in whole or (sizes[this] <= largest and entries.get(this) == 1):
+                key = this
+            owner = owner.owner
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Cell()
+        cell.links.append(link)
+        of_body[id(link.carrier)] = cell
+    return of_body, list(cells.values())
+
+
+def _give_forces(model: Elaborated, of_body: dict[int, Cell]) -> list[Force]:
+    """Put each force into its cell; those that span several are returned."""
+    crossing = []
+    for force in model.forces:
+        first = force.first.body if force.first is not None else None
+        second = force.second.body
+        one, two = of_body.get(id(first)), of_body.get(id(second))
+        if one is None and two is None:
+            continue
+        if one is two or one is None:
+            home = two
+        elif two is None:
+            home = one
+        elif two.parent is first:
+            home = two
+        elif one.parent is second:
+            home = one
+        else:
+            crossing.append(force)
+            continue
+        assert home is not None
+        home.forces.append(force)
+    return crossing
+
+
+def _cell_around(model: Elaborated, force: Force, entries: dict[int, int], sizes: dict[int, int]) -> int:
+    """The lowest component around both bodies of a force that can be a cell."""
+    assert force.first is not None
+    component: Subsystem | None = common_owner(model, [force.first.body, force.second.body])
+    while component is not None and sizes[id(component)] <= LARGEST_WITH_FORCES:
+        if entries.get(id(component)) == 1:
+            return id(component)
+        component = component.owner
+    raise Apart
+
+
+def _cell_of_joint(topology: Topology, of_body: dict[int, Cell], effort: Effort) -> Cell:
+    for frame in (effort.joint.second, effort.joint.first):
+        cell = of_body.get(id(frame.body))
+        if cell is not None and topology.link(frame.body).joint is effort.joint:
+            return cell
+    raise Apart
+
+
+def _give_fields(model: Elaborated, cells: Iterable[Cell]) -> None:
+    kept: dict[int, tuple[Field, ...]] = {}
+    for cell in cells:
+        if not model.fields:
+            return
+        owners = {id(link.carrier.owner): link.carrier for link in cell.links}
+        chosen: dict[int, Field] = {}
+        for key, body in owners.items():
+            if key not in kept:
+                kept[key] = tuple(f for f in model.fields if f.owner is not None and f.owner.contains(body))
+            chosen.update((id(f), f) for f in kept[key])
+        cell.fields = tuple(chosen.values())
+
+
+def _connect(cells: list[Cell], of_body: dict[int, Cell]) -> list[Cell]:
+    """Owners and children, and the cells ordered by level; like children of like cells come next to each other."""
+    roots = []
+    for cell in cells:
+        parent: Any = cell.parent
+        cell.owner = of_body.get(id(parent))
+        if cell.owner is None:
+            roots.append(cell)
+        else:
+            cell.owner.children.append((parent, cell))
+    ordered: list[Cell] = []
+    level, number = roots, 0
+    while level:
+        for cell in level:
+            cell.level, cell.place = number, len(ordered)
+            ordered.append(cell)
+        most = max(len(cell.children) for cell in level)
+        level = [cell.children[k][1] for k in range(most) for cell in level if k < len(cell.children)]
+        number += 1
+    return ordered
+
+
+def find_blocks(cells: list[Cell], largest: int = BLOCK) -> None:
+    """Number the blocks: whole subtrees, or neighbouring ones together, of about `largest` bodies.
+
+    What a block keeps fits into a processor's own cache, and blocks do not depend on each other.
+    """
+    sizes = [len(cell.links) for cell in cells]
+    numbers = {id(cell): k for k, cell in enumerate(cells)}
+    for cell in reversed(cells):
+        if cell.owner is not None:
+            sizes[numbers[id(cell.owner)]] += sizes[numbers[id(cell)]]
+    block, filled = 0, largest
+    for size, cell in zip(sizes, cells, strict=True):
+        above = cell.owner.block if cell.owner is not None else 0
+        if above:
+            cell.block = above
+        elif size <= largest:
+            if filled + size > largest:
+                block, filled = block + 1, 0
+            filled += size
+            cell.block = block

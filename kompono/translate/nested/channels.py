@@ -1,0 +1,137 @@
+"""Channels of a large model: named when asked for, computed for the components asked for.
+
+The channels of a cell are those of its bodies and joints, worked out once per type; those of all cells form one long
+list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and inputs.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import translate as glob_to_regex
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.element import Element
+from kompono.translate.nested.trace import Traced
+from kompono.translate.outputs import ChannelWriter
+from kompono.translate.program import Channel
+
+if TYPE_CHECKING:
+    from kompono.translate.nested.engine import NestedEngine
+
+TOTALS = (
+    Channel("energy.kinetic", "J"), Channel("energy.potential", "J"), Channel("energy.total", "J"),
+    Channel("drift.position"), Channel("drift.velocity"),
+)  # fmt: skip
+_WILD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True)
+class TypeChannels:
+    """Channels of one type of cell: number of the link, whether of its joint, name after the path, and values (m)."""
+
+    links: tuple[int, ...]
+    of_joint: tuple[bool, ...]
+    names: tuple[str, ...]
+    channels: tuple[Channel, ...]  # unit and angle
+    state: tuple[int, ...]  # which of them are coordinates and their rates
+    values: ca.SX
+    totals: ca.SX  # kinetic and potential energy, drift (3)
+
+
+def type_channels(traced: Traced) -> TypeChannels:
+    """All channels of a type of cell, from one trace."""
+    writer = ChannelWriter(traced.kinematics, traced.loads, {}, traced.solution, traced.hanging)
+    links, of_joint, names = [], [], []
+    moving = [link for link in traced.kinematics.topology.links if link.joint is not None]
+    for number, link in enumerate(moving):
+        elements: list[Any] = [link.carrier, *([link.joint] if link.joint is not None and link.joint.owner else [])]
+        for element in elements:
+            before = len(writer.channels)
+            (writer.body if element is link.carrier else writer.joint)(element)
+            stem = len(traced.kinematics.model.path(element)) + 1
+            made = writer.channels[before:]
+            links += [number] * len(made)
+            of_joint += [element is link.joint] * len(made)
+            names += [channel.name[stem:] for channel in made]
+    channels = tuple(writer.channels)
+    values = ca.vertcat(ca.SX(0, 1), *writer.values)
+    kinetic, potential = writer.energies()
+    totals = ca.densify(ca.vertcat(kinetic, potential, writer.position_drift()))
+    state = []
+    for k, (number, joint, name) in enumerate(zip(links, of_joint, names, strict=True)):
+        known: Any = moving[number].joint
+        if joint and (name in known.coordinates or name.removesuffix(".rate") in known.coordinates):
+            state.append(k)
+    return TypeChannels(tuple(links), tuple(of_joint), tuple(names), channels, tuple(state), values, totals)
+
+
+class CellChannels(Sequence[Channel]):
+    """The list of all channels of a large model, of which nothing is stored."""
+
+    def __init__(self, engine: NestedEngine) -> None:
+        self.engine = engine
+        self.types = [type_channels(traced) for traced in engine.traced]
+        counts = np.array([len(kind.names) for kind in self.types])[engine.placed.types]
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        self.inputs = tuple(Channel(engine.model.path(signal), signal.unit) for signal in engine.model.inputs)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1]) + len(TOTALS) + len(self.inputs)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index >= self.starts[-1]:
+            return (*TOTALS, *self.inputs)[index - int(self.starts[-1])]
+        cell, k = self.locate(index)
+        kind = self.types[self.engine.placed.types[cell]]
+        base = kind.channels[k]
+        return Channel(f"{self._path(cell, kind.links[k], kind.of_joint[k])}.{kind.names[k]}", base.unit, base.angle)
+
+    def locate(self, index: int) -> tuple[int, int]:
+        """Cell, and place among the channels of its type."""
+        cell = int(bisect_right(self.starts, index)) - 1
+        return cell, index - int(self.starts[cell])
+
+    def _path(self, cell: int, link: int, of_joint: bool) -> str:
+        found = self.engine.cells[cell].links[link]
+        element: Element = found.joint if of_joint and found.joint is not None else found.carrier
+        return self.engine.model.path(element)
+
+    def matching(self, pattern: str) -> list[int]:
+        """Places of the channels whose names match a glob pattern.
+
+        `*` alone means the channels that cost nothing: coordinates and rates of joints, energy, drift and inputs.
+        """
+        totals = [int(self.starts[-1]) + k for k, c in enumerate((*TOTALS, *self.inputs)) if fits(c.name, pattern)]
+        if pattern == "*":
+            types = self.engine.placed.types.tolist()
+            starts = self.starts.tolist()
+            return [starts[cell] + k for cell, kind in enumerate(types) for k in self.types[kind].state] + totals
+        return [*self._of_cells(pattern), *totals]
+
+    def _of_cells(self, pattern: str) -> Iterator[int]:
+        wild = _WILD.search(pattern)
+        prefix = pattern[: wild.start()] if wild else pattern
+        fitting = re.compile(glob_to_regex(pattern)).match
+        types = self.engine.placed.types.tolist()
+        for cell, number in enumerate(types):
+            kind, start = self.types[number], int(self.starts[cell])
+            seen: tuple[int, bool] = (-1, False)
+            path, possible = "", False
+            for k, name in enumerate(kind.names):
+                if (kind.links[k], kind.of_joint[k]) != seen:
+                    seen = kind.links[k], kind.of_joint[k]
+                    path = self._path(cell, *seen) + "."
+                    possible = path.startswith(prefix) or prefix.startswith(path)
+                if possible and fitting(path + name):
+                    yield start + k
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name is a pattern or matches it."""
+    return name == pattern or re.match(glob_to_regex(pattern), name) is not None
