@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile import Interpreter, compile_program
+from kompono.compile.cache import Shelf
 from kompono.errors import ModelWarning, RunError, nearest
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result, Status, matching
@@ -71,6 +72,7 @@ class Simulation:
                     fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
                 )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
+        self._shelf = Shelf() if cache and native else None
         self.translation: Translation = translate(
             model,
             engine=engine,
@@ -80,6 +82,7 @@ class Simulation:
             metric=metric or "mass",
             baumgarte=baumgarte,
             nested_from=nested_from,
+            shelf=self._shelf,
         )
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
@@ -134,7 +137,7 @@ class Simulation:
     @functools.cached_property
     def placing(self) -> Translation:
         """The model in joint coordinates, for the start of the absolute engine."""
-        return assembly_program(self.translation.model, cut=self._cut, independent=self._independent)
+        return assembly_program(self.translation.model, cut=self._cut, independent=self._independent, shelf=self._shelf)
 
     @functools.cached_property
     def _placing_kernel(self) -> Any:

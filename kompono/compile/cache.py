@@ -53,7 +53,7 @@ def fetch(key: str, make: Callable[[], bytes]) -> bytes:
 
 def clear() -> int:
     """Remove all object code; the number of files that were there."""
-    files = list(directory().glob("*.o"))
+    files = _files()
     for path in files:
         path.unlink(missing_ok=True)
     return len(files)
@@ -61,7 +61,23 @@ def clear() -> int:
 
 def size() -> int:
     """Bytes of object code on disk."""
-    return sum(path.stat().st_size for path in directory().glob("*.o"))
+    return sum(path.stat().st_size for path in _files())
+
+
+def _files() -> list[Path]:
+    return [*directory().glob("*.o"), *directory().glob("*.routine")]
+
+
+class Shelf:
+    """Translated routines beside the object code, by name."""
+
+    def get(self, name: str) -> bytes | None:
+        """What was put under a name, or nothing."""
+        return _read(directory() / f"{name}.routine")
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep something under a name."""
+        _write(directory() / f"{name}.routine", data)
 
 
 def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:

@@ -121,6 +121,10 @@ class Engine(ABC):
 
     def derivative(self) -> Routine:
         """state -> rate."""
+        return self._derivative
+
+    @cached_property
+    def _derivative(self) -> Routine:
         rate = ca.vertcat(
             self._coordinate_rates(self.present.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
         )

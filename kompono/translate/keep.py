@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import casadi as ca
 
+from kompono.model.subsystem import Subsystem
+from kompono.translate.fingerprint import Nameless, fingerprint
 from kompono.translate.program import Call, Channel, Routine
 
 
@@ -84,3 +86,13 @@ class Kept:
 
     def _write(self, part: str, content: Any) -> None:
         self.shelf.put(self._name(part), json.dumps(content).encode())
+
+
+def find_kept(shelf: Shelf | None, model: Subsystem, options: Any, kernels: dict[str, ca.Function]) -> Kept | None:
+    """The place of a model's translation on a shelf, if there is one and the model can be named."""
+    if shelf is None:
+        return None
+    try:
+        return Kept(shelf, fingerprint(model, options), kernels)
+    except Nameless:
+        return None

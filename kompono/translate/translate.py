@@ -20,6 +20,7 @@ from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
+from kompono.translate.keep import Kept, Shelf, find_kept
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
@@ -59,13 +60,14 @@ class Translation:
 class Routines(Mapping[str, Routine]):
     """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
 
-    def __init__(self, makers: dict[str, Callable[[], Routine]]) -> None:
-        self._makers = makers
+    def __init__(self, makers: dict[str, Callable[[], Routine]], kept: Kept | None = None) -> None:
+        self._makers, self._kept = makers, kept
         self._made: dict[str, Routine] = {}
 
     def __getitem__(self, name: str) -> Routine:
         if name not in self._made:
-            self._made[name] = self._makers[name]()
+            make = self._makers[name]
+            self._made[name] = make() if self._kept is None else self._kept.routine(name, make)
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
@@ -108,8 +110,10 @@ def translate(
     baumgarte: tuple[float, float] = (20.0, 20.0),
     inline_limit: int = INLINE_LIMIT,
     nested_from: int = NESTED_FROM,
+    shelf: Shelf | None = None,
 ) -> Translation:
     """Translate a model for an engine; from `nested_from` bodies on by types of components, where that is possible.
+    What is on the `shelf` is not traced again.
 
     relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
@@ -132,17 +136,28 @@ def translate(
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
-    rows = 0 if relative else sum(sum(group_sizes(e)) for e in closing_elements(elaborated, topology))
-    chosen = make(shared=100 * len(elaborated.bodies) + 600 * rows > inline_limit)
-    derivative = chosen.derivative()
-    if not chosen.shared and operations(derivative, kernels) > inline_limit:
-        chosen = make(shared=True)
-        derivative = chosen.derivative()
-    routines = _routines(chosen, derivative, lambda: jacobian(make(shared=False).derivative(), kernels))
-    return Translation(elaborated, topology, chosen, _program(chosen, routines), make)
+    options = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
+    kept = find_kept(shelf, model, options, kernels)
+    head = kept.head() if kept else None
+    chosen = make(head[0]) if head else _chosen(make, elaborated, topology, inline_limit)
+    channels = head[1] if head else chosen.channels
+    if kept and not head:
+        kept.put_head(chosen.shared, channels)
+    routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels), kept)
+    return Translation(elaborated, topology, chosen, _program(chosen, routines, channels), make)
 
 
-def _program(engine: Engine, routines: Routines) -> Program:
+def _chosen(make: Callable[[bool], Engine], model: Elaborated, topology: Topology, limit: int) -> Engine:
+    """The engine with kernels inlined, or shared if that would become too much code."""
+    absolute = make(False).name == "absolute"
+    rows = sum(sum(group_sizes(e)) for e in closing_elements(model, topology)) if absolute else 0
+    chosen = make(100 * len(model.bodies) + 600 * rows > limit)
+    if not chosen.shared and operations(chosen.derivative(), chosen.kernels) > limit:
+        chosen = make(True)
+    return chosen
+
+
+def _program(engine: Engine, routines: Routines, channels: Any) -> Program:
     model = engine.model
     return Program(
         engine.kernels,
@@ -151,7 +166,7 @@ def _program(engine: Engine, routines: Routines) -> Program:
         engine.speed_names(),
         tuple(model.path(signal) for signal in model.inputs),
         tuple(model.path(signal) for signal in model.parameters),
-        engine.channels,
+        channels,
         tuple(model.path(mode) for mode in model.modes),
         tuple(model.path(event) for event in model.events),
     )
@@ -167,9 +182,8 @@ def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Functio
     def make(shared: bool) -> Engine:
         return RelativeEngine(model, engine.topology, kernels, shared=shared)
 
-    derivative: Any = engine.derivative()
-    routines = _routines(engine, derivative, lambda: jacobian(make(False).derivative(), kernels))
-    return Translation(model, engine.topology, engine, _program(engine, routines), make)
+    routines = _routines(engine, lambda: jacobian(make(False).derivative(), kernels))
+    return Translation(model, engine.topology, engine, _program(engine, routines, engine.channels), make)
 
 
 def _check_names(engine: str, projection: str, metric: str) -> None:
@@ -191,10 +205,10 @@ def _check_frequencies(baumgarte: tuple[float, float]) -> None:
         raise RunError(f"baumgarte = {baumgarte!r} are not two frequencies.", fix="Use e.g. baumgarte=(20, 20) [1/s].")
 
 
-def _routines(engine: Engine, derivative: Routine, jacobian: Callable[[], Routine]) -> Routines:
+def _routines(engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None = None) -> Routines:
     """All routines an engine offers, each traced when first asked for."""
     makers: dict[str, Callable[[], Routine]] = {
-        "derivative": lambda: derivative,
+        "derivative": engine.derivative,
         "outputs": engine.outputs,
         "conditions": engine.conditions,
         "kept": engine.kept,
@@ -210,10 +224,12 @@ def _routines(engine: Engine, derivative: Routine, jacobian: Callable[[], Routin
         makers["guards"] = engine.guards
         for k in range(len(engine.model.events)):
             makers[f"switch_{k}"] = lambda k=k: engine.switch(k)
-    return Routines(makers)
+    return Routines(makers, kept)
 
 
-def assembly_program(model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Translation:
+def assembly_program(
+    model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = (), shelf: Shelf | None = None
+) -> Translation:
     """What is needed to close the loops in joint coordinates and place the bodies, without dynamics."""
     topology = find_topology(model, cut=cut, independent=independent)
     kernels: dict[str, ca.Function] = {}
@@ -221,7 +237,8 @@ def assembly_program(model: Elaborated, *, cut: Iterable[str] = (), independent:
     makers = {"conditions": engine.conditions, "rates": engine.rates, "placement": engine.placement}
     names = tuple(tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters))
     coordinates, speeds = engine.coordinate_names(), engine.speed_names()
-    program = Program(kernels, Routines(makers), coordinates, speeds, names[0], names[1])
+    kept = find_kept(shelf, model.model, ("assembly", tuple(cut), tuple(independent)), kernels)
+    program = Program(kernels, Routines(makers, kept), coordinates, speeds, names[0], names[1])
     program = replace(program, modes=tuple(model.path(mode) for mode in model.modes))
     return Translation(model, topology, engine, program, lambda _: engine)
 
