@@ -98,7 +98,7 @@ MODELS: dict[str, Callable[[int], Subsystem]] = {"chain": Chain, "tree": Tree}
 
 def measure(name: str, bodies: int, threads: int | None) -> dict[str, float]:
     """Seconds (processor time) and bytes of one model, from its declaration to steps of rk4."""
-    from kompono.simulate import Simulation
+    from kompono.simulation import Simulation
     from kompono.solve.integrate import Settings
 
     before = memory()

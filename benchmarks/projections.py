@@ -15,7 +15,7 @@ from evaluation import EXAMPLES, seconds
 from tables import show
 
 from kompono import Simulation, Subsystem, cost
-from kompono.cost import WAYS, Way
+from kompono.costs import WAYS, Way
 from kompono.solve.integrate import Settings
 
 sys.path.insert(0, str(EXAMPLES))

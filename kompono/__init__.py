@@ -4,7 +4,9 @@ from kompono import Body, Ground, Subsystem, simulate
 from kompono.library import Gravity, Revolute, solids
 """
 
-from kompono.cost import Cost, cost
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kompono.errors import (
     AssemblyError,
     CompileError,
@@ -14,7 +16,6 @@ from kompono.errors import (
     RunError,
     TranslationError,
 )
-from kompono.many import simulate_many
 from kompono.model.body import Body, Frame, Ground, MassProperties
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.event import Event, Mode
@@ -22,11 +23,15 @@ from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
-from kompono.report import Report, inspect
-from kompono.result import Ensemble, Result
-from kompono.simulate import Simulation, simulate
 from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.rotation import rotation
+
+if TYPE_CHECKING:
+    from kompono.costs import Cost, cost
+    from kompono.many import simulate_many
+    from kompono.report import Report, inspect
+    from kompono.result import Ensemble, Result
+    from kompono.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
 
@@ -69,3 +74,26 @@ __all__ = [
     "simulate_many",
     "time",
 ]
+
+_LATER = {  # what declaring a model does not need is imported when it is first used
+    "Cost": "costs",
+    "cost": "costs",
+    "simulate_many": "many",
+    "Report": "report",
+    "inspect": "report",
+    "Ensemble": "result",
+    "Result": "result",
+    "Simulation": "simulation",
+    "simulate": "simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'kompono' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"kompono.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ import numpy as np
 
 from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
-from kompono.simulate import Simulation
+from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
 from kompono.translate.closure import path_joints

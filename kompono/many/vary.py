@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.errors import RunError
-from kompono.simulate import Simulation, check_known
+from kompono.simulation import Simulation, check_known
 from kompono.translate.start import check_tuned_bodies
 
 

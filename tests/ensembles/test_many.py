@@ -17,7 +17,7 @@ from solve.machines import Trapeze
 from kompono import Ensemble, ModelWarning, Result, RunError, Subsystem, simulate, simulate_many
 from kompono.errors import AssemblyError, ModelError
 from kompono.many.start import parameters_of
-from kompono.simulate import Simulation
+from kompono.simulation import Simulation
 
 ROOT = Path(__file__).parents[2]
 

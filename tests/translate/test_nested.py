@@ -24,7 +24,7 @@ from kompono.library import (
     Weld,
     solids,
 )
-from kompono.simulate import Simulation
+from kompono.simulation import Simulation
 from kompono.solve.integrate import Settings
 from kompono.translate import translate
 from kompono.translate.elaborate import elaborate
