@@ -15,6 +15,7 @@ from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import ModelWarning, RunError, nearest
 from kompono.model.subsystem import Subsystem
+from kompono.notice import Notice
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble
@@ -73,17 +74,18 @@ class Simulation:
                 )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self._shelf = Shelf() if cache and native else None
-        self.translation: Translation = translate(
-            model,
-            engine=engine,
-            cut=self._cut,
-            independent=self._independent,
-            projection=projection or "distributed",
-            metric=metric or "mass",
-            baumgarte=baumgarte,
-            nested_from=nested_from,
-            shelf=self._shelf,
-        )
+        with Notice(f"translating {type(model).__name__}"):
+            self.translation: Translation = translate(
+                model,
+                engine=engine,
+                cut=self._cut,
+                independent=self._independent,
+                projection=projection or "distributed",
+                metric=metric or "mass",
+                baumgarte=baumgarte,
+                nested_from=nested_from,
+                shelf=self._shelf,
+            )
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
         self.engine = engine

@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -41,14 +41,14 @@ def directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kompono"
 
 
-def fetch(key: str, make: Callable[[], bytes]) -> bytes:
-    """The object code kept under a key, made and kept if it is not there or damaged."""
-    path = directory() / f"{key}.o"
-    data = _read(path)
-    if data is None:
-        data = make()
-        _write(path, data)
-    return data
+def find(key: str) -> bytes | None:
+    """The object code kept under a key, if it is there and whole."""
+    return _read(directory() / f"{key}.o")
+
+
+def keep(key: str, data: bytes) -> None:
+    """Keep object code under a key."""
+    _write(directory() / f"{key}.o", data)
 
 
 def clear() -> int:

@@ -78,7 +78,9 @@ class Kernel:
         self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1
     ) -> None:  # fmt: skip
         """Compile now what would be compiled on first use: routines, and the step loop of a method."""
-        for name in (*([routine] if routine else []), *routines):
+        names = [_routine(self.program, name).name for name in (*([routine] if routine else []), *routines)]
+        self._objects.make(names, _known(method) if method else "", Lanes(lanes))
+        for name in names:
             if lanes > 1:
                 self._objects.map_function(_routine(self.program, name).name, Lanes(lanes))
             else:

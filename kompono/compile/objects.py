@@ -9,7 +9,8 @@ own copy, so that LLVM can inline them. Objects are made on first use.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from kompono.compile import cache, jit, schedule, sweeps
@@ -22,6 +23,7 @@ from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_map import map_loop
 from kompono.compile.machine import Machine
+from kompono.compile.parallel import assemble_all
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.translate.program import Program, Routine
 
@@ -39,37 +41,58 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
 _INLINE = 100  # instructions up to which routines go into the object of their loop
 
 
+@dataclass(frozen=True)
+class Part:
+    """An object that is needed: its name in the cache, how to write its text, and whether that has loops."""
+
+    key: str
+    text: Callable[[], str]
+    loops: bool
+
+
 class Objects:
     """The native functions of a program."""
 
     def __init__(self, program: Program, use_cache: bool) -> None:
         self._program = program
         self._use_cache = use_cache
-        self._routine_object = functools.cache(self._make_routine_object)
+        self._made: dict[str, bytes] = {}
         self.map_function = functools.cache(self._load_map)  # a routine's name, lanes -> a function over rows
         self.loop_function = functools.cache(self._load_loop)  # a method, lanes -> its step loop
 
+    def make(self, maps: Iterable[str], method: str, lanes: Lanes) -> None:
+        """Have all objects of some routines over rows and of a method's loop, those that are missing at once."""
+        parts = [part for name in maps for part in self._map_parts(name, lanes)]
+        self._objects(parts + (self._loop_parts(method, lanes) if method else []))
+
     def _load_map(self, name: str, lanes: Lanes) -> Any:
         """The function that evaluates a routine over rows."""
-        routine = self._program.routines[name]
-        return self._load("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
+        return jit.load(self._objects(self._map_parts(name, lanes)), "kompono.map")
 
     def _load_loop(self, method: str, lanes: Lanes) -> Any:
         """The function that runs a method's step loop."""
+        return jit.load(self._objects(self._loop_parts(method, lanes)), "kompono.loop")
+
+    def worker_function(self, name: str) -> Any:
+        """The function by which a thread helps with a table routine."""
+        part = self._part("routine", [self._program.routines[name]], ONE)
+        return jit.load(self._objects([part]), sweeps.worker(name))
+
+    def _map_parts(self, name: str, lanes: Lanes) -> list[Part]:
+        routine = self._program.routines[name]
+        return self._parts("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
+
+    def _loop_parts(self, method: str, lanes: Lanes) -> list[Part]:
         program = self._program
-        return self._load(
+        return self._parts(
             "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
             method, program.state_size, len(program.inputs),
         )  # fmt: skip
 
-    def worker_function(self, name: str) -> Any:
-        """The function by which a thread helps with a table routine."""
-        return jit.load([self._routine_object(name, ONE)], sweeps.worker(name))
-
-    def _load(
+    def _parts(
         self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object
-    ) -> Any:
-        """Link a loop with the routines it calls."""
+    ) -> list[Part]:
+        """A loop and the routines it calls."""
         inline = sum(schedule.instructions(self._program, routine) for routine in routines) <= _INLINE
 
         def text() -> str:
@@ -77,25 +100,32 @@ class Objects:
             return (whole or "".join(map(schedule.declare, routines))) + loop()
 
         shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
-        objects = [self._object(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
-        if not inline:
-            objects += [self._routine_object(routine.name, lanes) for routine in routines]
-        return jit.load(objects, f"kompono.{kind}")
+        parts = [self._part(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
+        return parts + ([] if inline else [self._part("routine", [routine], lanes) for routine in routines])
 
-    def _make_routine_object(self, name: str, lanes: Lanes) -> bytes:
-        routine = self._program.routines[name]
-        return self._object(
-            "routine", [routine], lanes, (), lambda: schedule.define(self._program, [routine], lanes)
-        )  # fmt: skip
-
-    def _object(
-        self, kind: str, routines: list[Routine], lanes: Lanes, extra: object, text: Callable[[], str]
-    ) -> bytes:
-        def make() -> bytes:
-            body = text()
+    def _part(
+        self,
+        kind: str,
+        routines: list[Routine],
+        lanes: Lanes,
+        extra: object = (),
+        text: Callable[[], str] | None = None,
+    ) -> Part:
+        def whole() -> str:
+            body = text() if text else schedule.define(self._program, routines, lanes)
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
-            widest = max([lanes, *own], key=lambda width: width.count)
-            return jit.assemble(prelude(body, widest) + body, loops=kind != "routine")
+            return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
-        key = cache.key(kind, routines, (lanes, extra))
-        return cache.fetch(key, make) if self._use_cache else make()
+        return Part(cache.key(kind, routines, (lanes, extra)), whole, kind != "routine")
+
+    def _objects(self, parts: list[Part]) -> list[bytes]:
+        """The object code of each part: from this run, from the disk, or new."""
+        unknown = {part.key: part for part in parts if part.key not in self._made}
+        if self._use_cache:
+            self._made.update({key: data for key in unknown if (data := cache.find(key)) is not None})
+        new = [part for key, part in unknown.items() if key not in self._made]
+        for part, data in zip(new, assemble_all([(part.text(), part.loops) for part in new]), strict=True):
+            self._made[part.key] = data
+            if self._use_cache:
+                cache.keep(part.key, data)
+        return [self._made[part.key] for part in parts]

@@ -3,8 +3,9 @@
 The declarations are walked: classes, numbers, frames, members in their order, and all expressions at once as one CasADi
 function, in which symbols count by place, not by name. Kompono's own code enters by its source. Code of the user that
 runs while a model is traced (the methods of joints, forces and constraints derived from ours) enters by its bytecode
-and by the values of everything it refers to. Whatever cannot be followed (open files, generators, objects of foreign
-libraries) makes a model nameless: it is translated each time, as if there were no cache.
+and by the values of everything it refers to, code of installed libraries by the size and date of its file. Whatever
+cannot be followed (open files, generators, objects of foreign libraries) makes a model nameless: it is translated each
+time, as if there were no cache.
 """
 
 from __future__ import annotations
@@ -125,8 +126,8 @@ class _Walker:
 
     def _class(self, value: type) -> None:
         """Our classes by name, for their source is known; those of a user by all their methods."""
-        self.words.append(("class", value.__module__, value.__qualname__))
-        if _ours(value) or not _written_here(value):
+        self.words.append(("class", value.__module__, value.__qualname__, *_installed(value)))
+        if _ours(value) or not (_written_here(value) or issubclass(value, Element)):
             return
         for base in value.__bases__:
             self.visit(base)
@@ -139,7 +140,7 @@ class _Walker:
         function = getattr(value, "__func__", value)
         self.visit(getattr(value, "__self__", None))
         if _ours(function) or not _written_here(function):
-            self.words.append(("function", function.__module__, function.__qualname__))
+            self.words.append(("function", function.__module__, function.__qualname__, *_installed(function)))
             return
         self._code(function.__code__, function.__globals__)
         for part in (function.__defaults__, function.__kwdefaults__):
@@ -161,7 +162,7 @@ class _Walker:
 
     def _foreign(self, value: Any) -> None:
         """Modules and functions of libraries by name; a module of the user by its plain contents."""
-        self.words.append(("foreign", getattr(value, "__module__", ""), value.__name__))
+        self.words.append(("foreign", getattr(value, "__module__", ""), value.__name__, *_installed(value)))
         if isinstance(value, types.ModuleType) and _user_file(getattr(value, "__file__", None)):
             for name, member in sorted(vars(value).items()):
                 if not name.startswith("__") and isinstance(member, (*_PLAIN, np.ndarray, ca.SX, ca.DM, tuple, list)):
@@ -173,6 +174,16 @@ class _Walker:
 
 def _ours(thing: Any) -> bool:
     return str(getattr(thing, "__module__", "")).split(".")[0] == "kompono"
+
+
+def _installed(thing: Any) -> tuple[int, ...]:
+    """Size and date of the file of an installed library that something comes from; nothing for ours and the user's."""
+    module = thing if isinstance(thing, types.ModuleType) else sys.modules.get(getattr(thing, "__module__", None) or "")
+    path = getattr(module, "__file__", None)
+    if path is None or _ours(thing) or _user_file(path):
+        return ()
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _written_here(thing: Any) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from compile.programs import circle, pendulum
 
-from kompono.compile import Kernel, cache, jit
+from kompono.compile import Kernel, assembler, cache, jit, parallel
 from kompono.errors import CompileError
 
 ROOT = Path(__file__).parents[2]
@@ -26,13 +28,13 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 @pytest.fixture
 def compiled(monkeypatch) -> list[str]:
     """What was compiled, in order."""
-    made, assemble = [], jit.assemble
+    made, assemble = [], assembler.assemble
 
     def spy(text: str, *, loops: bool = False) -> bytes:
         made.append(text)
         return assemble(text, loops=loops)
 
-    monkeypatch.setattr(jit, "assemble", spy)
+    monkeypatch.setattr(assembler, "assemble", spy)
     return made
 
 
@@ -125,7 +127,7 @@ def test_processes_may_share_the_directory(folder: Path) -> None:
 
 
 def test_objects_that_need_what_nobody_has_are_refused() -> None:
-    data = jit.assemble(
+    data = assembler.assemble(
         "declare void @nobody.has.this()\ndefine i64 @f(ptr %x) { call void @nobody.has.this() ret i64 0 }"
     )
     with pytest.raises(CompileError, match="linked"):
@@ -134,7 +136,7 @@ def test_objects_that_need_what_nobody_has_are_refused() -> None:
 
 def test_invalid_code_is_reported() -> None:
     with pytest.raises(CompileError, match="invalid"):
-        jit.assemble("define void @f() { nonsense }")
+        parallel.assemble_all([("define void @f() { nonsense }", False)])
 
 
 def test_the_default_directory_belongs_to_the_user(monkeypatch) -> None:
@@ -142,3 +144,38 @@ def test_the_default_directory_belongs_to_the_user(monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     if sys.platform.startswith("linux"):
         assert cache.directory() == Path("/somewhere/kompono")
+
+
+FUNCTIONS = [(f"define i64 @f{k}(i64 %x) {{ %y = add i64 %x, {k} ret i64 %y }}", k % 2 == 0) for k in range(6)]
+
+
+def test_helpers_make_the_same_objects(monkeypatch) -> None:
+    alone = parallel.assemble_all(FUNCTIONS)
+    asked: list[str] = []
+    ask = parallel._Helper._ask
+
+    def spy(self: Any, process: Any, text: str, loops: bool) -> bytes | str:
+        asked.append(text)
+        return ask(self, process, text, loops)
+
+    monkeypatch.setattr(parallel._Helper, "_ask", spy)
+    monkeypatch.setattr(parallel, "_helpers", lambda _: 2)
+    monkeypatch.setattr(assembler, "assemble", _slowly(assembler.assemble))  # so that the helpers get their share
+    assert parallel.assemble_all(FUNCTIONS) == alone
+    assert asked
+    with pytest.raises(CompileError, match="invalid"):
+        parallel.assemble_all([*FUNCTIONS, ("nonsense", True)])
+
+
+def test_work_goes_on_here_if_helpers_fail(monkeypatch) -> None:
+    monkeypatch.setattr(parallel, "_helpers", lambda _: 1)
+    monkeypatch.setattr(parallel.sys, "executable", "/no/such/python")
+    assert len(parallel.assemble_all(FUNCTIONS)) == len(FUNCTIONS)
+
+
+def _slowly(function: Any) -> Any:
+    def slow(*arguments: Any, **options: Any) -> Any:
+        time.sleep(0.5)
+        return function(*arguments, **options)
+
+    return slow

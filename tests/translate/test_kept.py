@@ -1,0 +1,128 @@
+"""Translations kept on disk: found again when nothing changed, made anew when anything did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from reference.support import example
+
+from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Wrench, simulate
+from kompono.library import Gravity, Revolute, SpringDamper, solids
+from kompono.translate.absolute import AbsoluteEngine
+from kompono.translate.fingerprint import Nameless, fingerprint
+from kompono.translate.relative import RelativeEngine
+
+STIFFNESS = 100.0
+
+
+class Pull(Force):
+    """A force of a user, whose code reads a global."""
+
+    def wrench(self, motion: Motion) -> Wrench:
+        return Wrench(-STIFFNESS * motion.position, ca.SX.zeros(3))
+
+
+class Stronger(Force):
+    def wrench(self, motion: Motion) -> Wrench:
+        return Wrench(-2 * STIFFNESS * motion.position, ca.SX.zeros(3))
+
+
+class Arm(Subsystem):
+    def __init__(self, length: float = 1.0, force: type[Force] = Pull, torque: Any = 0.0, tag: Any = None) -> None:
+        self.ground = Ground()
+        self.gravity = Gravity()
+        self.rod = Body(solids.rod(mass=1.0, length=length, radius=0.01, axis="x"))
+        self.pin = Revolute(self.ground, self.rod.at(-length / 2, 0, 0), axis="y", angle=0.3)
+        self.pull = force(self.ground.at(0, 0, 1), self.rod)
+        self.tune = Parameter(1.0)
+        self.spring = SpringDamper(self.ground.at(1, 0, 0), self.rod, k=10 * self.tune, rest=0.1)
+        self.tag = tag
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def no_tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    with monkeypatch.context() as patch:
+        yield patch
+
+
+def forbid(patch: pytest.MonkeyPatch) -> None:
+    def traced(*_: Any) -> Any:
+        raise AssertionError("this was traced again")
+
+    for engine in (RelativeEngine, AbsoluteEngine):
+        for name in ("present", "posed", "project"):
+            patch.setattr(engine, name, property(traced) if name != "project" else traced)
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+@pytest.mark.parametrize("method", ["rk4", "dopri5", "Radau"])
+def test_a_second_run_traces_nothing_and_gives_the_same_bits(
+    engine: str, method: str, no_tracing: pytest.MonkeyPatch
+) -> None:
+    model = example("reference/four_bar").FourBar
+
+    def run() -> np.ndarray:
+        result = simulate(model(), until=0.05, step=0.01, method=method, engine=engine, channels=["*.position.*"])
+        return result.table
+
+    first = run()
+    forbid(no_tracing)
+    assert np.array_equal(run(), first)
+
+
+def test_what_is_declared_counts() -> None:
+    names = [
+        fingerprint(model, options)
+        for model, options in (
+            (Arm(), 1), (Arm(), 2), (Arm(length=1.1), 1), (Arm(force=Stronger), 1), (Arm(tag="other"), 1),
+            (Arm(tag=np.arange(3.0)), 1), (Arm(tag=np.arange(4.0)), 1),
+        )
+    ]  # fmt: skip
+    assert len(set(names)) == len(names)
+    assert fingerprint(Arm(), 1) == names[0]
+
+
+def test_code_of_the_user_counts_with_what_it_refers_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint(Arm(), 1)
+    monkeypatch.setitem(Pull.wrench.__globals__, "STIFFNESS", 101.0)
+    assert fingerprint(Arm(), 1) != before
+    monkeypatch.undo()
+    assert fingerprint(Arm(), 1) == before
+    monkeypatch.setattr(Pull, "wrench", Stronger.wrench)
+    assert fingerprint(Arm(), 1) != before
+
+
+def test_a_changed_model_is_not_taken_for_the_old_one() -> None:
+    ends = [simulate(Arm(length=length), until=0.1).at(0.1)["pin.angle"] for length in (1.0, 1.2, 1.0)]
+    assert ends[0] == ends[2] != ends[1]
+
+
+def test_what_cannot_be_followed_is_translated_each_time(folder: Path) -> None:
+    model = Arm(tag=iter([1]))
+    with pytest.raises(Nameless):
+        fingerprint(model, 1)
+    Simulation(model)
+    assert not list(folder.glob("*.routine"))
+
+
+def test_damaged_files_are_made_again(folder: Path) -> None:
+    first = simulate(Arm(), until=0.1).table
+    for path in folder.glob("*.routine"):
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert np.array_equal(simulate(Arm(), until=0.1).table, first)
+
+
+def test_cache_false_keeps_nothing(folder: Path) -> None:
+    simulate(Arm(), until=0.01, cache=False)
+    assert not list(folder.iterdir())
