@@ -17,6 +17,7 @@ from kompono.translate.absolute import AbsoluteEngine
 from kompono.translate.fingerprint import Nameless, fingerprint
 from kompono.translate.relative import RelativeEngine
 
+pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 STIFFNESS = 100.0
 
 

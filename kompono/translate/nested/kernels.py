@@ -157,6 +157,18 @@ def _keep_costly(values: Valued, traced: Traced, places: Places, start: int) -> 
     return [(replaced[k], place) for k, (_, place) in enumerate(values)], kept
 
 
+def _is_motion(value: ca.SX, children: set[int]) -> bool:
+    """Whether a value follows from the motion alone: then it is cheaper to compute it again than to keep it.
+
+    What comes from eliminating a joint has a pivot in a denominator.
+    """
+    symbols = ca.symvar(value)
+    if any(symbol.element_hash() in children for symbol in symbols):
+        return False
+    function = ca.Function("value", [ca.vertcat(*symbols)], [value])
+    return not any(function.instruction_id(k) in (ca.OP_DIV, ca.OP_INV) for k in range(function.n_instructions()))
+
+
 def _is_costly(q: ca.SX, value: ca.SX) -> bool:
     function = ca.Function("value", [q], [value])
     return any(function.instruction_id(k) in _COSTLY for k in range(function.n_instructions()))
@@ -179,6 +191,7 @@ def _split(late: Valued, traced: Traced, places: Places, start: int) -> tuple[Va
         (done if value is not after[k] and after[k].element_hash() in meaning else rest).append((value, place))
     kept: Valued = []
     stand_ins: dict[int, ca.SX] = {}
+    children = {child[k].element_hash() for child in traced.children for k in range(child.numel())}
     old, new = [], []
     for symbol in ca.symvar(ca.vertcat(ca.SX(0, 1), *[value for value, _ in rest])):
         value = meaning.get(symbol.element_hash())
@@ -187,7 +200,7 @@ def _split(late: Valued, traced: Traced, places: Places, start: int) -> tuple[Va
         key = value.element_hash()
         if key not in stand_ins:
             stand_ins[key] = value
-            if not value.is_constant() and key not in places.of:
+            if not value.is_constant() and key not in places.of and not _is_motion(value, children):
                 stand_ins[key] = ca.SX.sym("kept")
                 kept.append((value, (WORK, OWN, start + len(kept))))
                 places.of[stand_ins[key].element_hash()] = kept[-1][1]
