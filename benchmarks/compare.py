@@ -28,12 +28,11 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "peers")]
 
 import kompono_peer  # noqa: E402
+import sheets  # noqa: E402
 from batches import batches  # noqa: E402
 from judge import Record, Verdict, verdict  # noqa: E402
 from machines import Case, cases  # noqa: E402
 from parts import Machine  # noqa: E402
-
-import results  # noqa: E402
 
 PEERS = ("mujoco", "pinocchio", "drake", "exudyn")
 STEP = 1e-3
@@ -72,7 +71,7 @@ def main() -> None:
             entries, missing = entries + found, missing + absent
     os.sched_setaffinity(0, cores)
     many, absent = batches({k: m for k, m in machines.items() if k in ("chain, 6", "inline-four")}, len(cores))
-    text = results.text(entries, missing + absent, many, {peer.NAME: peer.version() for peer in peers})
+    text = sheets.text(entries, missing + absent, many, {peer.NAME: peer.version() for peer in peers})
     print(text)
     if not chosen:
         (HERE / "results.md").write_text(text + "\n", encoding="utf-8")

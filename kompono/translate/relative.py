@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from kompono.model.constraint import Coupling
 from kompono.translate.closure import Closure, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, make_plan
 from kompono.translate.engine import Engine, Posed, Present
@@ -46,12 +48,12 @@ class RelativeEngine(Engine):
         """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them.
 
         Speeds are first made consistent with the conditions. Between the stages of a step they are not quite, and near
-        a singular position the acceleration would divide that error by a small number.
+        a singular position the acceleration would divide that error by a small number. Linear conditions need nothing.
         """
         tracer, kinematics = self._start() if self.shared else self._probe[:2]
         closures = self._closures(kinematics)
         condensation = Condensation(kinematics, self.plan, closures)
-        if self.closing:
+        if self.closing and not self.linear:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
             kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
             biases = {id(e): trace_closure(kinematics, e, self.laws).bias for e in self.closing}
@@ -75,7 +77,10 @@ class RelativeEngine(Engine):
         """state -> state on the loop conditions."""
         tracer, kinematics = self._start()
         q, v = self._normalized(tracer, kinematics.q), kinematics.v
-        if self.closing:
+        if self.linear:
+            q = self._move(tracer, q, self._shares(tracer, self._violations(tracer, q, v, "residual")))
+            v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
+        elif self.closing:
             kinematics = self._rebind(tracer, q, v)
             condensation = Condensation(kinematics, self.plan, self._closures(kinematics), PROJECTION_TOLERANCE)
             for _ in range(2):
@@ -89,6 +94,32 @@ class RelativeEngine(Engine):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
         return tracer.routine("project", [("state", self._state(tracer, q, v))])
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all conditions are linear in coordinates and time, such as gears: methods keep those by themselves,
+        except for rounding.
+        """
+        closures = self._probe[2].values() if all(isinstance(e, Coupling) for e in self.closing) else ()
+        return bool(closures) and all(
+            c.bias.nnz() == 0 and all(ca.SX(block).is_constant() for block in c.columns.values()) for c in closures
+        )
+
+    def _shares(self, tracer: Tracer, gaps: dict[int, Any]) -> dict[Any, Any]:
+        """The least changes of speeds that undo violations of linear conditions."""
+        columns = {key: closure.columns for key, closure in self._probe[2].items()}
+        joints = [joint for joint in self.joints if joint.freedoms]
+        rows = [
+            ca.horzcat(*[columns[key].get(id(j), ca.SX(gap.shape[0], j.freedoms)) for j in joints])
+            for key, gap in gaps.items()
+        ]
+        inverse = np.linalg.pinv(ca.DM(ca.vertcat(*rows)).full())
+        inverse[np.abs(inverse) < 1e-12 * np.abs(inverse).max(initial=0.0)] = 0.0
+        places = np.cumsum([0, *(joint.freedoms for joint in joints)])
+        matrix = ca.sparsify(ca.DM(inverse))
+        blocks = [matrix[int(a) : int(b), :] for a, b in pairwise(places)]
+        values = tracer.call(lambda *g: tuple(-block @ ca.vertcat(*g) for block in blocks), *gaps.values())
+        return {("joint", id(joint)): value for joint, value in zip(joints, values, strict=True)}
 
     def _closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
         """Of pivots at closed loops: what rounding, and what is left of the gaps, could make of an implied row."""
