@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from typing import Any
 
 import exudyn as exu
@@ -13,7 +14,7 @@ NAME = "Exudyn"
 SOLVERS = (exu.LinearSolverType.EXUdense, exu.LinearSolverType.EigenDense, exu.LinearSolverType.EigenSparse)
 
 
-class Runner:
+class Runner(ABC):
     """A machine in Exudyn."""
 
     solver: Any
@@ -39,9 +40,9 @@ class Runner:
             spent.append(time.process_time() - begun)
         return min(spent)
 
+    @abstractmethod
     def build(self) -> None:
         """Fill the system."""
-        raise NotImplementedError
 
     def _advance(self, begin: int, end: int, keep: bool, every: int = 0) -> None:
         settings = exu.SimulationSettings()

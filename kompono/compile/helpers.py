@@ -10,15 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.host import processors
 from kompono.compile.pool import STOP, WORDS
 from kompono.translate.program import HEADER, TableRoutine
 
 PAYS_FROM = 1_500_000  # instructions of an evaluation that can be shared: below, threads wait longer than they work
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def spare_processors() -> int:

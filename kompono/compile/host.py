@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -38,3 +39,8 @@ def slow_near_zero() -> bool:
 def lanes() -> int:
     """Doubles in its widest register: 8 with AVX-512, 4 with AVX, 2 with SSE2 or NEON."""
     return 8 if _has("avx512f") else 4 if _has("avx") else 2
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -6,7 +6,6 @@ cannot be started) everything is assembled here.
 
 from __future__ import annotations
 
-import os
 import queue
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from kompono.compile import assembler
+from kompono.compile.host import processors
 from kompono.errors import CompileError
 from kompono.notice import Notice
 
@@ -47,8 +47,7 @@ def _helpers(texts: Sequence[tuple[str, bool]]) -> int:
     sizes = sorted(len(text) for text, _ in texts)
     if not sizes or sum(sizes[:-1]) < WORTHWHILE:
         return 0
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors, len(texts)) - 1
+    return min(processors(), len(texts)) - 1
 
 
 def _next(pile: queue.SimpleQueue[int]) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time as clock
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile import loop_routines, native_lanes
+from kompono.compile.host import processors
 from kompono.errors import RunError
 from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
@@ -188,7 +188,7 @@ def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[st
 
 def _threads(given: int | None) -> int:
     if given is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return processors()
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         raise RunError(f"threads = {given!r} is not a number of threads.", fix="Leave it out to use all cores.")
     return given

@@ -7,7 +7,6 @@ makes native code for its own processor (kept in its own cache). So workers need
 from __future__ import annotations
 
 import functools
-import hashlib
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile import compile_program, native_lanes
+from kompono.compile import cache, compile_program, native_lanes
 from kompono.errors import RunError
 from kompono.result import extra
 from kompono.solve.inputs import Feed, Source
 from kompono.solve.many import Batch, run_group
 from kompono.solve.outcome import Outcome
 from kompono.solve.progress import Progress
-from kompono.translate.program import Program, TableRoutine
+from kompono.translate.program import Program
 
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep all others waiting
 
@@ -43,7 +42,7 @@ def run_on_cluster(
     share = -(-len(groups) // (TASKS_PER_THREAD * places))
     tasks = [np.concatenate(groups[i : i + share]) for i in range(0, len(groups), share)]
     shared = client.scatter((program, sources), broadcast=True, hash=False)
-    key = program_key(program)
+    key = cache.key("program", program.routines.values())
     futures = [client.submit(_task, shared, key, batch.part(runs), own_lanes, pure=False) for runs in tasks]
     numbers = {future.key: runs for future, runs in zip(futures, tasks, strict=True)}
     try:
@@ -55,18 +54,6 @@ def run_on_cluster(
             yield runs, future.result()
     finally:
         client.cancel(futures)
-
-
-def program_key(program: Program) -> str:
-    """What tells programs apart: kernels are named by content, routines by what they call."""
-    routines = sorted(program.routines.items())
-    digest = hashlib.sha256(repr([(name, routine.calls, routine.result) for name, routine in routines]).encode())
-    for _, routine in routines:
-        if isinstance(routine, TableRoutine):
-            digest.update(repr(routine.loops).encode())
-            for table in (routine.sweeps, routine.tasks, routine.phases, *routine.tables):
-                digest.update(table.tobytes())
-    return digest.hexdigest()
 
 
 class _Kernels:

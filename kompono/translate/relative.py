@@ -28,9 +28,7 @@ from kompono.translate.tracer import Tracer
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
 PROJECTION_TOLERANCE = 1e-8
-CLOSED_TOLERANCE = (
-    1e-13  # at closed loops implied rows are rounding noise, so speeds can be corrected much closer to it
-)
+CLOSED_TOLERANCE = 1e-13  # at closed loops implied rows are rounding noise, so speeds can be corrected closer to it
 
 
 class RelativeEngine(Engine):

@@ -139,7 +139,8 @@ def translate(
     options = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
     kept = find_kept(shelf, model, options, kernels)
     head = kept.head() if kept else None
-    chosen = make(head[0]) if head else _chosen(make, elaborated, topology, inline_limit)
+    closing = () if relative else closing_elements(elaborated, topology)
+    chosen = make(head[0]) if head else _chosen(make, elaborated, closing, inline_limit)
     channels = head[1] if head else chosen.channels
     if kept and not head:
         kept.put_head(chosen.shared, channels)
@@ -147,10 +148,9 @@ def translate(
     return Translation(elaborated, topology, chosen, _program(chosen, routines, channels), make)
 
 
-def _chosen(make: Callable[[bool], Engine], model: Elaborated, topology: Topology, limit: int) -> Engine:
-    """The engine with kernels inlined, or shared if that would become too much code."""
-    absolute = make(False).name == "absolute"
-    rows = sum(sum(group_sizes(e)) for e in closing_elements(model, topology)) if absolute else 0
+def _chosen(make: Callable[[bool], Engine], model: Elaborated, closing: Iterable[Any], limit: int) -> Engine:
+    """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly."""
+    rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)
     if not chosen.shared and operations(chosen.derivative(), chosen.kernels) > limit:
         chosen = make(True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compile.programs import chain, tangle
 
-from kompono.compile import Interpreter, Kernel, schedule, split
+from kompono.compile import Interpreter, Kernel, objects, schedule, split
 
 STATES = np.random.default_rng(4).normal(size=(20, 8))
 
@@ -46,7 +46,15 @@ def test_shared_kernels_and_several_calls_are_cut_too(monkeypatch, limit: int) -
         np.testing.assert_array_equal(a, b)
 
 
-def test_several_routines_are_prepared_at_once() -> None:
+def test_several_routines_are_prepared_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    assemble_all = objects.assemble_all
+    monkeypatch.setattr(objects, "assemble_all", lambda texts: made.append(len(texts)) or assemble_all(texts))
     kernel = Kernel(chain(3), cache=False)
     kernel.prepare(routines=["derivative"], method="rk2")
     kernel.prepare("derivative", "rk4")
+    before = sum(made)
+    assert before > 0
+    start, parameters = np.zeros(kernel.program.state_size), np.zeros(len(kernel.program.parameters))
+    kernel.fixed("rk4", 0.0, start, step=0.1, parameters=parameters).advance(1)
+    assert sum(made) == before

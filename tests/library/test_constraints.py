@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Input, Subsystem, TranslationError, inspect, rotation, simulate, time
+from kompono import Body, Ground, Input, Simulation, Subsystem, TranslationError, inspect, rotation, simulate, time
 from kompono.library import (
     AppliedLoad,
     Cylindrical,
@@ -128,6 +128,14 @@ def test_a_gear_keeps_its_ratio_and_reflects_the_inertia(ratio: float, offset: f
     second = 5.0 / (0.3 + ratio**2 * 0.7)
     assert np.abs(result["first.angle.acceleration"] - second).max() < 1e-10
     assert result["first.angle"][-1] == pytest.approx(second / 2, rel=1e-9)
+
+
+def test_one_projection_brings_gears_back() -> None:
+    """Linear conditions: the least change, exact at once."""
+    s = Simulation(Gears(-2.0, 0.4), native=False)
+    assert s.program.coordinates == ("second.angle", "first.angle")
+    (state,) = s.kernel.evaluate("project", 0.0, [0.1, 0.3, 1.0, 1.0])
+    assert state == pytest.approx([0.04, 0.18, 0.4, -0.2], abs=1e-15)
 
 
 def test_a_rack_couples_an_angle_with_a_displacement() -> None:

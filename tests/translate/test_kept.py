@@ -34,7 +34,7 @@ class Stronger(Force):
 
 
 class Arm(Subsystem):
-    def __init__(self, length: float = 1.0, force: type[Force] = Pull, torque: Any = 0.0, tag: Any = None) -> None:
+    def __init__(self, length: float = 1.0, force: type[Force] = Pull, tag: Any = None) -> None:
         self.ground = Ground()
         self.gravity = Gravity()
         self.rod = Body(solids.rod(mass=1.0, length=length, radius=0.01, axis="x"))
