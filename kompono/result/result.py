@@ -16,7 +16,7 @@ import numpy as np
 
 from kompono.errors import RunError, nearest
 from kompono.result import store
-from kompono.result.extras import extra
+from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
 
 
@@ -117,6 +117,17 @@ class Result(Mapping[str, np.ndarray]):
     def summary(self) -> str:
         """A few lines for people: how it ended, what it cost, drift, energy, ranges of the first channels."""
         return summarize(self)
+
+    def plot(self, *patterns: str, compare: Any = None, out: str | Path | None = None, **options: Any) -> Any:
+        """A picture of the channels that match globs: `save`, `show`, or a look at it in a notebook.
+
+        compare: further results, one, several or by label. `out` is a file to write it to (png, svg, pdf). Options are
+        those of `kompono.edges.plot.plot`: x, difference, log, panels, title. Needs the extra `plot`.
+        """
+        picture = edge("plot").plot(edge("plot").alongside(self, compare), *patterns, **options)
+        if out is not None:
+            picture.save(out)
+        return picture
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`: one column per channel, the time [s] as index, the rest in `attrs`."""

@@ -135,6 +135,6 @@ def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
 
 def _write(result: Result, kind: str, path: Path) -> None:
     if kind == "plot":
-        plot.plot_result(result, "*", path)
+        plot.plot(result).save(path)
     else:
         {"csv": result.to_csv, "parquet": result.to_parquet, "hdf5": result.to_hdf5}[kind](path)
