@@ -18,6 +18,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
+from kompono.scene.record import scenery
 from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate
@@ -212,6 +213,7 @@ class Simulation:
                 **outcome.statistics,
             },
             model=self.name,
+            scene=functools.partial(scenery, self.translation.model.model, parameters),
         )
 
     @property
