@@ -148,6 +148,13 @@ class Result(Mapping[str, np.ndarray]):
             picture.save(out)
         return picture
 
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as a movie (gif or mp4) and return its path; options as of `kompono.edges.animate.animate`.
+
+        speed, fps, camera, size, curves. Needs the extra `animate`.
+        """
+        return edge("animate").animate(self, path, **options)
+
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`: one column per channel, the time [s] as index, the rest in `attrs`."""
         index = extra("pandas", "pandas").Index(self.time, name="time")
