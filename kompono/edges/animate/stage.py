@@ -131,7 +131,9 @@ def backdrop(camera: Camera, size: tuple[int, int], up: np.ndarray, ground: floa
     width, height = size
     sky = np.linspace(1, 0, height)[:, None, None]
     image = np.broadcast_to(247 - 8 * sky, (height, width, 3)).copy()
-    near = Camera(camera.axes, camera.eye, SAMPLES * camera.focus, (SAMPLES * camera.centre[0], SAMPLES * camera.centre[1]))
+    near = Camera(
+        camera.axes, camera.eye, SAMPLES * camera.focus, (SAMPLES * camera.centre[0], SAMPLES * camera.centre[1])
+    )
     rays = near.rays(width, height)
     above = float(camera.eye @ up) - ground
     fall = -(rays @ up)
@@ -147,7 +149,9 @@ def backdrop(camera: Camera, size: tuple[int, int], up: np.ndarray, ground: floa
     line = np.zeros((height, width))
     for axis in (first, second):
         off = points @ axis / spacing
-        line = np.maximum(line, np.clip(1.1 - np.abs(off - np.round(off)) * spacing / np.maximum(1.5 * pixel, 1e-12), 0, 1))
+        line = np.maximum(
+            line, np.clip(1.1 - np.abs(off - np.round(off)) * spacing / np.maximum(1.5 * pixel, 1e-12), 0, 1)
+        )
     fade = np.where(np.isfinite(reach), np.clip(1.6 - reach / (2 * middle), 0, 1), 0)
     return (image - (44 * line * fade)[..., None]).astype(np.float32)
 

@@ -23,6 +23,17 @@ def add_command(commands: Any) -> None:
     """Add `run` and its options to the command line; options not given are left to the model and to `simulate`."""
     parser = commands.add_parser("run", help="simulate a model", description=__doc__)
     parser.set_defaults(command=command)
+    add_request(parser)
+    add = parser.add_argument
+    add("--csv", metavar="FILE", help="write the channels as text, all digits")
+    add("--parquet", metavar="FILE", help="write the channels as Parquet")
+    add("--hdf5", metavar="FILE", help="write the channels as HDF5")
+    add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
+    add("--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """Add the model and the options that say how it shall run, common to commands that run one."""
     add = parser.add_argument
     add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
     add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
@@ -35,13 +46,8 @@ def add_command(commands: Any) -> None:
     add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
     add_set(parser)
     add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
-    add("--csv", metavar="FILE", help="write the channels as text, all digits")
-    add("--parquet", metavar="FILE", help="write the channels as Parquet")
-    add("--hdf5", metavar="FILE", help="write the channels as HDF5")
-    add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
     add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
     add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
-    add("--quiet", action="store_true", help="print nothing but errors")
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +74,7 @@ def command(options: argparse.Namespace) -> int:
     """Simulate; 0 if the run went through, 3 if it ended early."""
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
-    result = kompono.simulate(loaded.model, **_request(options, loaded))
+    result = kompono.simulate(loaded.model, **request(options, loaded))
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():
@@ -92,21 +98,21 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in split}
 
 
-def _request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
+def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     """Keyword arguments of `simulate`: the command's, else the model's `run_defaults`; the rest is left to it."""
     defaults = dict(loaded.model.run_defaults)
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
     given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
-    request = {"until": UNTIL, **defaults, **given}
+    asked = {"until": UNTIL, **defaults, **given}
     initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):
         if values:
-            request[name] = {**(request.get(name) or {}), **values}
+            asked[name] = {**(asked.get(name) or {}), **values}
     if options.quiet:
-        request["progress"] = False
-    return request
+        asked["progress"] = False
+    return asked
 
 
 def _number(name: str, text: str) -> float:

@@ -38,7 +38,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, wide: bool = Fa
         body.append(f'<tr><td colspan="{len(head)}">and {len(listed) - ROWS} more</td></tr>')
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     kind = ' class="wide"' if wide else ""
-    return f'<div class="scroll"><table{kind}><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    return (
+        f'<div class="scroll"><table{kind}><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    )
 
 
 def pairs(rows: Iterable[tuple[str, Any]]) -> str:
@@ -70,7 +72,9 @@ def figure(svg: str, caption: str, number: int, width: float) -> str:
     data = base64.b64encode(svg.encode()).decode()
     line = f"<figcaption><b>Figure {number}.</b> {escape(caption)}</figcaption>"
     size = min(width / 7.2, 1.0)
-    picture = f'<img style="max-width:{50 * size:.1f}rem" alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
+    picture = (
+        f'<img style="max-width:{50 * size:.1f}rem" alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
+    )
     return f"<figure>{picture}{line}</figure>"
 
 

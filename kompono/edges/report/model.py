@@ -33,7 +33,9 @@ def _branch(name: str, component: Subsystem, depth: int) -> str:
         if isinstance(member, Subsystem):
             inside.append(_branch(key, member, depth + 1))
         else:
-            port = ' class="port" title="exposed: what is outside may connect to it"' if component.exposes(member) else ""
+            port = (
+                ' class="port" title="exposed: what is outside may connect to it"' if component.exposes(member) else ""
+            )
             inside.append(f"<div><span{port}>{escape(key)}</span><i>{escape(type(member).__name__)}</i></div>")
     kind = f"<i>{escape(type(component).__name__)}</i>" if depth else ""
     opened = " open" if depth < OPEN else ""
@@ -75,14 +77,18 @@ def connections(model: Elaborated, report: Report | None, engine: str) -> str:
     for element in (*model.joints, *model.constraints):
         path = model.path(element)
         first, second = (_place(model, frame) for frame in (element.first, element.second))
-        kept = "condition" if path in closing and engine == "absolute" else "closes a loop" if path in closing else "tree"
+        kept = (
+            "condition" if path in closing and engine == "absolute" else "closes a loop" if path in closing else "tree"
+        )
         freedoms = getattr(element, "freedoms", "")
         rows.append((path, type(element).__name__, first, second, freedoms, kept, dropped.get(path, "").strip()))
     for coupling in model.couplings:
         joined = ", ".join(model.path(joint) for joint in coupling.joints)
         rows.append((model.path(coupling), type(coupling).__name__, joined, "", "", "condition", ""))
     head = ("joint or constraint", "kind", "first", "second", "freedoms", "kept as", "redundant")
-    title = f"<h3>{len(model.joints)} joints" + (f", {len(rows) - len(model.joints)} constraints" * (len(rows) > len(model.joints)))
+    title = f"<h3>{len(model.joints)} joints" + (
+        f", {len(rows) - len(model.joints)} constraints" * (len(rows) > len(model.joints))
+    )
     return f"{title}</h3>{table(head, rows, wide=True)}" if rows else ""
 
 
