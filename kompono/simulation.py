@@ -74,7 +74,7 @@ class Simulation:
                     fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
                 )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
-        self._shelf = Shelf() if cache and native else None
+        self._shelf = Shelf() if cache else None
         with Notice(f"translating {type(model).__name__}"):
             self.translation: Translation = translate(
                 model,

@@ -167,7 +167,7 @@ def _facts(gathered: _Gathered) -> Iterator[tuple[str, Any]]:
             ", ".join(filter(None, [str(known.get("method", "")), run.duration(float(known.get("step", 0)))])),
         )
         yield "steps", known.get("steps", "")
-        yield "to run", f"{known.get('seconds_run', 0):.3g} s"
+        yield "to run", run.duration(float(known.get("seconds_run", 0)))
 
 
 def _scene(gathered: _Gathered) -> str:

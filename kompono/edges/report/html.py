@@ -71,10 +71,8 @@ def figure(svg: str, caption: str, number: int, width: float) -> str:
     """A numbered picture (an SVG of `width` inches) with its caption."""
     data = base64.b64encode(svg.encode()).decode()
     line = f"<figcaption><b>Figure {number}.</b> {escape(caption)}</figcaption>"
-    size = min(width / 7.2, 1.0)
-    picture = (
-        f'<img style="max-width:{50 * size:.1f}rem" alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
-    )
+    style = f"width:{6 * width:.1f}rem"  # its own size, if the page is wide enough
+    picture = f'<img style="{style}" alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
     return f"<figure>{picture}{line}</figure>"
 
 
@@ -93,7 +91,7 @@ def page(title: str, subtitle: str, facts: Iterable[tuple[str, Any]], sections: 
     body = "\n".join(shown)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style></head>\n<body>\n'
-        f"<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p><nav>{links}</nav></header>\n<main>\n"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style></head>\n'
+        f"<body>\n<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p><nav>{links}</nav></header>\n<main>\n"
         f'<div class="facts">{cards}</div>\n{body}\n</main>\n<footer>{escape(foot)}</footer>\n</body></html>\n'
     )

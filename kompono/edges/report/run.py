@@ -1,4 +1,4 @@
-"""The run: how it was asked for, how it ended, what it cost, how well conditions and energy were kept, what it shows."""
+"""The run: how it was asked for and ended, what it took, how well conditions and energy were kept, its curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from kompono.edges.plot import Picture, plot
 from kompono.edges.plot.names import duration, in_brackets
-from kompono.edges.report.html import escape, folded, pairs, table
+from kompono.edges.report.html import folded, pairs, table
 from kompono.result import Result
 from kompono.translate.elaborate import Elaborated
 
@@ -27,7 +27,7 @@ def settings(request: Mapping[str, Any], result: Result) -> str:
     asked = ("projection", "metric", "rtol", "atol", "every", "stabilize", "cut", "initial", "parameters")
     rows += [(name, request[name]) for name in asked if request.get(name) not in (None, {}, ())]
     rows += [(name, known[name]) for name in ("steps", "evaluations", "rejected") if known.get(name) is not None]
-    rows += [(f"to {name}", f"{known[f'seconds_{name}']:.3g} s") for name in ("translate", "compile", "run")
+    rows += [(f"to {name}", duration(known[f"seconds_{name}"])) for name in ("translate", "compile", "run")
              if f"seconds_{name}" in known]  # fmt: skip
     return pairs(rows)
 
@@ -79,11 +79,6 @@ def overview(model: Elaborated, result: Result, patterns: tuple[str, ...]) -> It
         yield plot(
             result, "drift.*", caption="Largest violation of the conditions: position [m, rad], velocity [m/s, rad/s]."
         )
-
-
-def failed(message: str) -> str:
-    """A line for something that could not be made."""
-    return f'<p class="notice bad">{escape(message)}</p>'
 
 
 def _finite(result: Result, name: str) -> np.ndarray:
