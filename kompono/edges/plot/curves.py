@@ -41,7 +41,7 @@ def alongside(result: Result, others: Any) -> dict[str, Any]:
     """A result and those it is compared with (none, one, several or labelled ones), by labels that tell them apart."""
     if others is None:
         return {result.model: result}
-    if not isinstance(others, Mapping):
+    if isinstance(others, Result) or not isinstance(others, Mapping):
         return named([result, *([others] if isinstance(others, Result) else others)])
     own = next(text for text in (result.model, method(result), "this run") if text and text not in others)
     return {own: result, **others}
