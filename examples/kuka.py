@@ -296,10 +296,15 @@ def drifts(kept: Result) -> Picture:
             for result, label, colour in ((left, "no stabilization", 1), (kept, "stabilized", 0)):
                 panel.semilogy(result.time, result[f"drift.{level}"], color=COLOURS[colour], label=label)
             panel.set(title=f"{level} level", xlabel="time [s]", ylabel=f"largest violation [{unit}]")
+            panel.set_ylim(top=10)
             panel.margins(x=0)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
-    caption = "Drift on coordinate and velocity level, with successive projection over the hierarchy and without."
+    lost = left.time[np.argmax(left["drift.position"] > 1)]
+    caption = (
+        "Drift on coordinate and velocity level, with successive projection over the hierarchy and without"
+        + (f"; without it the robot has fallen apart at {lost:.2g} s." if lost else ".")
+    )  # fmt: skip
     return Picture(draw, size=(7.5, 3.2), name="drift", caption=caption)
 
 

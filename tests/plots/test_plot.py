@@ -122,7 +122,9 @@ def test_wrong_requests(tmp_path: Path) -> None:
         some(["a"]).plot(out=tmp_path / "a.bmp")
     with pytest.raises(RunError, match="nothing to draw"):
         some(["a"], rows=0).plot()
-    with pytest.raises(UnknownChannel, match=r"no channel matches 'mass\.positon\.x'\. Did you mean 'mass\.position\.x'"):
+    with pytest.raises(
+        UnknownChannel, match=r"no channel matches 'mass\.positon\.x'\. Did you mean 'mass\.position\.x'"
+    ):
         wave().plot("mass.positon.x")
     with pytest.raises(UnknownChannel, match="for the x axis"):
         wave().plot(x="mass.position.y")

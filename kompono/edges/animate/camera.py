@@ -59,12 +59,9 @@ def looking_at(points: np.ndarray, direction: Any, up: np.ndarray, width: int, h
     focus = height / 2 / np.tan(ANGLE / 2)
     seen = (points - points.mean(axis=0)) @ axes.T
     slopes = np.array([width / 2 / focus, height / 2 / focus]) / MARGIN
-    shift, distance = np.zeros(2), 0.0
-    for _ in range(3):  # distance for the present aim, then aim at the middle of what is seen
-        distance = float(np.max(np.abs(seen[:, :2] - shift) / slopes - seen[:, 2:]))
-        placed = (seen[:, :2] - shift) / (seen[:, 2:] + distance)
-        shift = shift + distance * (placed.min(axis=0) + placed.max(axis=0)) / 2
-    distance = max(float(np.max(np.abs(seen[:, :2] - shift) / slopes - seen[:, 2:])), 1e-6)
+    # |x - shift| <= slope (z + distance) for all points, in x and in y: the least distance, and the shift it allows
+    most, least = (np.max(sign * seen[:, :2] - slopes * seen[:, 2:], axis=0) for sign in (1, -1))
+    shift, distance = (most - least) / 2, max(float(np.max((most + least) / 2 / slopes)), 1e-6)
     eye = points.mean(axis=0) + shift @ axes[:2] - distance * ahead
     return Camera(axes, eye, focus, (width / 2, height / 2))
 

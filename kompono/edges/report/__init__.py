@@ -208,8 +208,8 @@ def _figures(
 
 def _run(gathered: _Gathered) -> Iterator[str]:
     if gathered.result is not None:
-        yield run.settings(gathered.request, gathered.result)
-        yield html.pairs(run.quality(gathered.result))
+        kept = html.pairs(run.quality(gathered.result))
+        yield html.beside(run.settings(gathered.request, gathered.result), kept)
         yield run.events(gathered.result)
         yield run.channels(gathered.result)
 

@@ -22,31 +22,30 @@ def text(value: Any) -> str:
     return escape(str(value))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, wide: bool = False) -> str:
-    """A table; numbers are set to the right. `wide` ones have many columns."""
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table; numbers are set to the right, columns without content are left out."""
     listed = list(rows)
-    if not listed:
+    used = [k for k in range(len(head)) if any(row[k] not in ("", None) for row in listed)]
+    if not used:
         return ""
-    body = []
-    for row in listed[:ROWS]:
-        cells = "".join(
-            f'<td class="number">{text(cell)}</td>' if isinstance(cell, int | float) else f"<td>{text(cell)}</td>"
-            for cell in row
-        )
-        body.append(f"<tr>{cells}</tr>")
+    right = {k for k in used if any(isinstance(row[k], int | float) for row in listed)}
+    side = {k: ' class="number"' if k in right else "" for k in used}
+    body = ["<tr>" + "".join(f"<td{side[k]}>{text(row[k])}</td>" for k in used) + "</tr>" for row in listed[:ROWS]]
     if len(listed) > ROWS:
-        body.append(f'<tr><td colspan="{len(head)}">and {len(listed) - ROWS} more</td></tr>')
-    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
-    kind = ' class="wide"' if wide else ""
-    return (
-        f'<div class="scroll"><table{kind}><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-    )
+        body.append(f'<tr><td colspan="{len(used)}">and {len(listed) - ROWS} more</td></tr>')
+    titles = "".join(f"<th{side[k]}>{escape(head[k])}</th>" for k in used)
+    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
 def pairs(rows: Iterable[tuple[str, Any]]) -> str:
     """A table of names and values."""
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{text(value)}</td></tr>" for name, value in rows)
     return f'<table class="pairs"><tbody>{cells}</tbody></table>' if cells else ""
+
+
+def beside(*content: str) -> str:
+    """Parts side by side where there is room."""
+    return f'<div class="beside">{"".join(f"<div>{part}</div>" for part in content if part)}</div>'
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect as source
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from kompono.report import Report
 from kompono.scene.values import Values
 from kompono.translate.elaborate import Elaborated
 
-OPEN = 2  # levels of the tree that are open at first
+OPEN = 24  # members up to which the components of a model are open at first
 
 
 def purpose(thing: Any) -> str:
@@ -24,23 +25,33 @@ def purpose(thing: Any) -> str:
 
 def tree(model: Subsystem) -> str:
     """The components, each foldable."""
-    return f'<div class="tree">{_branch(type(model).__name__, model, 0)}</div>'
+    levels = 2 if sum(1 for _ in model.walk()) <= OPEN else 1
+    return f'<div class="tree">{_branch(type(model).__name__, model, levels)}</div>'
 
 
-def _branch(name: str, component: Subsystem, depth: int) -> str:
-    inside = []
+def _branch(name: str, component: Subsystem, levels: int) -> str:
+    """A component and what is in it, its first `levels` levels open; lists of equal members are one line."""
+    inside, counts = [], Counter(_family(key, member) for key, member in component.members.items())
     for key, member in component.members.items():
         if isinstance(member, Subsystem):
-            inside.append(_branch(key, member, depth + 1))
-        else:
-            port = (
-                ' class="port" title="exposed: what is outside may connect to it"' if component.exposes(member) else ""
-            )
-            inside.append(f"<div><span{port}>{escape(key)}</span><i>{escape(type(member).__name__)}</i></div>")
-    kind = f"<i>{escape(type(component).__name__)}</i>" if depth else ""
-    opened = " open" if depth < OPEN else ""
+            inside.append(_branch(key, member, levels - 1))
+        elif count := counts.pop(_family(key, member), 0):
+            inside.append(_leaf(component, key, member, count))
+    kind = "" if name == type(component).__name__ else f"<i>{escape(type(component).__name__)}</i>"
     head = f'<summary title="{escape(purpose(component))}">{escape(name)}{kind}</summary>'
-    return f"<details{opened}>{head}{''.join(inside)}</details>"
+    return f"<details{' open' if levels > 0 else ''}>{head}{''.join(inside)}</details>"
+
+
+def _leaf(owner: Subsystem, name: str, member: Any, count: int) -> str:
+    shown = f"{name.rpartition('.')[0]} ({count})" if count > 1 else name
+    port = ' class="port" title="exposed: what is outside may connect to it"' if owner.exposes(member) else ""
+    return f"<div><span{port}>{escape(shown)}</span><i>{escape(type(member).__name__)}</i></div>"
+
+
+def _family(name: str, member: Any) -> tuple[str, str]:
+    """What members of one list have in common: its name and their class."""
+    stem, _, last = name.rpartition(".")
+    return (stem if last.isdigit() else name), type(member).__name__
 
 
 def bodies(model: Elaborated, parameters: Mapping[str, float] | None) -> str:
@@ -55,8 +66,6 @@ def bodies(model: Elaborated, parameters: Mapping[str, float] | None) -> str:
         shape = body.solid.shape[0] if body.solid.shape else ""
         rows.append((model.path(body), weight, *moments, _products(inertia), shape))
     head = ("body", "mass [kg]", "Jxx [kg m²]", "Jyy", "Jzz", "products", "solid")
-    if not any(row[5] for row in rows):
-        head, rows = head[:5] + head[6:], [row[:5] + row[6:] for row in rows]
     return f"<h3>{len(rows)} bodies, {total:.6g} kg</h3>" + table(head, rows)
 
 
@@ -89,7 +98,7 @@ def connections(model: Elaborated, report: Report | None, engine: str) -> str:
     title = f"<h3>{len(model.joints)} joints" + (
         f", {len(rows) - len(model.joints)} constraints" * (len(rows) > len(model.joints))
     )
-    return f"{title}</h3>{table(head, rows, wide=True)}" if rows else ""
+    return f"{title}</h3>{table(head, rows)}" if rows else ""
 
 
 def _place(model: Elaborated, frame: Any) -> str:
