@@ -18,6 +18,8 @@ from kompono.errors import RunError
 
 CURVES = 8  # channels per panel
 PANELS = 8
+LINE = 1.2  # width of a line [pt]
+COVERED = 0.004  # of the height of a panel: curves closer than this lie upon each other
 KINDS = ("unit", "quantity", "channel")
 
 
@@ -61,11 +63,11 @@ class Sheet:
         shared, short = shorten(names)
         shown = dict(zip(names[:CURVES], COLOURS, strict=False))
         log = self.log or is_drift(names[0])
-        for curve in panel:
-            if curve.name in shown:
-                colour = COLOURS[curve.run % len(COLOURS)] if by_run else shown[curve.name]
-                dash = "-" if by_run else DASHES[curve.run % len(DASHES)]
-                _line(axis, curve, log, color=colour, linestyle=dash)
+        drawn = [curve for curve in panel if curve.name in shown]
+        for curve, width in zip(drawn, _widths(drawn), strict=True):
+            colour = COLOURS[curve.run % len(COLOURS)] if by_run else shown[curve.name]
+            dash = "-" if by_run else DASHES[curve.run % len(DASHES)]
+            _line(axis, curve, log, color=colour, linestyle=dash, linewidth=width)
         if log and any(np.any(np.abs(line.get_ydata()) > 0) for line in axis.get_lines()):
             axis.set_yscale("log")
         axis.set_ylabel(" ".join(filter(None, [self.prefix, label(names, panel[0].unit)])))
@@ -104,6 +106,18 @@ def _key(curve: Curve, by: str) -> Any:
 
 def _names(panel: Sequence[Curve]) -> list[str]:
     return list(dict.fromkeys(curve.name for curve in panel))
+
+
+def _widths(curves: Sequence[Curve]) -> list[float]:
+    """Widths [pt] of lines: one that others lie upon is wider, so that it is seen beneath them."""
+    shown = [curve.y[np.isfinite(curve.y)] for curve in curves]
+    everything = np.concatenate(shown) if shown else np.zeros(0)
+    near = COVERED * float(np.ptp(everything)) if len(everything) else 0.0
+    widths = []
+    for k, curve in enumerate(curves):
+        upon = [c for c in curves[k + 1 :] if c.y.shape == curve.y.shape and np.all(np.abs(c.y - curve.y) <= near)]
+        widths.append(LINE + min(1.1 * len(upon), 3.3))
+    return widths
 
 
 def _line(axis: Any, curve: Curve, log: bool, **style: Any) -> None:
