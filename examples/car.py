@@ -14,9 +14,23 @@ from typing import Any
 import numpy as np
 from casadi import sin
 
-from kompono import Body, Ground, Result, Subsystem, simulate, time
+from kompono import Body, Ground, Result, Subsystem, rotation, simulate, time
 from kompono.edges.plot import COLOURS, STYLE
-from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, solids
+from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, shapes, solids
+
+
+SHELL = [(-1, 0.1), (1, 0.1), (1, 0.36), (0.68, 0.42), (0.5, 0.74), (-0.5, 0.74), (-0.68, 0.42), (-1, 0.36)]
+CHASSIS = (
+    shapes.bar((0, 0, -0.6), (0, 0, 0.1), radius=0.04).coloured("#3b424c"),
+    shapes.bar((-0.12, 0, 0), (0.12, 0, 0), radius=0.03).coloured("#3b424c"),
+    shapes.plate(SHELL, 1.3, axis="y").coloured("#2f6fab"),
+    shapes.plate([(-0.56, 0.44), (0.56, 0.44), (0.43, 0.69), (-0.43, 0.69)], 1.31, axis="y").coloured("#9cc3dc"),
+    *(shapes.cylinder(length=0.04, radius=0.07, axis="y").at(x, -0.65, 0.25).coloured("#fff1c4") for x in (-0.8, 0.8)),
+)
+WHEEL = (
+    shapes.tube(length=0.3, radius=0.3, wall=0.1, axis="x").coloured("#2b2d31"),
+    *(shapes.box((0.08, 0.07, 0.4)).at(0, 0, 0, rotation("x", k * pi / 3)).coloured("#c9ced6") for k in range(3)),
+)
 
 
 class Damper(Subsystem):
@@ -45,7 +59,8 @@ class Suspension(Subsystem):
     """A beam that carries the wheel, with a damper hinged on it; side is -1 (left) or +1 (right)."""
 
     def __init__(self, side: int = -1) -> None:
-        self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265))
+        arm = shapes.bar((-0.5, 0, 0), (0.5, 0, 0), radius=0.035)
+        self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265), shape=arm)
         self.damper = Damper(length=0.6 * (sqrt(2) - 1))
         self.hinge = Revolute(
             self.beam.at(0.2 * side, 0, 0), self.damper.piston.at(0, 0, -0.3), axis="y", angle=-side * pi / 4
@@ -57,7 +72,7 @@ class Wheel(Subsystem):
     """A ring on a tyre spring that stands on a point of the ground."""
 
     def __init__(self, *, x: float = 0.0) -> None:
-        self.ring = Body(solids.tube(mass=15, length=0.3, radius=0.3, wall=0.01, axis="x"))
+        self.ring = Body(solids.tube(mass=15, length=0.3, radius=0.3, wall=0.01, axis="x"), shape=WHEEL)
         self.ground = Ground((x, 0, 0))
         self.tyre = SpringDamper(self.ground, self.ring, k=4e5, c=100, rest=0.35)
         self.expose(self.ring)
@@ -71,7 +86,7 @@ class Car(Subsystem):
     def __init__(self) -> None:
         self.ground = Ground()
         self.gravity = Gravity((0, 0, -9.8))
-        self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375))
+        self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375), shape=CHASSIS)
         self.left, self.right = Suspension(side=-1), Suspension(side=+1)
         self.left_wheel, self.right_wheel = Wheel(x=-1.0), Wheel(x=+1.0)
         self.guide = Cylindrical(self.ground, self.body.at(0, 0, -0.95), axis="z", displacement=0.0, angle=0.0)

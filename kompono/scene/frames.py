@@ -29,7 +29,7 @@ def curve_channels(result: Result, patterns: str | Iterable[str] | None = None) 
     if patterns is not None:
         names = [result.names[i] for i in matching(patterns, result.names)]
         return names, names[:12]
-    offered = sorted(result.names, key=_rank)[:CURVES]
+    offered = sorted(result.names, key=lambda name: (_rank(name), name.count(".")))[:CURVES]
     lively = [name for name in offered if _rank(name) < 3 and np.ptp(result[name]) > 1e-9] or offered
     drawn = [name for name in lively if result.units[name] == result.units[lively[0]]][:FIRST] if lively else []
     return offered, drawn

@@ -171,6 +171,14 @@ def arrow(length: float, radius: float) -> Mesh:
     return join(shaft, moved(cone(head, 2.6 * radius), length - head / 2))
 
 
+def line(length: float, radius: float) -> Mesh:
+    """An arrow with two heads about the origin, along z: something acts on this line."""
+    head = 0.25 * length
+    up = moved(cone(head, 2.6 * radius), (length - head) / 2)
+    down = Mesh(up.vertices * np.array([1, -1, -1], dtype=np.float32), up.faces)
+    return join(cylinder(length - 2 * head, radius), up, down)
+
+
 def turning(radius: float, thickness: float) -> Mesh:
     """An arrow bent about z by three quarters of a turn: something turns here."""
     angle = np.linspace(0, 1.4 * np.pi, 40)
@@ -204,6 +212,7 @@ BUILDERS: dict[str, Callable[..., Mesh]] = {
     "helix": helix,
     "spiral": spiral,
     "arrow": arrow,
+    "line": line,
     "turning": turning,
     "strut": strut,
     "given": given,
