@@ -18,7 +18,6 @@ from kompono import Body, Ground, Result, Subsystem, rotation, simulate, time
 from kompono.edges.plot import COLOURS, STYLE
 from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, shapes, solids
 
-
 SHELL = [(-1, 0.1), (1, 0.1), (1, 0.36), (0.68, 0.42), (0.5, 0.74), (-0.5, 0.74), (-0.68, 0.42), (-1, 0.36)]
 CHASSIS = (
     shapes.bar((0, 0, -0.6), (0, 0, 0.1), radius=0.04).coloured("#3b424c"),

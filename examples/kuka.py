@@ -103,7 +103,10 @@ def joint_of(centre: Point, length: float, radius: float, axis: str) -> Any:
 
 
 LOOKS: dict[Casting, tuple[Any, ...]] = {  # in the world at the start
-    BASE: (shapes.box((0.5, 0.46, 0.05)).at(-0.03, 0, 0.025), shapes.cone(length=0.26, radius=0.2, top=0.16).at(0, 0, 0.18)),
+    BASE: (
+        shapes.box((0.5, 0.46, 0.05)).at(-0.03, 0, 0.025),
+        shapes.cone(length=0.26, radius=0.2, top=0.16).at(0, 0, 0.18),
+    ),
     DRIVEN[0]: (
         joint_of((0, 0, 0.43), 0.1, 0.19, "z"),
         shapes.bar((0.02, 0, 0.5), (0.28, -0.06, 0.66), radius=0.12),

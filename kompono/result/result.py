@@ -20,7 +20,6 @@ from kompono.result import store
 from kompono.result.extras import extra
 from kompono.result.summary import summarize
 
-
 Scenery = Mapping[str, Any] | Callable[["Result"], Mapping[str, Any] | None] | None
 
 

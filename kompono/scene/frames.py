@@ -11,7 +11,16 @@ from kompono.result.result import Result, matching
 FRAMES = 3000  # of a motion
 CURVES = 80  # channels offered for curves if none are asked for
 FIRST = 3  # of them drawn at once
-_VECTORS = ("position", "orientation", "velocity", "angular_velocity", "acceleration", "angular_acceleration", "force", "torque")
+_VECTORS = (
+    "position",
+    "orientation",
+    "velocity",
+    "angular_velocity",
+    "acceleration",
+    "angular_acceleration",
+    "force",
+    "torque",
+)
 
 
 def frame_rows(result: Result, most: int = FRAMES) -> np.ndarray:

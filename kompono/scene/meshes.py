@@ -7,6 +7,7 @@ edges sharp.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,7 +94,7 @@ def tube(length: float, radius: float, wall: float) -> Mesh:
     """A tube of outer radius."""
     h, inner = length / 2, max(radius - wall, 0.0)
     corners = [(inner, -h), (radius, -h), (radius, h), (inner, h), (inner, -h)]
-    return lathe([[a, b] for a, b in zip(corners[:-1], corners[1:], strict=True)])
+    return lathe([[a, b] for a, b in pairwise(corners)])
 
 
 def ellipsoid(size: Sequence[float]) -> Mesh:
