@@ -15,10 +15,23 @@ from typing import Any
 import numpy as np
 from casadi import sin
 
-from kompono import Body, Ground, Result, Subsystem, simulate, time
+from kompono import Body, Ground, Result, Subsystem, rotation, simulate, time
 from kompono.edges.figures import write_figures
 from kompono.edges.plot import COLOURS, Picture, plot
-from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, solids
+from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, shapes, solids
+
+SHELL = [(-1, 0.1), (1, 0.1), (1, 0.36), (0.68, 0.42), (0.5, 0.74), (-0.5, 0.74), (-0.68, 0.42), (-1, 0.36)]
+CHASSIS = (
+    shapes.bar((0, 0, -0.6), (0, 0, 0.1), radius=0.04).coloured("#3b424c"),
+    shapes.bar((-0.12, 0, 0), (0.12, 0, 0), radius=0.03).coloured("#3b424c"),
+    shapes.plate(SHELL, 1.3, axis="y").coloured("#2f6fab"),
+    shapes.plate([(-0.56, 0.44), (0.56, 0.44), (0.43, 0.69), (-0.43, 0.69)], 1.31, axis="y").coloured("#9cc3dc"),
+    *(shapes.cylinder(length=0.04, radius=0.07, axis="y").at(x, -0.65, 0.25).coloured("#fff1c4") for x in (-0.8, 0.8)),
+)
+WHEEL = (
+    shapes.tube(length=0.3, radius=0.3, wall=0.1, axis="x").coloured("#2b2d31"),
+    *(shapes.box((0.08, 0.07, 0.4)).at(0, 0, 0, rotation("x", k * pi / 3)).coloured("#c9ced6") for k in range(3)),
+)
 
 
 class Damper(Subsystem):
@@ -47,7 +60,8 @@ class Suspension(Subsystem):
     """A beam that carries the wheel, with a damper hinged on it; side is -1 (left) or +1 (right)."""
 
     def __init__(self, side: int = -1) -> None:
-        self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265))
+        arm = shapes.bar((-0.5, 0, 0), (0.5, 0, 0), radius=0.035)
+        self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265), shape=arm)
         self.damper = Damper(length=0.6 * (sqrt(2) - 1))
         self.hinge = Revolute(
             self.beam.at(0.2 * side, 0, 0), self.damper.piston.at(0, 0, -0.3), axis="y", angle=-side * pi / 4
@@ -59,7 +73,7 @@ class Wheel(Subsystem):
     """A ring on a tyre spring that stands on a point of the ground."""
 
     def __init__(self, *, x: float = 0.0) -> None:
-        self.ring = Body(solids.tube(mass=15, length=0.3, radius=0.3, wall=0.01, axis="x"))
+        self.ring = Body(solids.tube(mass=15, length=0.3, radius=0.3, wall=0.01, axis="x"), shape=WHEEL)
         self.ground = Ground((x, 0, 0))
         self.tyre = SpringDamper(self.ground, self.ring, k=4e5, c=100, rest=0.35)
         self.expose(self.ring)
@@ -73,7 +87,7 @@ class Car(Subsystem):
     def __init__(self) -> None:
         self.ground = Ground()
         self.gravity = Gravity((0, 0, -9.8))
-        self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375))
+        self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375), shape=CHASSIS)
         self.left, self.right = Suspension(side=-1), Suspension(side=+1)
         self.left_wheel, self.right_wheel = Wheel(x=-1.0), Wheel(x=+1.0)
         self.guide = Cylindrical(self.ground, self.body.at(0, 0, -0.95), axis="z", displacement=0.0, angle=0.0)
@@ -106,15 +120,15 @@ class DamperBench(Subsystem):
 
 # -- figures
 
-BODY, WHEEL = "body.position.z", "left_wheel.ring.position.z"
+BODY_Z, WHEEL_Z = "body.position.z", "left_wheel.ring.position.z"
 
 
 def motion(result: Result) -> Iterator[Picture]:
     """What body and wheel do, and how well the loops stay closed."""
     for name, what, channel in (
-        ("7-08-body-z", "z of the car body", BODY),
+        ("7-08-body-z", "z of the car body", BODY_Z),
         ("7-09-body-acceleration", "Acceleration of the car body", "body.acceleration.z"),
-        ("7-10-wheel-z", "z of the left wheel", WHEEL),
+        ("7-10-wheel-z", "z of the left wheel", WHEEL_Z),
         ("7-11-wheel-acceleration", "Acceleration of the left wheel", "left_wheel.ring.acceleration.z"),
         ("7-12-drift", "Drift of the loop constraints: position [m], velocity [m/s]", "drift.*"),
     ):
@@ -126,10 +140,10 @@ def differences(result: Result) -> Iterator[Picture]:
     """How far body and wheel are from an independent solution."""
     until, step = float(result.time[-1]), float(result.time[1])
     exact = simulate(
-        Car(), until=until, step=step, method="dopri5", rtol=1e-12, engine="absolute", channels=[BODY, WHEEL]
+        Car(), until=until, step=step, method="dopri5", rtol=1e-12, engine="absolute", channels=[BODY_Z, WHEEL_Z]
     )
     how = "the independent solution has all nine bodies in absolute coordinates, dopri5 with rtol 1e-12"
-    for name, what, channel in (("7-14-body", "car body", BODY), ("7-15-wheel", "left wheel", WHEEL)):
+    for name, what, channel in (("7-14-body", "car body", BODY_Z), ("7-15-wheel", "left wheel", WHEEL_Z)):
         caption = (
             f"z of the {what} less an independent solution (dissertation, figure {name[:4].replace('-', '.')}); {how}."
         )
@@ -139,10 +153,10 @@ def differences(result: Result) -> Iterator[Picture]:
 def long_steps() -> Iterator[Picture]:
     """The short paper runs the car with rk2 at 10 ms."""
     coarse = simulate(Car(), until=1.3, step=1e-2, method="rk2")
-    yield plot(coarse, BODY, WHEEL, panels="channel", name="short-3-z", caption="z of car body and left wheel with a "
-               "long step (short paper, figure 3).")  # fmt: skip
-    yield plot(coarse, "drift.*", name="short-4-drift", caption="Drift of the loop constraints with a long step: "
-               "position [m], velocity [m/s] (short paper, figure 4).")  # fmt: skip
+    both = "z of car body and left wheel with a long step (short paper, figure 3)."
+    yield plot(coarse, BODY_Z, WHEEL_Z, panels="channel", name="short-3-z", caption=both)
+    kept = "Drift of the loop constraints with a long step: position [m], velocity [m/s] (short paper, figure 4)."
+    yield plot(coarse, "drift.*", name="short-4-drift", caption=kept)
 
 
 def overview(result: Result) -> Picture:

@@ -20,7 +20,7 @@ from casadi import fabs, floor, fmax, if_else
 from kompono import Body, Event, Ground, Mode, ModelError, Output, Result, Subsystem, simulate
 from kompono.edges.figures import write_figures
 from kompono.edges.plot import COLOURS, Picture
-from kompono.library import AppliedLoad, Cylindrical, JointEffort, Revolute
+from kompono.library import AppliedLoad, Cylindrical, JointEffort, Revolute, shapes
 
 BORE, RADIUS, ROD = 0.074, 0.029, 0.1  # bore, crank radius (half the stroke of 0.058), length of a rod [m]
 AREA = pi * BORE**2 / 4
@@ -32,6 +32,30 @@ PHASES = (0.0, pi, pi, 0.0)  # of the throws
 IGNITION = (0.0, pi, 3 * pi, 2 * pi)  # crank angles, firing order 1-2-4-3
 WORKING = {4: (1, 2, 3, 4), 2: (1, 4), 1: (1,)}
 RPM = 30 / pi
+
+
+LINER = shapes.tube(length=0.125, radius=BORE / 2 + 0.004, wall=0.004).at(0, 0, 0.11).coloured("#9fb4c8", opacity=0.3)
+PISTON = (
+    shapes.cylinder(length=0.045, radius=BORE / 2 - 0.001).at(0, 0, 0.004).coloured("#c9ced6"),
+    *(shapes.ring(radius=BORE / 2 - 0.001, thickness=0.001).at(0, 0, z).coloured("#3b424c") for z in (0.012, 0.02)),
+)
+CONNECTING_ROD = (
+    shapes.box((0.016, 0.01, ROD - 0.03)).at(0, 0, 0.02),
+    shapes.tube(length=0.02, radius=0.024, wall=0.009, axis="y").at(0, 0, -0.03),
+    shapes.tube(length=0.02, radius=0.015, wall=0.006, axis="y").at(0, 0, ROD - 0.03),
+)
+
+
+def crankshaft() -> list[Any]:
+    """Throws with their webs and pins on a shaft, and a flywheel."""
+    flywheel = shapes.cylinder(length=0.025, radius=0.1, axis="y").at(0, 2.35 * PITCH, 0).coloured("#59616b")
+    parts = [flywheel, shapes.cylinder(length=0.12, radius=0.016, axis="y").at(0, 2.1 * PITCH, 0)]
+    for k, phase in enumerate(PHASES):
+        y, top = PITCH * (k - 1.5), RADIUS * cos(phase)
+        parts.append(shapes.cylinder(length=0.05, radius=0.014, axis="y").at(0, y, top).coloured("#c9ced6"))
+        parts.append(shapes.cylinder(length=0.04, radius=0.016, axis="y").at(0, y - PITCH / 2, 0).coloured("#c9ced6"))
+        parts += [shapes.box((0.04, 0.012, 0.09)).at(0, y + side * 0.022, top / 4) for side in (-1, 1)]
+    return parts
 
 
 class Cylinder(Subsystem):
@@ -51,9 +75,9 @@ class Cylinder(Subsystem):
         working: bool = True,
         gas: str = "once",
     ) -> None:
-        self.wall = Ground((0, y, 0))
-        self.rod = Body(mass=0.35, inertia=(6.1e-4, 6.0e-4, 4.0e-5))
-        self.piston = Body(mass=0.2, inertia=(1.0e-4, 1.0e-4, 1.4e-4))
+        self.wall = Ground((0, y, 0), shape=LINER)
+        self.rod = Body(mass=0.35, inertia=(6.1e-4, 6.0e-4, 4.0e-5), shape=CONNECTING_ROD)
+        self.piston = Body(mass=0.2, inertia=(1.0e-4, 1.0e-4, 1.4e-4), shape=PISTON)
         self.pin = Cylindrical(self.rod.at(0, 0, ROD - 0.03), self.piston, axis="y", displacement=0.0, angle=0.0)
         self.bore = Cylindrical(self.wall, self.piston, axis="z", displacement=top + ROD, angle=0.0)
         below = fmax(RADIUS + ROD - self.piston.position[2], 0)  # top dead centre; trial steps may go beyond it
@@ -103,7 +127,7 @@ class Engine(Subsystem):
         if gas not in ("once", "literal"):
             raise ModelError(f"gas = {gas!r} is not known.", fix='Use "once" or "literal".')
         self.block = Ground()
-        self.crank = Body(mass=12, inertia=(0.2, flywheel, 0.2))
+        self.crank = Body(mass=12, inertia=(0.2, flywheel, 0.2), shape=crankshaft())
         self.main = Revolute(self.block, self.crank, axis="y", angle=0.0, angle_rate=0.0)
         for k, (phase, ignition) in enumerate(zip(PHASES, IGNITION, strict=True), start=1):
             y, top = PITCH * (k - 2.5), RADIUS * cos(phase)

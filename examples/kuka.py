@@ -23,7 +23,7 @@ from casadi import atan2, cos, dot, jacobian, remainder, vertcat
 from kompono import Body, Constraint, Frame, Ground, Output, Pose, Result, Subsystem, simulate, time
 from kompono.edges.figures import write_figures
 from kompono.edges.plot import COLOURS, Picture
-from kompono.library import Gravity, JointEffort, PlaneToPlane, Revolute, Weld
+from kompono.library import Gravity, JointEffort, PlaneToPlane, Revolute, Weld, shapes
 
 Point = tuple[float, float, float]
 DIRECTION = dict(zip("xyz", np.eye(3), strict=True))
@@ -97,9 +97,50 @@ DRIVEN = (
 )
 
 
+def joint_of(centre: Point, length: float, radius: float, axis: str) -> Any:
+    """A round housing."""
+    return shapes.cylinder(length=length, radius=radius, axis=axis).at(*centre)
+
+
+LOOKS: dict[Casting, tuple[Any, ...]] = {  # in the world at the start
+    BASE: (
+        shapes.box((0.5, 0.46, 0.05)).at(-0.03, 0, 0.025),
+        shapes.cone(length=0.26, radius=0.2, top=0.16).at(0, 0, 0.18),
+    ),
+    DRIVEN[0]: (
+        joint_of((0, 0, 0.43), 0.1, 0.19, "z"),
+        shapes.bar((0.02, 0, 0.5), (0.28, -0.06, 0.66), radius=0.12),
+        joint_of((0.3, -0.11, 0.675), 0.1, 0.15, "y"),
+    ),
+    DRIVEN[1]: (
+        joint_of((0.3, 0.0, 0.675), 0.1, 0.14, "y"),
+        shapes.box((0.15, 0.09, 0.6)).at(0.3, 0.0, 1.0),
+        joint_of((0.3, 0.0, 1.325), 0.1, 0.12, "y"),
+    ),
+    DRIVEN[2]: (
+        joint_of((0.3, 0.1, 1.325), 0.08, 0.12, "y"),
+        shapes.bar((0.3, 0.09, 1.34), (0.3, 0.03, 1.48), radius=0.08),
+        shapes.bar((0.2, 0, 1.48), (0.52, 0, 1.48), radius=0.1),
+    ),
+    DRIVEN[3]: (
+        joint_of((0.64, 0, 1.48), 0.06, 0.075, "x"),
+        shapes.cone(length=0.2, radius=0.07, top=0.05, axis="x").at(0.76, 0, 1.48),
+        shapes.box((0.1, 0.03, 0.09)).at(0.88, -0.05, 1.48),
+    ),
+    DRIVEN[4]: (shapes.sphere(0.055).at(0.905, 0, 1.48), joint_of((0.935, 0, 1.48), 0.05, 0.045, "x")),
+    DRIVEN[5]: (
+        joint_of((0.985, 0, 1.48), 0.04, 0.05, "x").coloured("#3b424c"),
+        shapes.bar((1.0, 0, 1.48), (1.12, 0.02, 1.54), radius=0.025).coloured("#3b424c"),
+        shapes.box((0.14, 0.14, 0.14)).at(1.16, 0.02, 1.57).coloured("#77889a"),
+    ),
+}
+
+
 def casting(data: Casting) -> Body:
     """A large part in its place."""
-    return Body(mass=data.mass, inertia=data.inertia, start_position=data.centre)
+    back = np.negative(data.centre)
+    looks = [shape.at(*back) if shape.colour else shape.at(*back).coloured("#f07a1a") for shape in LOOKS[data]]
+    return Body(mass=data.mass, inertia=data.inertia, start_position=data.centre, shape=looks)
 
 
 def round_part(place: Any, axis: str, data: Point) -> Body:

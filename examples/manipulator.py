@@ -17,7 +17,7 @@ from casadi import cos
 from kompono import Body, Ground, Result, Subsystem, simulate, time
 from kompono.edges.figures import write_figures
 from kompono.edges.plot import Picture, plot
-from kompono.library import Gravity, JointEffort, Revolute, Weld, solids
+from kompono.library import Gravity, JointEffort, Revolute, Weld, shapes, solids
 
 
 class Motor(Subsystem):
@@ -60,7 +60,7 @@ class Manipulator(Subsystem):
     run_defaults = {"until": 5.0, "step": 1e-4, "method": "adams", "every": 10}  # noqa: RUF012
 
     def __init__(self) -> None:
-        self.ground = Ground()
+        self.ground = Ground(shape=shapes.cone(length=1.6, radius=0.2, top=0.08).at(0, 0, -0.8))
         self.gravity = Gravity((0, 0, -9.8))
         self.arm = Arm()
         upright = (1 / sqrt(2), 1 / sqrt(2), 0, 0)

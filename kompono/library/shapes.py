@@ -1,7 +1,7 @@
 """Shapes for viewers: simple solids, outlines, meshes from files. Lengths in m; `Body(..., shape=shapes.box(...))`.
 
-A body made from `solids` has the shape of its solid already; give `shape=` (one or a list) where it looks different from
-what its mass suggests. Place and colour: `shapes.box((1, 1, 2)).at(0, 0, 1).coloured("#0072b2")`.
+A body made from `solids` has the shape of its solid already; give `shape=` (one or a list) where it looks different
+from what its mass suggests. Place and colour: `shapes.box((1, 1, 2)).at(0, 0, 1).coloured("#0072b2")`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def tube(*, length: float, radius: float, wall: float, axis: Axis = "z") -> Shap
 def cone(*, length: float, radius: float, top: float = 0.0, axis: Axis = "z") -> Shape:
     """A cone, or a frustum with radius `top` at its far end; its middle is half-way along."""
     _positive(length=length, radius=radius)
-    return Shape("cone", {"length": float(length), "radius": float(radius), "top": float(top)}, orientation=_along(axis))
+    return Shape(
+        "cone", {"length": float(length), "radius": float(radius), "top": float(top)}, orientation=_along(axis)
+    )
 
 
 def sphere(radius: float) -> Shape:

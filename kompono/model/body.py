@@ -16,7 +16,7 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.model.element import Element
-from kompono.model.shape import shapes_of
+from kompono.model.shape import Shape, shapes_of
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, unit_quaternion
 from kompono.spatial.vectors import check_inertia
@@ -78,6 +78,8 @@ class Frame:
 
 class Carrier(Element, Frame):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
+
+    shape: tuple[Shape, ...] | None
 
     def __init__(self) -> None:
         Frame.__init__(self, self, _HERE)

@@ -1,4 +1,4 @@
-"""Shapes: what a body looks like. They have no influence on the motion; viewers draw them, everything else ignores them.
+"""Shapes: what a body looks like. They do not influence the motion; viewers draw them, everything else ignores them.
 
 A shape is a kind with sizes, placed in body axes. `kompono.library.shapes` makes them.
 """

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,7 @@ class Result(Mapping[str, np.ndarray]):
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3D in the browser or notebook; options as of `kompono.view`. Needs the extra `view`."""
-        return import_module("kompono.edges.view").view(self, **options)
+        return edge("view").view(self, **options)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The values (n,) of one channel, or the times for `time`."""

@@ -1,4 +1,4 @@
-"""What a body looks like: the shapes it was given, those of its solid, or a box with its mass and inertia.
+"""What a body looks like: the shapes it was given, those of its solid, or a box or cylinder of its inertia.
 
 Points where something is connected outside of that are joined to the centre of mass by bars, so that a body given by
 mass, inertia and joint points alone is recognized too.
@@ -44,22 +44,37 @@ def body_shapes(body: Carrier, points: Sequence[np.ndarray], values: Values) -> 
 
 
 def _from_inertia(body: Body, points: Sequence[np.ndarray], values: Values) -> Shape:
-    """The uniform box with this mass and inertia, not far beyond its joint points."""
+    """The uniform box or cylinder with this mass and inertia, not far beyond its joint points."""
     mass, inertia = values.array(body.solid.mass), values.array(body.solid.inertia)
     reach = max((float(np.linalg.norm(point)) for point in points), default=0.0)
     if mass is None or inertia is None or not np.all(np.isfinite(inertia)) or float(mass.ravel()[0]) <= 0:
         return shapes.sphere(max(0.2 * reach, 0.02))
     moments, axes = np.linalg.eigh(inertia.reshape(3, 3))
-    squares = 6 * (moments.sum() - 2 * moments) / float(mass.ravel()[0])
-    edges = np.sqrt(np.maximum(squares, 0.0))
-    if edges.max() == 0:
+    if moments.max() <= 0:
         return shapes.sphere(max(0.1 * reach, 0.02))
-    if reach > 0:
-        edges *= min(1.0, 2.5 * reach / edges.max())
-    edges = np.maximum(edges, 0.03 * edges.max())
     if np.linalg.det(axes) < 0:
         axes[:, 0] *= -1
+    moments = np.maximum(moments, 0.0) / float(mass.ravel()[0])
+    middle = moments[1]
+    for axial in (0, 2):
+        if abs(middle - moments[2 - axial]) < 1e-6 * middle and 3 * moments[axial] < 6 * middle:
+            return _round(axes[:, axial], moments[axial], middle, reach)
+    edges = _limited(np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments), 0.0)), reach)
     return shapes.box(tuple(edges.tolist())).at(0, 0, 0, orientation=quaternion_of(axes))
+
+
+def _round(axis: np.ndarray, axial: float, across: float, reach: float) -> Shape:
+    """The uniform cylinder with these moments per mass [m^2], about its axis and across it."""
+    width, length = 2 * np.sqrt(2 * axial), np.sqrt(max(12 * across - 6 * axial, 0.0))
+    width, length = _limited(np.array([width, length]), reach)
+    return shapes.cylinder(length=float(length), radius=float(width) / 2, axis=axis)
+
+
+def _limited(edges: np.ndarray, reach: float) -> np.ndarray:
+    """Edges not far beyond the joint points and none as thin as paper."""
+    if reach > 0:
+        edges = edges * min(1.0, 2.5 * reach / edges.max())
+    return np.maximum(edges, 0.03 * edges.max())
 
 
 def _bars(main: Shape, points: Sequence[np.ndarray]) -> list[Shape]:

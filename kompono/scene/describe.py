@@ -81,9 +81,7 @@ class _Describer:
             for shape in shapes:
                 colour = shape.colour or (GROUND if kind == "ground" else self._colour(carrier))
                 self.pieces.append(
-                    Piece(
-                        part, shape.kind, shape.sizes, k, shape.position, shape.orientation, colour, shape.opacity
-                    )  # fmt: skip
+                    Piece(part, shape.kind, shape.sizes, k, shape.position, shape.orientation, colour, shape.opacity)
                 )
         if kind == "body":
             corners = np.abs(np.stack(bounds(shapes)))

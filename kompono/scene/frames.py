@@ -11,7 +11,16 @@ from kompono.result.result import Result, matching
 FRAMES = 3000  # of a motion
 CURVES = 80  # channels offered for curves if none are asked for
 FIRST = 3  # of them drawn at once
-_VECTORS = ("position", "orientation", "velocity", "angular_velocity", "acceleration", "angular_acceleration", "force", "torque")
+_VECTORS = (
+    "position",
+    "orientation",
+    "velocity",
+    "angular_velocity",
+    "acceleration",
+    "angular_acceleration",
+    "force",
+    "torque",
+)
 
 
 def frame_rows(result: Result, most: int = FRAMES) -> np.ndarray:
@@ -29,7 +38,7 @@ def curve_channels(result: Result, patterns: str | Iterable[str] | None = None) 
     if patterns is not None:
         names = [result.names[i] for i in matching(patterns, result.names)]
         return names, names[:12]
-    offered = sorted(result.names, key=_rank)[:CURVES]
+    offered = sorted(result.names, key=lambda name: (_rank(name), name.count(".")))[:CURVES]
     lively = [name for name in offered if _rank(name) < 3 and np.ptp(result[name]) > 1e-9] or offered
     drawn = [name for name in lively if result.units[name] == result.units[lively[0]]][:FIRST] if lively else []
     return offered, drawn

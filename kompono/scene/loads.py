@@ -21,10 +21,12 @@ SPRING, DAMPER, LOAD, DRIVE, GEAR, RUBBER = "#d8442f", "#3b424c", "#e8a013", "#2
 def _spring_damper(sign: Sign, force: Any, values: Values, length: float) -> None:
     s = sign.s
     if values.nonzero(force.k):
-        sign.span("helix", colour=SPRING, radius=1.5 * s, wire=0.22 * s, turns=7)
+        coil = max(1.5 * s, 0.13 * length)
+        sign.span("helix", colour=SPRING, radius=coil, wire=0.15 * coil, turns=7)
     if values.nonzero(force.c):
-        sign.span("strut", "first", colour=DAMPER, length=0.55 * length, radius=0.75 * s)
-        sign.span("strut", "second", colour="#aab2bc", length=0.6 * length, radius=0.35 * s)
+        tube = max(0.75 * s, 0.06 * length)
+        sign.span("strut", "first", colour=DAMPER, length=0.55 * length, radius=tube)
+        sign.span("strut", "second", colour="#aab2bc", length=0.6 * length, radius=0.45 * tube)
     if not sign.pieces:
         _between(sign, force, values, length)
 
@@ -35,19 +37,19 @@ def _bushing(sign: Sign, *_: Any) -> None:
 
 
 def _applied(sign: Sign, force: Any, *_: Any) -> None:
-    """Arrows along the axes in which something may act; which way, only a run knows."""
+    """Arrows of two heads along the axes in which something may act; which way, only a run knows."""
     s = sign.s
-    for vector, kind in ((force.force, "arrow"), (force.torque, "turning")):
+    for vector, kind in ((force.force, "line"), (force.torque, "turning")):
         acts = np.array([not vector[k].is_zero() for k in range(3)], dtype=float)
         if acts.any():
             axis = acts / np.linalg.norm(acts)
-            sizes = {"length": 6 * s, "radius": 0.3 * s} if kind == "arrow" else {"radius": 2 * s, "thickness": 0.2 * s}
+            sizes = {"length": 6 * s, "radius": 0.3 * s} if kind == "line" else {"radius": 2 * s, "thickness": 0.2 * s}
             sign.put("second", kind, axis, colour=LOAD, **sizes)
 
 
 def _between(sign: Sign, force: Any, *_: Any) -> None:
     if force.first is None:
-        sign.put("second", "arrow", "z", colour=LOAD, length=6 * sign.s, radius=0.3 * sign.s)
+        sign.put("second", "line", "z", colour=LOAD, length=6 * sign.s, radius=0.3 * sign.s)
     else:
         sign.span("strut", colour=LOAD, length=1.0, radius=0.2 * sign.s)
 
@@ -94,7 +96,7 @@ def _arrow(sign: Sign, joint: Any, index: int, colour: str) -> None:
     s = sign.s
     units = joint.units or ("",)
     if units[min(index, len(units) - 1)] == "m":
-        sign.put("second", "arrow", _axis(joint), colour=colour, length=5 * s, radius=0.25 * s)
+        sign.put("second", "line", _axis(joint), colour=colour, length=5 * s, radius=0.25 * s)
     else:
         sign.put("first", "turning", _axis(joint), colour=colour, radius=1.9 * s, thickness=0.16 * s)
 

@@ -29,7 +29,14 @@ class Sign:
         self.pieces: list[Piece] = []
 
     def put(
-        self, on: str, kind: str, axis: Any = "z", shift: float = 0.0, colour: str = "", opacity: float = 1.0, **sizes: Any
+        self,
+        on: str,
+        kind: str,
+        axis: Any = "z",
+        shift: float = 0.0,
+        colour: str = "",
+        opacity: float = 1.0,
+        **sizes: Any,
     ) -> None:
         """Fix a mesh on the first or second frame, its z along `axis` of that frame, shifted along it."""
         carrier, position, turn = self.first if on == "first" else self.second
@@ -37,9 +44,15 @@ class Sign:
         place = np.asarray(position) + shift * own[:, 2]
         self.pieces.append(
             Piece(
-                self.part, kind, sizes, carrier, tuple(place.tolist()), tuple(quaternions(own).tolist()),
-                colour or (OUTER if on == "first" else INNER), opacity,
-            )  # fmt: skip
+                self.part,
+                kind,
+                sizes,
+                carrier,
+                tuple(place.tolist()),
+                tuple(quaternions(own).tolist()),
+                colour or (OUTER if on == "first" else INNER),
+                opacity,
+            )
         )
 
     def span(self, kind: str, hold: str = "both", colour: str = RAIL, **sizes: Any) -> None:
@@ -47,9 +60,16 @@ class Sign:
         (one, start, _), (two, end, _) = self.first, self.second
         self.pieces.append(
             Piece(
-                self.part, kind, sizes, one, tuple(np.asarray(start).tolist()), colour=colour,
-                target=two, end=tuple(np.asarray(end).tolist()), hold=hold,
-            )  # fmt: skip
+                self.part,
+                kind,
+                sizes,
+                one,
+                tuple(np.asarray(start).tolist()),
+                colour=colour,
+                target=two,
+                end=tuple(np.asarray(end).tolist()),
+                hold=hold,
+            )
         )
 
 

@@ -7,6 +7,7 @@ edges sharp.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,7 +94,7 @@ def tube(length: float, radius: float, wall: float) -> Mesh:
     """A tube of outer radius."""
     h, inner = length / 2, max(radius - wall, 0.0)
     corners = [(inner, -h), (radius, -h), (radius, h), (inner, h), (inner, -h)]
-    return lathe([[a, b] for a, b in zip(corners[:-1], corners[1:], strict=True)])
+    return lathe([[a, b] for a, b in pairwise(corners)])
 
 
 def ellipsoid(size: Sequence[float]) -> Mesh:
@@ -171,6 +172,14 @@ def arrow(length: float, radius: float) -> Mesh:
     return join(shaft, moved(cone(head, 2.6 * radius), length - head / 2))
 
 
+def line(length: float, radius: float) -> Mesh:
+    """An arrow with two heads about the origin, along z: something acts on this line."""
+    head = 0.25 * length
+    up = moved(cone(head, 2.6 * radius), (length - head) / 2)
+    down = Mesh(up.vertices * np.array([1, -1, -1], dtype=np.float32), up.faces)
+    return join(cylinder(length - 2 * head, radius), up, down)
+
+
 def turning(radius: float, thickness: float) -> Mesh:
     """An arrow bent about z by three quarters of a turn: something turns here."""
     angle = np.linspace(0, 1.4 * np.pi, 40)
@@ -204,6 +213,7 @@ BUILDERS: dict[str, Callable[..., Mesh]] = {
     "helix": helix,
     "spiral": spiral,
     "arrow": arrow,
+    "line": line,
     "turning": turning,
     "strut": strut,
     "given": given,

@@ -109,15 +109,18 @@ class Scene:
                 f"the scene is of version {data.get('version')}, this program reads {VERSION}.",
                 fix="Run the model again.",
             )
-        rest = {key: value for key, value in data.items() if key not in ("version", "carriers", "parts", "pieces")}
-        rest["up"], rest["redundant"] = tuple(rest["up"]), tuple(rest["redundant"])
-        return Scene(
-            carriers=tuple(Carrier(**entry) for entry in data["carriers"]),
-            parts=tuple(Part(**entry) for entry in data["parts"]),
-            pieces=tuple(Piece(**entry) for entry in data["pieces"]),
-            **rest,
-        )
+        fields = {key: _frozen(value) for key, value in data.items() if key != "version"}
+        for key, kind in (("carriers", Carrier), ("parts", Part), ("pieces", Piece)):
+            fields[key] = tuple(kind(**entry) for entry in fields[key])
+        return Scene(**fields)
 
     def colours(self) -> np.ndarray:
         """Colour (pieces, 3) of each piece, 0 to 255."""
         return np.array([[int(p.colour[k : k + 2], 16) for k in (1, 3, 5)] for p in self.pieces]).reshape(-1, 3)
+
+
+def _frozen(value: Any) -> Any:
+    """Plain data with tuples for lists, as a scene has it."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_frozen, value))
+    return {key: _frozen(entry) for key, entry in value.items()} if isinstance(value, Mapping) else value

@@ -3,13 +3,25 @@
 
 const LIT = 0xffc220, REDUNDANT = 0x8e44ad, VIOLATED = 0xe0231c;
 
+// Whether the processor draws instead of a graphics card: then shadows and smooth edges are left out.
+function withoutGraphicsCard() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) throw new Error("this browser has no WebGL 2");
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name) && !location.hash.includes("fine");
+}
+
 class Machine {
   constructor(canvas, data) {
     this.data = data;
     this.canvas = canvas;
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
-    this.renderer.shadowMap.enabled = true;
+    this.plain = withoutGraphicsCard();
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.plain });
+    this.sharpness = Math.min(window.devicePixelRatio || 1, 2);
+    this.renderer.setPixelRatio(this.sharpness);
+    this.renderer.shadowMap.enabled = !this.plain;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.world = new THREE.Scene();
     this.world.background = new THREE.Color(0xe9edf1);
@@ -23,6 +35,7 @@ class Machine {
     this.controls.dampingFactor = 0.15;
     this.controls.addEventListener("change", () => { this.stale = true; });
     this.stale = true;
+    this.changed = performance.now();
     this.drawn = 0;
     this.surroundings();
     this.build();
@@ -58,10 +71,7 @@ class Machine {
     const grid = new THREE.BufferGeometry();
     grid.setAttribute("position", new THREE.BufferAttribute(new Float32Array(lines), 3));
     floor.add(new THREE.LineSegments(grid, new THREE.LineBasicMaterial({ color: 0xc3cbd4 })));
-    const sheet = new THREE.Mesh(new THREE.PlaneGeometry(8 * cells * cell, 8 * cells * cell), new THREE.ShadowMaterial({ opacity: 0.22 }));
-    sheet.receiveShadow = true;
-    sheet.position.z = -0.002 * radius;
-    floor.add(sheet);
+    if (!this.plain) floor.add(this.sheet(8 * cells * cell, -0.002 * radius));
     this.world.add(floor);
     const sky = new THREE.HemisphereLight(0xffffff, 0xb9c0c8, 1.9);
     sky.position.copy(z);
@@ -75,6 +85,14 @@ class Machine {
     [box.left, box.right, box.bottom, box.top, box.near, box.far] = [-1.5 * radius, 1.5 * radius, -1.5 * radius, 1.5 * radius, 0.1 * radius, 9 * radius];
     sun.shadow.normalBias = 0.01 * radius;
     this.world.add(sun, sun.target);
+  }
+
+  // A floor that shows nothing but shadows.
+  sheet(width, height) {
+    const sheet = new THREE.Mesh(new THREE.PlaneGeometry(width, width), new THREE.ShadowMaterial({ opacity: 0.22 }));
+    sheet.receiveShadow = true;
+    sheet.position.z = height;
+    return sheet;
   }
 
   build() {
@@ -94,10 +112,12 @@ class Machine {
     for (const piece of pieces) {
       const path = parts[piece.part].path;
       const mark = bad.has(path) ? VIOLATED : spare.has(path) ? REDUNDANT : null;
-      const material = new THREE.MeshStandardMaterial({
-        color: mark ?? piece.colour, roughness: 0.55, metalness: 0.12, transparent: piece.opacity < 1, opacity: piece.opacity,
-        side: THREE.DoubleSide, depthWrite: piece.opacity >= 1,
-      });
+      const look = {
+        color: mark ?? piece.colour, transparent: piece.opacity < 1, opacity: piece.opacity, side: THREE.DoubleSide,
+        depthWrite: piece.opacity >= 1,
+      };
+      const material = this.plain ? new THREE.MeshLambertMaterial(look)
+        : new THREE.MeshStandardMaterial({ ...look, roughness: 0.55, metalness: 0.12 });
       const mesh = new THREE.Mesh(geometries[piece.mesh], material);
       mesh.castShadow = piece.opacity >= 1;
       mesh.receiveShadow = true;
@@ -165,6 +185,17 @@ class Machine {
     this.stale = true;
   }
 
+  // Bodies as if of glass, so that joints inside are seen.
+  glass(yes) {
+    this.data.pieces.forEach((piece, index) => {
+      if (!["body", "ground"].includes(this.data.parts[piece.part].kind)) return;
+      const material = this.meshes[index].material, opacity = yes ? 0.25 * piece.opacity : piece.opacity;
+      Object.assign(material, { opacity, transparent: opacity < 1, depthWrite: opacity >= 1 });
+      material.needsUpdate = true;
+    });
+    this.stale = true;
+  }
+
   pick(x, y) {
     const box = this.canvas.getBoundingClientRect();
     const point = new THREE.Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height);
@@ -205,11 +236,25 @@ class Machine {
     this.stale = true;
   }
 
-  draw() {
+  // Draw if anything changed. While things move too slowly for the eye, pictures get coarser; at rest they are sharp.
+  draw(now, passed) {
     this.controls.update();
+    if (this.stale) this.changed = now;
+    const moving = now - this.changed < 300, fine = Math.min(window.devicePixelRatio || 1, 2);
+    this.slow = moving ? 0.9 * (this.slow ?? 0.03) + 0.1 * passed : 0.03;
+    if (moving && this.slow > 0.045 && this.sharpness > 0.5) this.sharpen(Math.max(0.5, 0.75 * Math.min(this.sharpness, fine)));
+    if (!moving) this.sharpen(this.plain ? 2 : fine);
     if (!this.stale) return;
     this.stale = false;
     this.drawn += 1;
+    this.renderer.render(this.world, this.camera);
+  }
+
+  sharpen(ratio) {
+    if (ratio === this.sharpness) return;
+    this.sharpness = ratio;
+    this.slow = 0.03;
+    this.renderer.setPixelRatio(ratio);
     this.renderer.render(this.world, this.camera);
   }
 }

@@ -35,7 +35,7 @@ async function main() {
       if (time >= last) { if (get("loop").checked) time = first; else { time = last; run(false); } }
       seek(time);
     }
-    machine.draw();
+    machine.draw(now, passed);
     requestAnimationFrame(tick);
   }
 

@@ -60,15 +60,19 @@ class Tree {
     const place = document.getElementById("kinds"), names = { body: "bodies", joint: "joints", force: "forces" };
     const group = (kind) => ({ ground: "body", constraint: "joint", coupling: "force" })[kind] || kind;
     this.group = group;
-    for (const kind of new Set(this.data.parts.map((part) => group(part.kind)))) {
+    const box = (kind, text, checked, change) => {
       const label = document.createElement("label"), check = document.createElement("input");
       check.type = "checkbox";
-      check.checked = true;
+      check.checked = checked;
       check.dataset.kind = kind;
-      check.addEventListener("change", () => { this.kindsOff[check.checked ? "delete" : "add"](kind); this.apply(); });
-      label.append(check, ` ${names[kind] || kind}`);
+      check.addEventListener("change", () => change(check.checked));
+      label.append(check, ` ${text}`);
       place.append(label);
+    };
+    for (const kind of new Set(this.data.parts.map((part) => group(part.kind)))) {
+      box(kind, names[kind] || kind, true, (yes) => { this.kindsOff[yes ? "delete" : "add"](kind); this.apply(); });
     }
+    box("glass", "x-ray", false, (yes) => this.machine.glass(yes));
   }
 
   below(path) {
