@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kompono.edges.animate.camera import looking_at
-from kompono.edges.animate.movie import RATES, check_movie, write_movie
+from kompono.edges.animate.movie import RATES, check_movie, stamped, write_movie
 from kompono.edges.animate.stage import Stage
 from kompono.edges.animate.strip import Strip
 from kompono.errors import RunError
@@ -131,7 +131,8 @@ def _pictures(shown: _Shown, strip: Strip | None, times: np.ndarray, bar: Progre
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(times), 2 * workers):
             part = times[start : start + 2 * workers]
-            for time, picture in zip(part, pool.map(shown.picture, part), strict=True):
+            for time, drawn in zip(part, pool.map(shown.picture, part), strict=True):
+                picture = stamped(drawn, f"{time:.2f} s")
                 yield picture if strip is None else np.concatenate([picture, strip.at(time)])
             bar.update(float(part[-1]))
             if bar.interrupted:

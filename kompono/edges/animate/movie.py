@@ -33,6 +33,14 @@ def write_movie(path: Path, pictures: Iterable[np.ndarray], fps: float) -> Path:
     return path
 
 
+def stamped(picture: np.ndarray, text: str) -> np.ndarray:
+    """A picture with a few words in its upper left corner."""
+    image = extra("PIL.Image", "animate").fromarray(picture)
+    font = extra("PIL.ImageFont", "animate").load_default(13)
+    extra("PIL.ImageDraw", "animate").Draw(image).text((9, 6), text, fill=(70, 78, 86), font=font)
+    return np.asarray(image)
+
+
 def _write_gif(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:
     """One palette for all pictures, so that what does not move does not flicker and is not stored again."""
     image = extra("PIL.Image", "animate")

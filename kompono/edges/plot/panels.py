@@ -5,7 +5,7 @@ Violation of conditions ("drift") has panels of its own with a logarithmic scale
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,8 @@ class Sheet:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height [inch]; long labels get a wider sheet."""
-        longest = max((len(text) for panel in self.panels for text in shorten(_names(panel))[1]), default=0)
+        lists = [shorten(names)[1] for names in map(_names, self.panels) if len(names) > 1]
+        longest = max((len(text) for texts in lists for text in texts), default=0)
         few = len(self.panels) == 1
         height = (3.0 if few else 0.6 + 1.85 * min(len(self.panels), PANELS)) + (0.25 if len(self.runs) > 1 else 0)
         return WIDTH + 0.06 * min(max(longest - 16, 0), 40), height
@@ -133,7 +134,7 @@ def _sample(axis: Any, run: int, by_run: bool) -> Any:
     return axis.plot([], [], color=colour, linestyle="-" if by_run else DASHES[run % len(DASHES)])[0]
 
 
-def _legend(axis: Any, shown: dict[str, str], short: list[str], more: int) -> None:
+def _legend(axis: Any, shown: Mapping[str, str], short: list[str], more: int) -> None:
     lines = [axis.plot([], [], color=colour)[0] for colour in shown.values()]
     title = f"and {more} more, not drawn" if more > 0 else None
     legend = axis.legend(

@@ -15,12 +15,12 @@ from kompono.report import Report
 from kompono.scene.values import Values
 from kompono.translate.elaborate import Elaborated
 
-OPEN = 24  # members up to which the components of a model are open at first
+OPEN = 60  # members up to which the components of a model are open at first
 
 
 def purpose(thing: Any) -> str:
     """The first paragraph of a class's docstring, as one line."""
-    return " ".join((source.getdoc(type(thing)) or "").split("\n\n")[0].split())
+    return " ".join((source.getdoc(type(thing)) or "").split("\n\n")[0].replace("`", "").split())
 
 
 def tree(model: Subsystem) -> str:
@@ -108,10 +108,10 @@ def _place(model: Elaborated, frame: Any) -> str:
 def loads(model: Elaborated) -> str:
     """Forces, and what drives and describes the model from outside."""
     rows = []
-    for element in (*model.forces, *model.efforts, *model.fields):
-        ends = [frame.body for frame in (getattr(element, "first", None), getattr(element, "second", None)) if frame]
-        ends += [element.joint] if hasattr(element, "joint") else []
-        rows.append((model.path(element), type(element).__name__, ", ".join(model.path(end) for end in ends)))
+    ends: list[tuple[Any, list[Any]]] = [(f, [end.body for end in (f.first, f.second) if end]) for f in model.forces]
+    ends += [(effort, [effort.joint]) for effort in model.efforts] + [(field, []) for field in model.fields]
+    for element, touched in ends:
+        rows.append((model.path(element), type(element).__name__, ", ".join(model.path(end) for end in touched)))
     for parameter in model.parameters:
         rows.append((model.path(parameter), "Parameter", f"{parameter.value:g} {parameter.unit}".strip()))
     for signal in (*model.inputs, *model.outputs, *model.modes, *model.events):

@@ -74,7 +74,10 @@ def overview(model: Elaborated, result: Result, patterns: tuple[str, ...]) -> It
             more = f", {COORDINATES} of {len(names)}" if len(names) > COORDINATES else ""
             yield plot(result, *names[:COORDINATES], caption=f"Coordinates that move{more}.")
     if "energy.total" in result:
-        yield plot(result, "energy.*", panels="channel", caption="Kinetic, potential and total energy.")
+        moving = _moving(result, ["energy.kinetic", "energy.potential"])
+        yield plot(
+            result, *moving, "energy.total", panels="channel", caption="Energy, as far as it changes, and its sum."
+        )
     if np.any(np.abs(_finite(result, "drift.position")) > 0):
         yield plot(
             result, "drift.*", caption="Largest violation of the conditions: position [m, rad], velocity [m/s, rad/s]."
