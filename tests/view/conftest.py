@@ -44,5 +44,3 @@ def tab(browser: Any) -> Iterator[Tab]:
     page = browser.new_page(viewport=SIZE)
     yield Tab(page)
     page.close()
-
-
