@@ -37,6 +37,11 @@ class Link:
     depth: int
     independent: bool = False
 
+    @property
+    def rigid(self) -> bool:
+        """Whether the carrier cannot move relative to its parent."""
+        return self.joint is not None and not self.joint.freedoms
+
 
 @dataclass(frozen=True)
 class Topology:
