@@ -10,6 +10,7 @@ joints leading to ports in use.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination, RightSide
 from kompono.translate.kinematics import Kinematics
+from kompono.translate.linear import LinearSet
 from kompono.translate.loads import Loads
 from kompono.translate.rigid import RigidGroups
 from kompono.translate.sweeps import TOLERANCE
@@ -51,10 +53,12 @@ class Plan:
 
 def closing_elements(model: Elaborated, topology: Topology) -> tuple[Any, ...]:
     """Everything that closes loops, in order of declaration by kind."""
-    return (*topology.closing, *model.constraints, *model.couplings)
+    held = {id(constraint) for pair in topology.firm for constraint in pair.constraints}
+    constraints = (constraint for constraint in model.constraints if id(constraint) not in held)
+    return (*topology.closing, *constraints, *model.couplings)
 
 
-def make_plan(model: Elaborated, topology: Topology) -> Plan:
+def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> Plan:
     """Order the operations by component and find the last use of each joint."""
     by_level: dict[int, list[Link]] = {id(subsystem): [] for subsystem in model.subsystems}
     groups = RigidGroups(topology)
@@ -63,7 +67,7 @@ def make_plan(model: Elaborated, topology: Topology) -> Plan:
             owner = link.joint.owner or link.carrier.owner
             by_level[id(owner)].append(link)
     loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
-    for element in closing_elements(model, topology):
+    for element in closing:
         joints = path_joints(topology, element)
         level = common_owner(
             model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
@@ -113,6 +117,11 @@ def _last_uses(groups: RigidGroups, operations: list[Operation]) -> dict[int, in
         else:
             for joint in path_joints(groups.topology, operation.element):
                 last[id(joint)] = i
+    for operation in operations:
+        if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
+            latest = max(last[id(joint)] for joint in operation.element.dependent)
+            for joint in operation.element.joints:
+                last[id(joint)] = max(last[id(joint)], latest)
     return last
 
 
@@ -139,6 +148,7 @@ class Condensation:
         self.model, self.topology = kinematics.model, kinematics.topology
         self.elimination = Elimination(kinematics.tracer, tolerance)
         self.chains: dict[int, list[tuple[Link, Any]]] = {}  # per body: links whose offsets add up to its own
+        self.substituted: dict[int, tuple[LinearSet, int]] = {}  # by id(joint): the row that gives its acceleration
         when = {id(op.link.carrier): i for i, op in enumerate(plan.operations) if op.link is not None}
         self._begin()
         for index, operation in enumerate(plan.operations):
@@ -185,20 +195,32 @@ class Condensation:
 
     def _close(self, element: Any) -> None:
         closure = self.closures[id(element)]
-        if closure.size:
+        if isinstance(element, LinearSet):
+            self.substituted |= {id(joint): (element, k) for k, joint in enumerate(element.dependent)}
+        elif closure.size:
             columns = {("joint", key): block for key, block in closure.columns.items()}
             self.elimination.add_rows(("rows", id(element)), columns, closure.groups, self.model.path(element))
 
     def _eliminate_finished(self, index: int) -> None:
         finished = [key for key, last in self.plan.last_use.items() if last == index]
         depth = {id(link.joint): link.depth for link in self.topology.links}
-        for key in sorted(finished, key=lambda key: -depth[key]):
+        for key in sorted(finished, key=lambda key: (key not in self.substituted, -depth[key])):
             joint = self.plan.joints[key]
-            if joint.freedoms:
+            if key in self.substituted:
+                self._substitute(joint, *self.substituted[key])
+            elif joint.freedoms:
                 self.elimination.pivot(("joint", key), self.model.path(joint) or joint._name)
         for rows in self.elimination.ready_rows():
             element = next(e for e in self.closures.values() if ("rows", id(e.element)) == rows).element
             self.elimination.pivot(rows, self.model.path(element))
+
+    def _substitute(self, joint: Joint, linear: LinearSet, row: int) -> None:
+        """Express a joint's acceleration through those of others."""
+        dependent = {id(other) for other in linear.dependent}
+        columns = self.closures[id(linear)].columns
+        maps = {("joint", id(o)): -columns[id(o)][row, :] for o in linear.joints if id(o) not in dependent}
+        maps = {key: ca.sparsify(block) for key, block in maps.items() if ca.sparsify(block).nnz()}
+        self.elimination.hang(("joint", id(joint)), maps, self.model.path(joint))
 
     def restate(self, kinematics: Kinematics, closures: dict[int, Closure]) -> None:
         """Go on with other speeds at the same coordinates: the factors stay."""
@@ -227,12 +249,25 @@ class Condensation:
                 )
         for closure in self.closures.values():
             bias["rows", id(closure.element)] = closure.bias
-        return RightSide(bias, self._offsets(loads))
+        offsets = self._offsets(loads) | self._take_substituted(bias)
+        return RightSide(bias, offsets)
 
     def corrections(self, residuals: dict[int, Any]) -> dict[Any, Any]:
         """Changes of speeds (or coordinates, through q_dot = N v) with G delta = -residual, of least kinetic energy."""
         bias = {("rows", key): value for key, value in residuals.items()}
-        return self.elimination.solve(RightSide(bias))
+        offsets = self._take_substituted(bias)
+        return self.elimination.solve(RightSide(bias, offsets))
+
+    def _take_substituted(self, bias: dict[Any, Any]) -> dict[Any, Any]:
+        """What substituted joints do beyond their share of others', from the rows of their sets."""
+        call = self.kinematics.tracer.call
+        offsets = {
+            ("joint", key): call(lambda u, row=row: -u[row], bias["rows", id(linear)])
+            for key, (linear, row) in self.substituted.items()
+        }
+        for linear, _ in self.substituted.values():
+            bias.pop(("rows", id(linear)), None)
+        return offsets
 
     def _offsets(self, loads: Loads) -> dict[Any, Any]:
         """d of each hung body: its own and its chain's velocity terms, and what its ground is prescribed to do."""
