@@ -90,7 +90,7 @@ class RelativeEngine(Engine):
         """Closing elements with linear conditions, by id."""
         tracer, _, closures = self._probe
         implied = [key for key, dead in self.dead_rows.items() if len(dead) and dead.all()]
-        joints = {id(joint): joint for joint in self.joints}
+        joints = {id(joint): joint for element in self.closing for joint in path_joints(self.topology, element)}
         return find_forms(closures.values(), implied, tracer.symbols, self._samples(tracer, 6), joints)
 
     @cached_property
