@@ -15,6 +15,18 @@ Read = Callable[[str], float]
 
 
 @dataclass(frozen=True)
+class Present:
+    """The present of a run: the state at a time [s]; called with the name of a channel it gives its value."""
+
+    state: np.ndarray
+    channel: Read
+
+    def __call__(self, name: str) -> float:
+        """The present value of a channel."""
+        return self.channel(name)
+
+
+@dataclass(frozen=True)
 class Source:
     """One input: a constant value, a table (times, values), or a callable with its period [s]."""
 
@@ -26,7 +38,12 @@ class Source:
 
 
 class Feed:
-    """All inputs of a run. Callables are asked at their sampling times; between these the native loop runs alone."""
+    """All inputs of a run. Callables are asked at their sampling times; between these the native loop runs alone.
+
+    A feed that sets `stop` ends the run: as planned if that is empty, else for that reason.
+    """
+
+    stop: str | None = None
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
@@ -52,6 +69,9 @@ class Feed:
         if not np.isfinite(value):
             raise RunError(f"the callable returned {value} at t = {time:.9g} s.", path=source.name)
         return value
+
+    def finish(self, time: float, read: Read) -> None:
+        """The run has reached its end at `time`."""
 
     @property
     def next_due(self) -> float:
