@@ -74,7 +74,7 @@ def _pace(result: Result) -> list[str]:
     jitter = [f"{1e6 * known[f'jitter_{key}']:.3g} us {text}" for key, text in JITTER.items()]
     slipped = f", slipped by {known['slipped']:.3g} s" if known["slipped"] else ""
     lines.append(_line("jitter", ", ".join(jitter) + slipped))
-    for link in known.get("links", ()):
+    for link in (entry for entry in known.get("links", ()) if "accepted" in entry):
         ignored = ", ".join(f"{count} {reason}" for reason, count in link["ignored"].items()) or "none"
         told = f"{link['sent']} sent, {link['accepted']} accepted, {link['lost']} lost, ignored: {ignored}"
         lines.append(_line("link", f"{link['name']}: {told}"))
