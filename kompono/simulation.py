@@ -195,16 +195,17 @@ class Simulation:
         _tell_moves(assembly)
         seconds_compile = self.prepare(settings.method, outputs.routine)
         session = self._session(realtime, feed, outputs, values) if realtime else None
-        begun = clock.perf_counter()
         with session or nullcontext():
+            begun = clock.perf_counter()
             problem = self.problem(assembly.state, values, session.feed if session else feed)
             trajectory = integrate(problem, settings, progress)
+            seconds = clock.perf_counter() - begun
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
             redundant=list(assembly.redundant),
             seconds_translate=self.seconds_translate,
             seconds_compile=seconds_compile,
-            seconds_run=clock.perf_counter() - begun,
+            seconds_run=seconds,
         )
         table = channels_of(self.kernel, outputs, trajectory.rows, values)
         outcome = conclude(self.kernel, trajectory, outputs, table, settings)

@@ -20,14 +20,17 @@ from kompono.realtime.packet import HELLO, INPUTS, MOST, OUTPUTS, OVER, Mailbox,
 
 
 class Link(ABC):
-    """The simulation's end. `outputs` are sent each frame, by name or glob; `inputs` are received (None: all)."""
+    """The simulation's end. `outputs` are sent each frame, by name or glob; `inputs` are received (None: all).
+
+    The run begins when the other side was heard, if that takes no longer than `wait` [s] (0: it begins at once).
+    """
 
     def __init__(
-        self, *, outputs: str | Iterable[str], inputs: Iterable[str] | None, checksum: bool, exact: bool = True
+        self, *, outputs: str | Iterable[str], inputs: Iterable[str] | None, wait: float, checksum: bool, exact: bool
     ) -> None:
         self.outputs = [outputs] if isinstance(outputs, str) else list(outputs)
         self.inputs = None if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
-        self.checksum, self._exact = checksum, exact
+        self.wait, self.checksum, self._exact = wait, checksum, exact
         self.mailbox = Mailbox(0, {})
         self._sent = 0
 
@@ -66,11 +69,28 @@ class Link(ABC):
         self.mailbox = Mailbox(self._mark, {HELLO: 0, INPUTS: len(inputs)}, checksum=self.checksum, exact=self._exact)
         self._sent = 0
         self._time = 0.0
+        self._early: Packet | None = None
         self._connect()
+        try:
+            self._wait()
+        except BaseException:
+            self._disconnect()
+            raise
+
+    def _wait(self) -> None:
+        end = clock.monotonic() + self.wait
+        heard = self.wait <= 0
+        while not heard:
+            self._early = self._receive()
+            heard = self._early is not None or self.mailbox.greeted > 0
+            if not heard and clock.monotonic() > end:
+                raise RunError(f"{self.name}: nobody was heard within {self.wait:g} s.", fix="Start the other side.")
+            if not heard:
+                clock.sleep(0.002)
 
     def __call__(self, frame: LiveFrame) -> None:
         """Take the newest inputs and send the outputs."""
-        newest = self._receive()
+        newest, self._early = self._receive() or self._early, None
         if newest is not None:
             frame.write(self._places, newest.values)
         self._time = frame.time

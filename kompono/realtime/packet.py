@@ -115,7 +115,7 @@ class Mailbox:
 
     def __init__(self, mark: int, counts: dict[int, int], *, checksum: bool = True, exact: bool = True) -> None:
         self.mark, self.counts, self.checksum, self.exact = mark, counts, checksum, exact
-        self.accepted = self.lost = 0
+        self.accepted = self.lost = self.greeted = 0
         self.ignored: Counter[str] = Counter()
         self._last: int | None = None
 
@@ -128,6 +128,7 @@ class Mailbox:
             return None
         if packet.kind == HELLO:
             self._last = packet.sequence
+            self.greeted += 1
             return packet
         if self._last is not None:
             ahead = (packet.sequence - self._last) % WRAP

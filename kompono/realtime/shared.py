@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kompono.errors import RunError
 from kompono.realtime.link import Client, Link
-from kompono.realtime.packet import HEADER, MAGIC, BadPacket, decode, size_of
+from kompono.realtime.packet import HEADER, HELLO, MAGIC, BadPacket, decode, encode, size_of
 
 ATTEMPTS = 20  # looks at a slot that is being written
 PAUSE = 1e-4  # s between looks of a client that waits
@@ -42,8 +42,10 @@ def _slots(inputs: int, outputs: int) -> tuple[int, int]:
 class SharedMemory(Link):
     """An observer that offers outputs and takes inputs in shared memory under a `name`."""
 
-    def __init__(self, name: str, *, outputs: str | Iterable[str], inputs: Iterable[str] | None = None) -> None:
-        super().__init__(outputs=outputs, inputs=inputs, checksum=True, exact=False)
+    def __init__(
+        self, name: str, *, outputs: str | Iterable[str], inputs: Iterable[str] | None = None, wait: float = 0.0
+    ) -> None:
+        super().__init__(outputs=outputs, inputs=inputs, wait=wait, checksum=True, exact=False)
         self.path = memory_file(name)
         self._seen = b""
 
@@ -100,10 +102,11 @@ class SharedMemoryClient(Client):
                 raise RunError("the simulation offers other numbers of inputs and outputs.", fix="Give the same names.")
             self._memory = mmap.mmap(file.fileno(), size)
         before = self._memory[self._second :]
-        self._sent = HEADER.unpack_from(before)[6] if before[:4] == MAGIC else 0  # go on counting where others ended
+        self._sent = HEADER.unpack_from(before)[6] if before[:4] == MAGIC else 0
+        self._put(encode(HELLO, self._mark, self._sent, 0.0))
 
     def _hello(self) -> None:
-        """Nobody needs to know that we are there."""
+        """Said once, at the beginning: in a slot it would hide inputs. So numbers go on where others ended."""
 
     def _get(self, timeout: float) -> bytes | None:
         begun = clock.monotonic()

@@ -33,9 +33,9 @@ class Udp(Link):
 
     def __init__(
         self, port: int, *, outputs: str | Iterable[str], inputs: Iterable[str] | None = None, host: str = HERE,
-        peer: tuple[str, int] | None = None, checksum: bool = True,
+        peer: tuple[str, int] | None = None, wait: float = 0.0, checksum: bool = True,
     ) -> None:  # fmt: skip
-        super().__init__(outputs=outputs, inputs=inputs, checksum=checksum)
+        super().__init__(outputs=outputs, inputs=inputs, wait=wait, checksum=checksum, exact=True)
         self.host, self.port, self.peer = host, port, peer
         self.unsent = 0
 

@@ -71,7 +71,7 @@ def _pace(result: Result) -> list[str]:
         return []
     load = f"load {100 * known['load_mean']:.3g} % mean, {100 * known['load_max']:.3g} % at most"
     lines = [_line("real time", f"{load}, {known['late']} of {known['frames']} frames of {known['frame']:g} s late")]
-    jitter = [f"{1e6 * known[f'jitter_{key}']:.3g} us {text}" for key, text in JITTER.items()]
+    jitter = [f"{_short(known[f'jitter_{key}'])} {text}" for key, text in JITTER.items()]
     slipped = f", slipped by {known['slipped']:.3g} s" if known["slipped"] else ""
     lines.append(_line("jitter", ", ".join(jitter) + slipped))
     for link in (entry for entry in known.get("links", ()) if "accepted" in entry):
@@ -120,6 +120,10 @@ def _ranges(result: Result | Ensemble) -> list[str]:
         lines.append(f"  {name:{width}s}  {span} {result.units[name]}".rstrip())
     more = len(names) - RANGES
     return [*lines, f"  and {more} more channels"] if more > 0 else lines
+
+
+def _short(seconds: float) -> str:
+    return f"{1e6 * seconds:.3g} us" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
 
 
 def _line(label: str, text: str) -> str:

@@ -149,6 +149,29 @@ def test_nobody_needs_to_be_there(kind: str) -> None:
     assert report(result)["accepted"] == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_can_wait_for_the_other_side(kind: str) -> None:
+    link, make = pair(kind)
+    link.wait = 60.0
+    story: list[dict[str, float]] = []
+    other = threading.Timer(0.2, drive, args=(make, story))
+    other.start()
+    result = run(link, until=0.1)
+    other.join(timeout=20)
+    assert result.status.ok
+    assert story[0]["time"] <= 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_does_not_wait_for_ever(kind: str) -> None:
+    link, _ = pair(kind)
+    link.wait = 0.05
+    with pytest.raises(RunError, match=r"nobody was heard within 0\.05 s"):
+        run(link)
+    link.wait = 0.0
+    assert run(link, until=0.01).status.ok  # nothing was left open
+
+
 def test_wrong_packets_never_disturb_a_run() -> None:
     link = Udp(free_port(), **NAMES)
     mark = layout_mark(["force"], [X, V])

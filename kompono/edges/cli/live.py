@@ -7,7 +7,7 @@ from typing import Any
 
 from kompono.errors import RunError
 
-NEEDS_REALTIME = ("frame", "speed", "behind", "keep", "udp", "shared_memory", "send", "receive")
+NEEDS_REALTIME = ("frame", "speed", "behind", "keep", "udp", "shared_memory", "send", "receive", "wait")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--udp", metavar="[HOST:]PORT", help="exchange packets here (default host 127.0.0.1: this machine only)")
     add("--shared-memory", metavar="NAME", help="exchange packets in shared memory")
     add("--send", action="append", metavar="GLOB", help="channels to send each frame; may be repeated")
+    add("--wait", type=float, metavar="T", help="begin when the other side is heard, within T seconds")
     add("--receive", action="append", metavar="INPUT", help="inputs to receive (default all); may be repeated")
 
 
@@ -48,7 +49,7 @@ def _links(given: dict[str, Any]) -> list[Any]:
         raise RunError("--send and --receive need a way.", fix="Add --udp PORT or --shared-memory NAME.")
     if wanted and "send" not in given:
         raise RunError(f"--{wanted[0].replace('_', '-')} needs channels to send.", fix="Add e.g. --send 'pin.*'.")
-    names = {"outputs": given.get("send", []), "inputs": given.get("receive")}
+    names = {"outputs": given.get("send", []), "inputs": given.get("receive"), "wait": given.get("wait", 0.0)}
     links: list[Any] = []
     if "udp" in given:
         host, _, port = given["udp"].rpartition(":")
