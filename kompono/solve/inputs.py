@@ -85,7 +85,9 @@ class Feed:
         if not self.sources:
             return None
         tables = [source.table for source in self.sources if source.table is not None]
-        times = np.unique(np.concatenate([t for t, _ in tables])) if tables else np.zeros(1)
+        if not tables:
+            return np.zeros(1), self.held[None, :].copy()
+        times = np.unique(np.concatenate([t for t, _ in tables]))
         columns = [
             np.interp(times, *source.table) if source.table is not None else np.full(len(times), self.held[i])
             for i, source in enumerate(self.sources)
@@ -98,6 +100,8 @@ class Feed:
         if table is None:
             return np.zeros(0)
         times, values = table
+        if len(times) == 1:
+            return values[0]
         return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
 
 
