@@ -39,7 +39,17 @@ def main() -> None:
             jitter = [f"{1e6 * account[f'jitter_{name}']:.0f}" for name in ("mean", "99", "max")]
             late = f"{account['late']} of {account['frames']}"
             rows.append([machine.__name__, f"{1e3 * step:g}", f"{1e3 * frame:g}", *loads, late, *jitter])
-    head = ["machine", "step ms", "frame ms", "load %", "at most %", "late frames", "jitter us", "99 % us", "at most us"]
+    head = [
+        "machine",
+        "step ms",
+        "frame ms",
+        "load %",
+        "at most %",
+        "late frames",
+        "jitter us",
+        "99 % us",
+        "at most us",
+    ]
     show(f"{SECONDS:g} s in real time, rk4", head, rows)
 
 

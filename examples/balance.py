@@ -84,9 +84,7 @@ def main() -> None:
         return
     result = run(*sys.argv[1:2])
     print(result.summary())
-    print(
-        f"  the tip strayed {abs(result['tip.position.x']).max():.3f} m, the cart {result['rail.displacement'].max():.3f} m"
-    )
+    print(f"  tip        strayed by {abs(result['tip.position.x']).max():.3f} m")
 
 
 if __name__ == "__main__":
