@@ -13,9 +13,10 @@ from reference.support import example
 from scipy.spatial.transform import Rotation
 from solve.machines import Pendulum
 
-from kompono import ModelError, Output, Sensor, Subsystem, TranslationError, simulate
+from kompono import Body, Ground, ModelError, Output, Sensor, Simulation, Subsystem, TranslationError, simulate
 from kompono.compile import compile_program
-from kompono.library import AppliedLoad
+from kompono.library import AppliedLoad, Gravity, Revolute, solids
+from kompono.solve.integrate import Settings
 from kompono.translate import translate
 from kompono.translate.nested.engine import NestedEngine
 
@@ -190,9 +191,49 @@ def test_a_sensor_sees_what_is_exposed() -> None:
         simulate(car, until=0.1)
 
 
-def test_a_large_model_with_a_sensor_keeps_all_channels() -> None:
-    model = Pendulum()
-    assert isinstance(translate(model, nested_from=1).engine, NestedEngine)
-    model.add("probe", Sensor(model.rod))
-    found = translate(model, nested_from=1)
-    assert "probe.acceleration.z" in {channel.name for channel in found.program.channels}
+class Finger(Subsystem):
+    """Two links; one looks at its tip, from the world and from its root, and is damped by what it sees."""
+
+    def __init__(self, *, watched: bool) -> None:
+        rod = solids.rod(mass=1.0, length=0.4, radius=0.02)
+        self.root, self.end = Body(rod), Body(rod)
+        self.pin = Revolute(self.root.at(0, 0, -0.2), self.end.at(0, 0, 0.2), axis="x", angle=0.4)
+        if watched:
+            self.tip = Sensor(self.end.at(0.1, 0, -0.2))
+            self.seen = Sensor(self.end.at(0.1, 0, -0.2), base=self.root.at(0, 0.1, 0), axes=self.end)
+            self.drag = AppliedLoad(self.end, force=-0.3 * self.tip.velocity)
+        self.expose(self.root, self.end)
+
+
+class Hand(Subsystem):
+    """Fingers in a row, one hanging on the other; every second one has sensors."""
+
+    def __init__(self, *, across: bool = False) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.fingers = [Finger(watched=k % 2 == 0) for k in range(6)]
+        ends = [self.ground, *(finger.end.at(0, 0, -0.2) for finger in self.fingers)]
+        self.knuckles = [
+            Revolute(end, finger.root.at(0, 0, 0.2), axis="y", angle=0.3)
+            for end, finger in zip(ends, self.fingers, strict=False)
+        ]
+        if across:
+            self.far = Sensor(self.fingers[0].end, base=self.fingers[5].end)
+
+
+def test_sensors_of_a_large_model_are_translated_by_type() -> None:
+    wanted = ["fingers.*.tip.*", "fingers.*.seen.*"]
+    nested, flat = Simulation(Hand(), nested_from=1), Simulation(Hand())
+    assert isinstance(nested.translation.engine, NestedEngine)
+    runs = [s.run(Settings("rk4", until=0.2, step=1e-3), channels=wanted) for s in (nested, flat)]
+    assert sorted(runs[0].names) == sorted(runs[1].names)
+    assert len(runs[0].names) == 3 * 2 * 19
+    for name in runs[1]:
+        assert np.abs(runs[0][name] - runs[1][name]).max() < 1e-9 * max(1.0, np.abs(runs[1][name]).max()), name
+    everything = nested.run(Settings("rk4", until=0.01, step=1e-3))
+    assert "fingers.4.seen.acceleration.z" in everything
+
+
+def test_a_sensor_across_a_large_model_makes_it_one_piece() -> None:
+    found = translate(Hand(across=True), nested_from=1)
+    assert not isinstance(found.engine, NestedEngine)
+    assert "far.acceleration.z" in {channel.name for channel in found.program.channels}

@@ -165,7 +165,5 @@ class NestedEngine(RelativeEngine):
 
 def check_shape(model: Elaborated, topology: Topology) -> None:
     """Raise Apart for models that are not trees of bodies, forces and fields alone."""
-    if topology.closing or model.constraints or model.couplings or model.modes or model.events:
-        raise Apart
-    if model.outputs or model.sensors:
+    if topology.closing or model.constraints or model.couplings or model.modes or model.events or model.outputs:
         raise Apart
