@@ -154,7 +154,7 @@ class LiveFeed(Feed):
             self.pace.begin()  # the first frame is met before the run exists, so that no preparation is on the clock
         before = self.held.copy()
         if time < (self._met - 1e-9) * self._period:
-            super().sample(time, read)
+            self._guarded(lambda: Feed.sample(self, time, read))
         elif self.stop is None:
             if self._met:
                 self.pace.arrive(time)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -111,7 +112,10 @@ class UdpClient(Client):
         self._socket.settimeout(timeout)
         try:
             return self._socket.recv(LARGEST)
-        except OSError:  # nothing there yet, or nobody
+        except (TimeoutError, BlockingIOError):
+            return None
+        except OSError:  # nobody listens there, which is told at once
+            time.sleep(timeout)
             return None
 
     def _put(self, data: bytes) -> None:

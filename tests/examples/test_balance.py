@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_the_sensor_at_the_tip_sees_the_pole(balanced: Result) -> None:
 
 def test_the_other_process_is_heard_and_ends_with_the_run(balance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """In real time; how well it balances depends on what else the machine does."""
-    monkeypatch.setattr(balance, "MEMORY", "test-balance")
+    monkeypatch.setattr(balance, "MEMORY", f"test-balance-{os.getpid()}")
     result = balance.run("memory", until=0.5)
     assert result.status.ok
     assert result.statistics["realtime"]["links"][0]["accepted"] > 0

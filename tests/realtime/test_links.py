@@ -36,6 +36,11 @@ def pair(kind: str, **options: Any) -> tuple[Link, Callable[[], Client]]:
     return SharedMemory(name, **NAMES), lambda: SharedMemoryClient(name, **NAMES)
 
 
+def unique(name: str) -> str:
+    """A name of a shared memory that no other test run has."""
+    return f"test-{name}-{os.getpid()}"
+
+
 def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
@@ -277,7 +282,7 @@ def test_a_client_is_told_what_it_sends_wrongly() -> None:
 
 
 def test_shared_memory_is_of_this_user_and_gone_afterwards() -> None:
-    link = SharedMemory("test-own", **NAMES)
+    link = SharedMemory(unique("own"), **NAMES)
     modes = []
     run(link, lambda frame: modes.append(link.path.stat().st_mode & 0o777), until=0.01)
     assert set(modes) == {0o600}
@@ -285,15 +290,15 @@ def test_shared_memory_is_of_this_user_and_gone_afterwards() -> None:
 
 
 def test_two_runs_cannot_share_a_memory() -> None:
-    link, again = SharedMemory("test-twice", **NAMES), SharedMemory("test-twice", **NAMES)
+    link, again = SharedMemory(unique("twice"), **NAMES), SharedMemory(unique("twice"), **NAMES)
     with pytest.raises(RunError, match="another run uses the shared memory"):
         run(link, again)
     assert run(link, until=0.01).status.ok
 
 
 def test_a_memory_left_by_a_dead_run_is_taken() -> None:
-    memory_file("test-dead").write_bytes(b"old")
-    link = SharedMemory("test-dead", **NAMES)
+    memory_file(unique("dead")).write_bytes(b"old")
+    link = SharedMemory(unique("dead"), **NAMES)
     assert run(link, until=0.01).status.ok
 
 
@@ -304,7 +309,7 @@ def test_names_of_memories_are_plain(name: str) -> None:
 
 
 def test_a_half_written_packet_is_not_taken() -> None:
-    link = SharedMemory("test-torn", **NAMES)
+    link = SharedMemory(unique("torn"), **NAMES)
     whole = encode(INPUTS, layout_mark(["force"], [X, V]), 1, 0.0, [5.0])
 
     def observe(frame: LiveFrame) -> None:
@@ -322,13 +327,13 @@ def test_a_half_written_packet_is_not_taken() -> None:
 
 
 def test_a_client_with_other_names_is_refused() -> None:
-    link = SharedMemory("test-names", **NAMES)
+    link = SharedMemory(unique("names"), **NAMES)
     errors = []
 
     def observe(frame: LiveFrame) -> None:
         for outputs in ([X] * 9, [V, X]):
             try:
-                with SharedMemoryClient("test-names", inputs=["force"], outputs=outputs, timeout=0.05) as client:
+                with SharedMemoryClient(unique("names"), inputs=["force"], outputs=outputs, timeout=0.05) as client:
                     client.receive()
             except (RunError, TimeoutError) as error:
                 errors.append(str(error))
@@ -339,7 +344,7 @@ def test_a_client_with_other_names_is_refused() -> None:
 
 
 def test_the_slots_are_where_the_table_says() -> None:
-    link = SharedMemory("test-slots", **NAMES)
+    link = SharedMemory(unique("slots"), **NAMES)
     seen = []
     run(link, lambda frame: seen.append(link.path.read_bytes()), until=0.01)
     assert seen[0][:4] == MAGIC

@@ -158,8 +158,9 @@ def test_an_observer_that_fails_ends_the_run_and_loses_nothing(number: int) -> N
     assert closed == [True]
 
 
-def test_a_callable_input_that_fails_ends_the_run_and_loses_nothing() -> None:
-    law = (lambda t: math.nan if t > 0.05 else 0.0, 0.01)
+@pytest.mark.parametrize("period", [0.01, 0.003])
+def test_a_callable_input_that_fails_ends_the_run_and_loses_nothing(period: float) -> None:
+    law = (lambda t: math.nan if t > 0.05 else 0.0, period)
     result = simulate(Cart(), until=0.1, inputs={"wind": law}, realtime=RealTime(on_frame=steer, **FAST))
     assert not result.status.ok
     assert "wind: the callable returned nan" in result.status.message
