@@ -78,6 +78,7 @@ class RealTime:
 
 
 EXAMPLES = {"frame": 0.01, "speed": 1.0, "keep": 60}
+ACCOUNT = {"realtime.load": "", "realtime.delay": "s"}  # channels of the account, with units
 
 
 class Session:
@@ -120,14 +121,13 @@ class Session:
         if len(account):
             frame = np.searchsorted(account[:, 0] * (1 + 1e-12), result.time)
             table = account[np.minimum(frame, len(account) - 1), 1:]
-        names, units = ("realtime.load", "realtime.delay"), {"realtime.load": "", "realtime.delay": "s"}
         reports = [o.report() for o in self.options.observers if hasattr(o, "report")]  # type: ignore[attr-defined]
         statistics = {"frame": self.options.frame, **self.pace.statistics(), **({"links": reports} if reports else {})}
         return Result(
             result.time,
-            [*result.names, *names],
+            [*result.names, *ACCOUNT],
             np.column_stack([result.table, table]),
-            units={**result.units, **units},
+            units={**result.units, **ACCOUNT},
             status=result.status,
             statistics={**result.statistics, "realtime": statistics},
             model=result.model,
@@ -203,6 +203,9 @@ def start(
     """A session for a run with these inputs and channels (name, unit)."""
     options = as_options(given)
     names = tuple(name for name, _ in channels)
+    for name in ACCOUNT:
+        if name in names:
+            raise RunError(f"the channel {name!r} is one of the account of frames.", fix="Call the component otherwise.")
     free = tuple(source.name for source in feed.sources if source.table is None and source.function is None)
     live = Live(names, dict(channels), free, options.frame, options.speed, model)
     return Session(options, feed, live, evaluate)

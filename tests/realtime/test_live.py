@@ -114,6 +114,14 @@ def test_wrong_inputs_are_named(name: str, value: float, message: str) -> None:
         simulate(model, until=0.1, realtime=RealTime(on_frame=observe, **FAST))
 
 
+def test_the_channels_of_the_account_are_taken() -> None:
+    model = Cart()
+    model.realtime = Cart()
+    model.realtime.load = Input(0.0)
+    with pytest.raises(RunError, match=r"'realtime\.load' is one of the account"):
+        simulate(model, until=0.1, realtime=RealTime(**FAST))
+
+
 # -- ends
 
 
