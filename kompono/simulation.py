@@ -6,8 +6,9 @@ import functools
 import time as clock
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +28,10 @@ from kompono.solve.scipy_methods import SCIPY_METHODS
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
+
+if TYPE_CHECKING:
+    from kompono.realtime import RealTime
+    from kompono.realtime.session import Session
 
 
 def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
@@ -179,27 +184,33 @@ class Simulation:
         parameters: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
         progress: bool | None = None,
+        realtime: RealTime | bool = False,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
+        settings, progress = _paced(settings, progress, realtime)
         check_settings(settings)
         outputs = select_outputs(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         _tell_moves(assembly)
         seconds_compile = self.prepare(settings.method, outputs.routine)
-        begun = clock.perf_counter()
-        trajectory = integrate(self.problem(assembly.state, values, feed), settings, progress)
+        session = self._session(realtime, feed, outputs, values) if realtime else None
+        with session or nullcontext():
+            begun = clock.perf_counter()
+            problem = self.problem(assembly.state, values, session.feed if session else feed)
+            trajectory = integrate(problem, settings, progress)
+            seconds = clock.perf_counter() - begun
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
             redundant=list(assembly.redundant),
             seconds_translate=self.seconds_translate,
             seconds_compile=seconds_compile,
-            seconds_run=clock.perf_counter() - begun,
+            seconds_run=seconds,
         )
         table = channels_of(self.kernel, outputs, trajectory.rows, values)
         outcome = conclude(self.kernel, trajectory, outputs, table, settings)
         chosen = [outputs.computed[i] for i in outputs.wanted]
-        return Result(
+        result = Result(
             outcome.times,
             [channel.name for channel in chosen],
             outcome.table,
@@ -213,6 +224,19 @@ class Simulation:
             },
             model=self.name,
         )
+        return session.complete(result) if session else result
+
+    def _session(self, realtime: RealTime | bool, feed: Feed, outputs: Outputs, parameters: np.ndarray) -> Session:
+        """What keeps a run in step with the clock; observers read the channels that are recorded."""
+        from kompono.realtime import session
+
+        wanted = list(outputs.wanted)
+        channels = [(outputs.computed[i].name, outputs.computed[i].unit) for i in wanted]
+
+        def evaluate(time: float, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+            return self.kernel.evaluate(outputs.routine, time, state, inputs, parameters)[0][wanted]
+
+        return session.start(realtime, feed, channels, evaluate, self.name)
 
     @property
     def name(self) -> str:
@@ -275,6 +299,7 @@ def simulate(
     cache: bool = True,
     threads: int | None = None,
     progress: bool | None = None,
+    realtime: RealTime | bool = False,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
@@ -282,10 +307,11 @@ def simulate(
     `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
-    on one run of a large model (None: as many as pay).
+    on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
+    in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
     """
     settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
-    check_settings(settings)
+    check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(
         model,
         engine=engine,
@@ -299,8 +325,23 @@ def simulate(
         threads=threads,
     )
     return simulation.run(
-        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress
+        settings,
+        channels=channels,
+        inputs=inputs,
+        parameters=parameters,
+        initial=initial,
+        progress=progress,
+        realtime=realtime,
     )
+
+
+def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
+    """Settings and progress of a run; one in real time shows no bar by itself, for drawing it takes long."""
+    if not realtime:
+        return settings, progress
+    from kompono.realtime.session import as_options
+
+    return as_options(realtime).settings(settings), bool(progress)
 
 
 def check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import kompono
 from kompono.edges import plot
+from kompono.edges.cli import live
 from kompono.edges.cli.load import Loaded, load
 from kompono.errors import RunError, nearest
 from kompono.result import Result, extra
@@ -29,6 +30,7 @@ def add_command(commands: Any) -> None:
     add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
     add("--method", metavar="NAME", help="rk2, rk4, adams, dopri5, or a SciPy method such as Radau")
     add_engine(parser)
+    live.add_options(parser)
     add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
     add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
     add("--every", type=int, metavar="N", help="record every Nth step")
@@ -68,7 +70,7 @@ def command(options: argparse.Namespace) -> int:
     """Simulate; 0 if the run went through, 3 if it ended early."""
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
-    result = kompono.simulate(loaded.model, **_request(options, loaded))
+    result = kompono.simulate(loaded.model, **_request(options, loaded), **live.request(options))
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():
