@@ -205,7 +205,7 @@ def start(
     names = tuple(name for name, _ in channels)
     for name in ACCOUNT:
         if name in names:
-            raise RunError(f"the channel {name!r} is one of the account of frames.", fix="Call the component otherwise.")
+            raise RunError(f"the channel {name!r} is one of the account of frames.", fix="Rename the component.")
     free = tuple(source.name for source in feed.sources if source.table is None and source.function is None)
     live = Live(names, dict(channels), free, options.frame, options.speed, model)
     return Session(options, feed, live, evaluate)
