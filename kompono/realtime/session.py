@@ -123,6 +123,8 @@ class Session:
             table = account[np.minimum(frame, len(account) - 1), 1:]
         reports = [o.report() for o in self.options.observers if hasattr(o, "report")]  # type: ignore[attr-defined]
         statistics = {"frame": self.options.frame, **self.pace.statistics(), **({"links": reports} if reports else {})}
+        if result.statistics.get("method") != "dopri5":  # equal steps can be counted
+            statistics["late_steps"] = round(self.pace.late_time / result.statistics["step"])
         return Result(
             result.time,
             [*result.names, *ACCOUNT],
