@@ -30,6 +30,7 @@ class Pace:
         self.clock, self.speed, self.behind, self.keep = clock, speed, behind, keep
         self.frames = self.late = 0
         self.load = self.delay = 0.0  # of the last frame
+        self.late_time = 0.0  # simulated time of late frames [s]
         self.slipped = 0.0  # how far the schedule was moved [s]
         self._origin: float | None = None
         self._resumed = self._time = 0.0
@@ -54,6 +55,7 @@ class Pace:
         started = now
         if now > due:
             self.late += 1
+            self.late_time += time - self._time
             if self.behind == "slip":
                 self._origin += now - due
                 self.slipped += now - due

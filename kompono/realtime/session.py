@@ -123,6 +123,8 @@ class Session:
             table = account[np.minimum(frame, len(account) - 1), 1:]
         reports = [o.report() for o in self.options.observers if hasattr(o, "report")]  # type: ignore[attr-defined]
         statistics = {"frame": self.options.frame, **self.pace.statistics(), **({"links": reports} if reports else {})}
+        if result.statistics.get("method") != "dopri5":  # equal steps can be counted
+            statistics["late_steps"] = round(self.pace.late_time / result.statistics["step"])
         return Result(
             result.time,
             [*result.names, *ACCOUNT],
@@ -205,7 +207,7 @@ def start(
     names = tuple(name for name, _ in channels)
     for name in ACCOUNT:
         if name in names:
-            raise RunError(f"the channel {name!r} is one of the account of frames.", fix="Call the component otherwise.")
+            raise RunError(f"the channel {name!r} is one of the account of frames.", fix="Rename the component.")
     free = tuple(source.name for source in feed.sources if source.table is None and source.function is None)
     live = Live(names, dict(channels), free, options.frame, options.speed, model)
     return Session(options, feed, live, evaluate)

@@ -70,7 +70,9 @@ def _pace(result: Result) -> list[str]:
     if not known:
         return []
     load = f"load {100 * known['load_mean']:.3g} % mean, {100 * known['load_max']:.3g} % at most"
-    lines = [_line("real time", f"{load}, {known['late']} of {known['frames']} frames of {known['frame']:g} s late")]
+    late = f"{known['late']} of {known['frames']} frames of {known['frame']:g} s late"
+    steps = f" ({known['late_steps']} steps)" if known.get("late_steps") else ""
+    lines = [_line("real time", f"{load}, {late}{steps}")]
     jitter = [f"{_short(known[f'jitter_{key}'])} {text}" for key, text in JITTER.items()]
     slipped = f", slipped by {known['slipped']:.3g} s" if known["slipped"] else ""
     lines.append(_line("jitter", ", ".join(jitter) + slipped))

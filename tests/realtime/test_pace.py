@@ -86,7 +86,8 @@ def test_a_machine_too_slow_for_real_time_says_so_and_computes_everything() -> N
     assert (account["late"], account["frames"]) == (9, 10)  # the first frame had no work before it
     assert account["load_max"] == pytest.approx(2.0)
     assert result.time[-1] == pytest.approx(0.1)
-    assert "9 of 10 frames of 0.01 s late" in result.summary()
+    assert account["late_steps"] == 90
+    assert "9 of 10 frames of 0.01 s late (90 steps)" in result.summary()
 
 
 @pytest.mark.parametrize("speed", [0.5, 4.0])
