@@ -21,9 +21,11 @@ from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate
+from kompono.solve.linked import Linking
 from kompono.solve.outcome import Outcome, Outputs, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.stiffness import Given
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
@@ -64,14 +66,11 @@ class Simulation:
         cache: bool = True,
         threads: int | None = None,
         nested_from: int = NESTED_FROM,
+        stiffness: Given = None,
+        damping: Given = None,
     ) -> None:
         begun = clock.perf_counter()
-        for name, value in (("projection", projection), ("metric", metric)):
-            if value is not None and engine == "relative":
-                raise RunError(
-                    f"{name} {value!r} belongs to engine='absolute'.",
-                    fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
-                )
+        _check_options(engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping})
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self._shelf = Shelf() if cache and native else None
         with Notice(f"translating {type(model).__name__}"):
@@ -89,6 +88,7 @@ class Simulation:
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
         self.engine = engine
+        self.links = Linking(self.kernel, self.translation.engine, stiffness, damping) if engine == "discrete" else None
         self.seconds_translate = clock.perf_counter() - begun
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
@@ -127,7 +127,7 @@ class Simulation:
         """The consistent start state, and which coordinates had to move; `native` pays if it is asked for often."""
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
-        if self.engine == "absolute":
+        if self.engine != "relative":
             return self._assemble_by_joints(initial, values, feed, native)
         start = start_state(self.translation.engine, initial or {})
         return assemble(
@@ -138,7 +138,7 @@ class Simulation:
 
     @functools.cached_property
     def placing(self) -> Translation:
-        """The model in joint coordinates, for the start of the absolute engine."""
+        """The model in joint coordinates, for the start of engines that place every body."""
         return assembly_program(self.translation.model, cut=self._cut, independent=self._independent, shelf=self._shelf)
 
     @functools.cached_property
@@ -182,10 +182,12 @@ class Simulation:
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         check_settings(settings)
+        _check_method(self.engine, settings.method)
         outputs = select_outputs(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         _tell_moves(assembly)
+        values = self.completed(values, assembly.state, feed, settings.step)
         seconds_compile = self.prepare(settings.method, outputs.routine)
         begun = clock.perf_counter()
         trajectory = integrate(self.problem(assembly.state, values, feed), settings, progress)
@@ -204,7 +206,7 @@ class Simulation:
             [channel.name for channel in chosen],
             outcome.table,
             units={channel.name: channel.unit for channel in chosen},
-            status=self.status(outcome, settings, values),
+            status=self.status(outcome, settings, values, records=trajectory.rows),
             statistics={
                 "method": settings.method,
                 "engine": self.engine,
@@ -213,6 +215,12 @@ class Simulation:
             },
             model=self.name,
         )
+
+    def completed(self, parameters: np.ndarray, state: np.ndarray, feed: Feed, step: float) -> np.ndarray:
+        """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
+        depend on the step [s] and the start; whatever runs or evaluates the program wants these.
+        """
+        return parameters if self.links is None else self.links.complete(state, feed.at(0.0), parameters, step)
 
     @property
     def name(self) -> str:
@@ -232,13 +240,22 @@ class Simulation:
             self.kernel.prepare(routine=outputs, method=method if method not in SCIPY_METHODS else "")
         return clock.perf_counter() - begun
 
-    def status(self, outcome: Outcome, settings: Settings, parameters: np.ndarray, explain: bool = True) -> Status:
-        """How the run ended, with the component to blame if asked for and where one can be found."""
+    def status(
+        self,
+        outcome: Outcome,
+        settings: Settings,
+        parameters: np.ndarray,
+        explain: bool = True,
+        records: np.ndarray | None = None,
+    ) -> Status:
+        """How the run ended, with the component to blame if asked for and where one can be found, maybe in `records`."""
         row, end = outcome.blame, 1 + self.program.state_size
         if row is None:
             return Status(outcome.ok, outcome.message, outcome.time)
         if not outcome.ok:
             message = outcome.message
+            if self.links is not None and records is not None and "not a number" in message:
+                message = self.links.explain(records, parameters, settings.step) or message
             if "not a number" in message and explain:
                 where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
                 hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
@@ -255,12 +272,12 @@ def simulate(
     model: Subsystem,
     *,
     until: float,
-    step: float = 1e-3,
-    method: str = "rk4",
+    step: float | None = None,
+    method: str | None = None,
     engine: str = "relative",
     rtol: float = 1e-8,
     atol: float | None = None,
-    every: int = 1,
+    every: int | None = None,
     channels: str | Iterable[str] = "*",
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -274,17 +291,33 @@ def simulate(
     native: bool = True,
     cache: bool = True,
     threads: int | None = None,
+    stiffness: Given = None,
+    damping: Given = None,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
-    method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
+    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
     `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
     on one run of a large model (None: as many as pay).
+
+    engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers along
+    their conditions, as stiff as the step allows. `stiffness` and `damping` replace that: one number [N/m, N m/rad; N
+    s/m, N m s/rad] for all, or a mapping from paths or globs to a number or one for each group of conditions (a revolute
+    joint has two: its point and its axis).
     """
-    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
+    discrete = engine == "discrete"
+    settings = Settings(
+        method or ("leapfrog" if discrete else "rk4"),
+        until,
+        step if step is not None else (1e-5 if discrete else 1e-3),
+        every if every is not None else (100 if discrete and step is None else 1),
+        rtol,
+        1e-3 * rtol if atol is None else atol,
+        stabilize,
+    )
     check_settings(settings)
     simulation = Simulation(
         model,
@@ -297,10 +330,33 @@ def simulate(
         native=native,
         cache=cache,
         threads=threads,
+        stiffness=stiffness,
+        damping=damping,
     )
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress
     )
+
+
+def _check_options(engine: str, projecting: Mapping[str, Any], linking: Mapping[str, Any]) -> None:
+    """Raise for an option of another engine."""
+    for options, owner in ((projecting, "absolute"), (linking, "discrete")):
+        for name, value in options.items():
+            if value is not None and engine != owner:
+                fix = {
+                    "relative": "The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
+                    "absolute": "The absolute engine keeps its joints exactly.",
+                    "discrete": "The discrete engine holds its joints by stiffness=... and damping=...",
+                }.get(engine, "")
+                raise RunError(f"{name} {value!r} belongs to engine={owner!r}.", fix=fix)
+
+
+def _check_method(engine: str, method: str) -> None:
+    if (engine == "discrete") != (method == "leapfrog"):
+        raise RunError(
+            f"method {method!r} does not go with engine {engine!r}.",
+            fix="The discrete engine steps with method='leapfrog', its default; other engines cannot.",
+        )
 
 
 def check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:

@@ -95,7 +95,8 @@ def loop_routines(program: Program) -> list[Routine]:
     missing = [name for name in switches if name not in program.routines]
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
-    names = ["derivative", "project", "gap", *(["guards"] if switches else []), *switches]
+    rates = ["kick", "drift"] if "kick" in program.routines else ["derivative", "project", "gap"]
+    names = [*rates, *(["guards"] if switches else []), *switches]
     return [program.routines[name] for name in names if name in program.routines]
 
 

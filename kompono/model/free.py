@@ -1,4 +1,4 @@
-"""The free joint: it lives in the model, not the library, because every independent body moves on one."""
+"""Free joints: they live in the model, not the library, because every independent body moves on one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import matrix_quaternion, quaternion_rate, rotation_of
+from kompono.spatial.rotation import matrix_quaternion, orthonormal, quaternion_rate, rotation_of
 
 
 class Free(Joint):
@@ -71,3 +71,37 @@ class Placed(Free):
     def subspace_rate(self, q: Any, v: Any) -> Any:
         back = rotation_of(q[3:]).T
         return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))
+
+
+class Turned(Placed):
+    """A placed joint whose orientation is the rotation matrix itself, column by column: how the discrete engine places
+    every body. Speeds are x_dot and Omega in first-frame (world) axes.
+    """
+
+    coordinates = ("x", "y", "z", "r11", "r21", "r31", "r12", "r22", "r32", "r13", "r23", "r33")
+    units = ("m", "m", "m", "", "", "", "", "", "", "", "", "")
+
+    def pose(self, q: Any) -> Pose:
+        return Pose(q[:3], ca.reshape(q[3:], 3, 3))
+
+    def rate(self, q: Any, v: Any) -> Any:
+        columns = ca.horzsplit(ca.reshape(q[3:], 3, 3))
+        return ca.vertcat(v[:3], *[ca.cross(v[3:], column) for column in columns])
+
+    def subspace(self, q: Any) -> Any:
+        back = self.pose(q).rotation.T
+        return ca.diagcat(back, back)
+
+    def subspace_rate(self, q: Any, v: Any) -> Any:
+        back = self.pose(q).rotation.T
+        return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))
+
+    def measure(self, pose: Pose) -> Any:
+        return ca.vertcat(pose.position, ca.vec(pose.rotation))
+
+    def neutral(self) -> np.ndarray:
+        return np.concatenate([np.zeros(3), np.eye(3).ravel()])
+
+    def normalize(self, q: Any) -> Any:
+        turned = ca.reshape(q[3:], 3, 3)
+        return ca.vertcat(q[:3], ca.vec(orthonormal(turned)))

@@ -18,7 +18,7 @@ from kompono.solve.inputs import Feed
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
 
-FIXED = ("rk2", "rk4", "adams")
+FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 

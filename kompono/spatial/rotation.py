@@ -109,6 +109,21 @@ def constant_matrix(orientation: Any) -> np.ndarray:
     raise ModelError("an orientation is a quaternion (e0, e1, e2, e3) or a right-handed rotation matrix (3, 3).")
 
 
+def turned_by(angle: Any) -> Any:
+    """Rotation matrix C(e, theta) of the rotation vector `angle` = theta e (3) [rad] (Rodrigues), good at zero too."""
+    half = ca.sqrt(ca.sumsqr(angle) + 1e-40) / 2
+    share = ca.sin(half) / half
+    cross = skew(angle)
+    return ca.DM.eye(3) + share * ca.cos(half) * cross + share**2 / 2 * (cross @ cross)
+
+
+def orthonormal(matrix: Any) -> Any:
+    """The rotation matrix next to one that misses orthonormality by rounding: one Newton step of the polar
+    decomposition.
+    """
+    return matrix @ (3 * ca.DM.eye(3) - matrix.T @ matrix) / 2
+
+
 def quaternion_rate(e: Any, omega: Any) -> Any:
     """e_dot of a quaternion whose body turns with `omega` [rad/s] in its own axes."""
     return (

@@ -14,6 +14,7 @@ import numpy as np
 
 from kompono.errors import ModelError, RunError, nearest
 from kompono.model.body import Body
+from kompono.model.free import Turned
 from kompono.model.joint import Joint
 from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia
@@ -161,12 +162,20 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
 
 
 def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
-    """The state of the absolute engine from the `placement` of bodies and joints at a consistent start."""
+    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start."""
     bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
+    places = [_place(joint, body[:7]) for joint, body in zip(engine.joints, bodies, strict=True)]
     coordinates, place = {}, bodies.size
     for joint in engine.model.joints:
         coordinates[id(joint)] = placement[place : place + len(joint.coordinates)]
         place += len(joint.coordinates)
     counted = [coordinates[id(joint)] for joint in engine.counted]
     modes = [mode.start for mode in engine.model.modes]
-    return np.concatenate([bodies[:, :7].ravel(), *counted, bodies[:, 7:].ravel(), modes])
+    return np.concatenate([*places, *counted, bodies[:, 7:].ravel(), modes])
+
+
+def _place(joint: Joint, place: np.ndarray) -> np.ndarray:
+    """Coordinates of a free joint at a position and quaternion (7)."""
+    if not isinstance(joint, Turned):
+        return place
+    return np.concatenate([place[:3], np.asarray(ca.DM(quaternion_matrix(place[3:]))).ravel(order="F")])
