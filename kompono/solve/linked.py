@@ -37,7 +37,7 @@ class Linking:
             on = state.copy()
             on[-modes:] = 1.0
             norms = np.maximum(norms, self._table(time, on, inputs, parameters).norms())
-        norms = np.maximum(norms, _unknown(table, norms))
+        norms = norms + _unknown(table, norms)
         strength = choose(table, norms, step, *self.given)
         whole = np.concatenate([parameters, self.engine.hidden_values(*strength)])
         found = fastest(self.kernel, time, state, inputs, whole, step)
@@ -96,6 +96,6 @@ def _unknown(table: LinkTable, norms: np.ndarray) -> np.ndarray:
     result, starts = np.zeros_like(norms), table.starts
     for first, body, block in table.blocks:
         for group in range(np.searchsorted(starts, first), np.searchsorted(starts, first + len(block))):
-            if not norms[group].any():
-                result[group, body] = np.sqrt(np.linalg.eigvalsh(table.weights[body])[-1])
+            if norms[group, group] == 0:
+                result[group, group] += np.linalg.eigvalsh(table.weights[body])[-1]
     return result

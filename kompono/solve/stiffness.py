@@ -1,13 +1,14 @@
 """How stiff the links of the discrete engine are: as stiff as the step allows, joint by joint.
 
 Condition rows G on bodies with mobility W = M^-1 are held by springs K and dampers C. What they make of the accelerations
-has the eigenvalues of K A and C A with A = G W G^T. For groups I of like rows (a position, an axis) and the norms
-n_Ib = |G_Ib W_b^(1/2)| on each body b,
+has the eigenvalues of K A and C A with A = G W G^T. For groups I of like rows (a position, an axis), with the norms
+a_IJ = sum_b |G_Ib W_b G_Jb^T| over the bodies b that two groups share,
 
-    s_I = sum_b n_Ib sum_J n_Jb,      K_I = KAPPA / (h^2 s_I),      C_I = GAMMA / (h s_I)
+    s_I = a_II sum_J a_IJ / sqrt(a_II a_JJ),      K_I = KAPPA / (h^2 s_I),      C_I = GAMMA / (h s_I)
 
-bounds all eigenvalues of h^2 K A by KAPPA and of h C A by GAMMA (Gershgorin, block by block): whatever joints share a
-body is counted. The norms are those of points fixed on bodies, so they hold in any position, not only at the start.
+bounds all eigenvalues of h^2 K A by KAPPA and of h C A by GAMMA (Gershgorin, block by block, rows scaled by
+1 / sqrt(a_II)): 1 / a_II is the mass a group feels, and every neighbour on the same body that it moves counts once more
+at most. Norms of points and axes fixed on a body are the same in any position, so what is chosen at the start holds.
 The step is stable below h^2 k + 4 h c = 4 (docs/theory/discrete.md); KAPPA + 4 GAMMA = 2.1 leaves half of that to the
 forces of the model.
 """
@@ -46,19 +47,25 @@ class LinkTable:
         return np.concatenate([[0], np.cumsum([size for _, size in self.groups], dtype=int)]).astype(int)
 
     def norms(self) -> np.ndarray:
-        """n (groups, bodies)."""
-        starts, result = self.starts, np.zeros((len(self.groups), len(self.weights)))
+        """a (groups, groups)."""
+        starts, result = self.starts, np.zeros((len(self.groups), len(self.groups)))
+        on: dict[int, list[tuple[int, np.ndarray]]] = {}
         for first, body, block in self.blocks:
-            weight = self.weights[body]
             for group in range(np.searchsorted(starts, first), np.searchsorted(starts, first + len(block))):
                 rows = block[starts[group] - first : starts[group + 1] - first]
-                result[group, body] = np.sqrt(max(np.linalg.eigvalsh(rows @ weight @ rows.T)[-1], 0.0))
+                on.setdefault(body, []).append((group, rows))
+        for body, touching in on.items():
+            for group, rows in touching:
+                for other, columns in touching:
+                    result[group, other] += np.linalg.norm(rows @ self.weights[body] @ columns.T, 2)
         return result
 
 
 def bounds(norms: np.ndarray) -> np.ndarray:
-    """s of each group (1/kg for rows in metres)."""
-    return norms @ norms.sum(axis=0)
+    """s of each group (1/kg for rows in metres); zero where a group moves nothing."""
+    own = np.sqrt(np.diag(norms))
+    inverse = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
+    return own * (norms @ inverse)
 
 
 def choose(
