@@ -10,7 +10,7 @@ import numpy as np
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import matrix_quaternion, orthonormal, quaternion_rate, rotation_of
+from kompono.spatial.rotation import matrix_quaternion, orthonormal, quaternion_rate, rotation_of, skew
 
 
 class Free(Joint):
@@ -73,9 +73,9 @@ class Placed(Free):
         return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))
 
 
-class Turned(Placed):
-    """A placed joint whose orientation is the rotation matrix itself, column by column: how the discrete engine places
-    every body. Speeds are x_dot and Omega in first-frame (world) axes.
+class Turned(Free):
+    """A free joint whose orientation is the rotation matrix itself, column by column: how the discrete engine places
+    every body. Speeds vx, vy, vz [m/s] and wx, wy, wz [rad/s] are in second-frame (body) axes.
     """
 
     coordinates = ("x", "y", "z", "r11", "r21", "r31", "r12", "r22", "r32", "r13", "r23", "r33")
@@ -85,16 +85,8 @@ class Turned(Placed):
         return Pose(q[:3], ca.reshape(q[3:], 3, 3))
 
     def rate(self, q: Any, v: Any) -> Any:
-        columns = ca.horzsplit(ca.reshape(q[3:], 3, 3))
-        return ca.vertcat(v[:3], *[ca.cross(v[3:], column) for column in columns])
-
-    def subspace(self, q: Any) -> Any:
-        back = self.pose(q).rotation.T
-        return ca.diagcat(back, back)
-
-    def subspace_rate(self, q: Any, v: Any) -> Any:
-        back = self.pose(q).rotation.T
-        return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))
+        rotation = self.pose(q).rotation
+        return ca.vertcat(rotation @ v[:3], ca.vec(rotation @ skew(v[3:])))
 
     def measure(self, pose: Pose) -> Any:
         return ca.vertcat(pose.position, ca.vec(pose.rotation))
@@ -103,5 +95,4 @@ class Turned(Placed):
         return np.concatenate([np.zeros(3), np.eye(3).ravel()])
 
     def normalize(self, q: Any) -> Any:
-        turned = ca.reshape(q[3:], 3, 3)
-        return ca.vertcat(q[:3], ca.vec(orthonormal(turned)))
+        return ca.vertcat(q[:3], ca.vec(orthonormal(self.pose(q).rotation)))

@@ -42,7 +42,7 @@ class Linking:
         whole = np.concatenate([parameters, self.engine.hidden_values(*strength)])
         found = fastest(self.kernel, time, state, inputs, whole, step)
         if not found.stable:
-            raise RunError(self._complaint(table, strength, found, state, step), path=self._blame_path)
+            raise RunError(self._complaint(table, strength, found, step), path=self._blame_path)
         return whole
 
     def explain(self, rows: np.ndarray, parameters: np.ndarray, step: float) -> str:
@@ -54,7 +54,7 @@ class Linking:
             if np.isfinite(found.size) and not found.stable:
                 table = self._table(row[0], state, inputs, parameters[:model])
                 strength = self.engine.strengths(parameters[model:])
-                message = self._complaint(table, strength, found, state, step)
+                message = self._complaint(table, strength, found, step)
                 return f"{self._blame_path}: from t = {row[0]:.6g} s {message}"
         return ""
 
@@ -70,12 +70,9 @@ class Linking:
         return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6))
 
     def _complaint(
-        self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, state: np.ndarray, step: float
+        self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float
     ) -> str:
-        bodies = len(table.weights)
-        turned = state[: 12 * bodies].reshape(bodies, 12)[:, 3:].reshape(bodies, 3, 3)  # R^T, row by row
-        shapes = found.shape.reshape(bodies, 2, 3) @ turned.transpose(0, 2, 1)
-        shapes = shapes.reshape(bodies, 6)
+        shapes = found.shape.reshape(-1, 6)
         links = shares(table, *strength, found.size, shapes, step)
         worst = max(links, key=links.__getitem__, default="")
         energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights), shapes)

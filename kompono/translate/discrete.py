@@ -1,7 +1,7 @@
 """The discrete engine: tiny explicit steps, nothing to solve (discrete-time paper, DESIGN section 5).
 
-State: position x and rotation matrix R of every body (and angles whose turns are counted), then x_dot and Omega in
-world axes. Joints are visco-elastic links (see `links`). A step is made of two routines, called by the native loop:
+State: position x and rotation matrix R of every body (and angles whose turns are counted), then velocity of the centre of
+mass and angular velocity, both in body axes. Joints are visco-elastic links (see `links`). A step is made of two routines, called by the native loop:
 
 kick    accelerations from the resultants of all forces at the centre of mass (eqs 2 to 4, 7), without gyroscopic terms
 drift   free motion by the speeds times the step (eqs 1, 6, 9 to 11), which keeps momentum and angular momentum
@@ -40,7 +40,7 @@ SOURCES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # wrenches a kernel adds u
 
 
 class DiscreteEngine(AbsoluteEngine):
-    """The state is (x, R) and (x_dot, Omega) of every body; joints are links."""
+    """The state is (x, R) and the twist of every body in its own axes; joints are links."""
 
     name = "discrete"
 
@@ -127,6 +127,19 @@ class DiscreteEngine(AbsoluteEngine):
     def projects(self) -> bool:
         """States are never moved after a step."""
         return False
+
+    def speed_rates(self) -> Any:
+        """Rates of the velocity and angular velocity of every body, seen in its axes."""
+        now, rates = self.present, []
+        for body in self.model.bodies:
+            rotation, a = now.kinematics.absolute(body).pose.rotation, now.solution["body", id(body)]
+            rates.append(
+                now.tracer.call(
+                    lambda a, r, g: ca.vertcat(a[:3] + r.T @ g, a[3:]), a, rotation, now.loads.uniform,
+                    path=self.model.path(body),
+                )
+            )  # fmt: skip
+        return ca.vertcat(*rates)
 
     @cached_property
     def present(self) -> Present:

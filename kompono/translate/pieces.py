@@ -7,7 +7,6 @@ instance, so all joints of one kind run the same instructions, several at once i
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 
 from kompono.model.body import Body, Frame
 from kompono.model.force import Effort, Field, Force
-from kompono.spatial.pose import Pose
+from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import orthonormal, turned_by
 from kompono.translate.kinematics import Kinematics, WorkingFrames
 from kompono.translate.loads import Loads
@@ -58,12 +57,27 @@ class Numbers:
         matrix = ca.sparsify(ca.SX(matrix))
         return with_entries(matrix, [self._entry(entry) for entry in entries_of(matrix)])
 
+    def point(self, position: Any) -> ca.SX:
+        """A point with symbols in place of all coordinates, zeros too, unless all are zero."""
+        position = ca.SX(position)
+        if not position.is_constant() or ca.DM(position).is_zero():
+            return self.symbolic(position)
+        return ca.vertcat(*[self._new(float(entry)) for entry in ca.vertsplit(ca.densify(position))])
+
+    def turn(self, rotation: Any) -> ca.SX:
+        """A rotation matrix with symbols in place of all entries, unless there is no turn."""
+        rotation = ca.densify(ca.SX(rotation))
+        if not rotation.is_constant() or (ca.DM(rotation) - ca.DM.eye(3)).is_zero():
+            return self.symbolic(rotation)
+        return ca.reshape(ca.vertcat(*[self._new(float(entry)) for entry in ca.vertsplit(ca.vec(rotation))]), 3, 3)
+
     def _entry(self, entry: ca.SX) -> ca.SX:
-        if not entry.is_constant() or float(entry) in KEPT:
-            return entry
+        return entry if not entry.is_constant() or float(entry) in KEPT else self._new(float(entry))
+
+    def _new(self, value: float) -> ca.SX:
         symbol = ca.SX.sym("d")
         self.allow(symbol)
-        self.values[symbol.element_hash()] = float(entry)
+        self.values[symbol.element_hash()] = value
         return symbol
 
     def allow(self, symbols: ca.SX) -> None:
@@ -85,9 +99,34 @@ class _Points(WorkingFrames):
     def locate(self, frame: Frame) -> Pose:
         if id(frame) not in self._known:
             pose = super().locate(frame)
-            symbolic = Pose(self._numbers.symbolic(pose.position), self._numbers.symbolic(pose.rotation))
-            self._known[id(frame)] = frame, symbolic
+            self._known[id(frame)] = frame, Pose(self._numbers.point(pose.position), self._numbers.turn(pose.rotation))
         return self._known[id(frame)][1]
+
+
+class _Pairs(Kinematics):
+    """Motion of two frames on bodies whose twists are known: in the axes of the first body, without a detour."""
+
+    def motion(self, first: Frame | None, second: Frame) -> Motion:
+        origin = first if first is not None else self.topology.world
+        one, two = self.absolute(origin.body), self.absolute(second.body)
+        outer, inner = self.frames.locate(origin), self.frames.locate(second)
+
+        def trace(p1: Any, r1: Any, w1: Any, p2: Any, r2: Any, w2: Any) -> tuple[Any, ...]:
+            turn = r1.T @ r2
+            point = r1.T @ (p2 - p1) + turn @ inner.position
+            velocity = turn @ (w2[:3] + ca.cross(w2[3:], inner.position)) - w1[:3] - ca.cross(w1[3:], point)
+            back = outer.rotation.T
+            return (
+                back @ (point - outer.position),
+                back @ turn @ inner.rotation,
+                back @ velocity,
+                back @ (turn @ w2[3:] - w1[3:]),
+            )
+
+        values = self.tracer.call(
+            trace, one.pose.position, one.pose.rotation, one.twist, two.pose.position, two.pose.rotation, two.twist
+        )
+        return Motion(*values)
 
 
 class Pieces:
@@ -96,7 +135,8 @@ class Pieces:
     def __init__(self, tracer: Tracer, kinematics: Kinematics, kernels: dict[str, ca.Function]) -> None:
         self.tracer, self.kernels, self.model = tracer, kernels, kinematics.model
         self.numbers = Numbers(tracer)
-        self.kinematics = copy.copy(kinematics)
+        base = kinematics
+        self.kinematics = _Pairs(tracer, base.model, base.topology, base.q, base.v, base.counted)
         self.kinematics.frames = _Points(kinematics.topology, self.numbers)
         self._index = {id(body): k for k, body in enumerate(self.model.bodies)}
         self._places: dict[int, Role] = {}
@@ -146,14 +186,16 @@ class Pieces:
         return Piece(kernel, tuple(local[k] for k in keys), tuple(bodies), tuple(used[k] for k in data), acts_on, path)
 
     def kick(self, body: Body, uniform: Any, sources: int) -> Piece:
-        """Accelerations of a body (eqs 4 and 7 without gyroscopic terms) from the sum of `sources` wrenches (6)."""
+        """Accelerations of a body in its axes (eqs 4 and 7 without gyroscopic terms) from the sum of `sources` wrenches
+        (6).
+        """
         rotation = self.kinematics.absolute(body).pose.rotation
         wrenches = [ca.SX.sym("f", 6) for _ in range(sources)]
         for number, wrench in enumerate(wrenches):
             self._name(wrench, [("source", number, i) for i in range(6)])
         total = sum(wrenches[1:], wrenches[0]) if wrenches else ca.SX(6, 1)
         mass, inverse = self.numbers.symbolic(1 / ca.SX(body.solid.mass)), self._inverse_inertia(body)
-        rates = ca.vertcat(rotation @ (total[:3] * mass) + uniform, rotation @ (inverse @ total[3:]))
+        rates = ca.vertcat(total[:3] * mass + rotation.T @ uniform, inverse @ total[3:])
         k = self._index[id(body)]
         return self.cut(ca.densify(rates), self.model.path(body), first=(k,))
 
@@ -164,22 +206,22 @@ class Pieces:
     def drift(self, body: Body) -> Piece:
         """Free motion of a body by its speeds times the step: q' (12), and the speeds times the step after it (6).
 
-        Eqs 6, 9 to 11; angular momentum stays what it is, which is the gyroscopic part of eq 7.
+        Eqs 6, 9 to 11; momentum and angular momentum stay what they are, which is the gyroscopic part of eq 7.
         """
         joint = self.kinematics.topology.link(body).joint
         q, v = self.kinematics.q[id(joint)], self.kinematics.v[id(joint)]
         rotation = ca.reshape(q[3:], 3, 3)
         inertia = self.numbers.symbolic(_symmetric_constants(ca.sparsify(ca.SX(body.solid.inertia))))
         inverse = self._inverse_inertia(body)
-        angle = rotation.T @ v[3:]
+        angle = v[3:]
         momentum = inertia @ angle
         for _ in range(2):  # towards the middle of the step
-            half = momentum + ca.cross(momentum, angle) / 2 + ca.cross(ca.cross(momentum, angle), angle) / 8
-            angle = inverse @ half
+            turning = ca.cross(momentum, angle)
+            angle = inverse @ (momentum + turning / 2 + ca.cross(turning, angle) / 8)
         increment = turned_by(angle)
         after = orthonormal(rotation @ increment)
-        turn = after @ (inverse @ (increment.T @ momentum))
-        column = ca.vertcat(q[:3] + v[:3], ca.vec(after), v[:3], turn)
+        speeds = ca.vertcat(increment.T @ v[:3], inverse @ (increment.T @ momentum))
+        column = ca.vertcat(q[:3] + rotation @ v[:3], ca.vec(after), speeds)
         return self.cut(ca.densify(column), self.model.path(body), first=(self._index[id(body)],))
 
     def value(self, symbol: ca.SX) -> float:

@@ -164,18 +164,19 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
 def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
     """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start."""
     bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
-    places = [_place(joint, body[:7]) for joint, body in zip(engine.joints, bodies, strict=True)]
     coordinates, place = {}, bodies.size
     for joint in engine.model.joints:
         coordinates[id(joint)] = placement[place : place + len(joint.coordinates)]
         place += len(joint.coordinates)
     counted = [coordinates[id(joint)] for joint in engine.counted]
     modes = [mode.start for mode in engine.model.modes]
-    return np.concatenate([*places, *counted, bodies[:, 7:].ravel(), modes])
+    if isinstance(engine.joints[0], Turned):
+        bodies = np.array([_turned(body) for body in bodies])
+    size = bodies.shape[1] - 6
+    return np.concatenate([bodies[:, :size].ravel(), *counted, bodies[:, size:].ravel(), modes])
 
 
-def _place(joint: Joint, place: np.ndarray) -> np.ndarray:
-    """Coordinates of a free joint at a position and quaternion (7)."""
-    if not isinstance(joint, Turned):
-        return place
-    return np.concatenate([place[:3], np.asarray(ca.DM(quaternion_matrix(place[3:]))).ravel(order="F")])
+def _turned(body: np.ndarray) -> np.ndarray:
+    """Position, quaternion and speeds in the world (13) as position, rotation matrix and speeds in body axes (18)."""
+    rotation = np.asarray(ca.DM(quaternion_matrix(body[3:7])))
+    return np.concatenate([body[:3], rotation.ravel(order="F"), body[7:10] @ rotation, body[10:] @ rotation])

@@ -104,7 +104,7 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
     return Topology(world, tuple(links.values()), closing)
 
 
-def place_all(model: Elaborated, placed: type[Placed] = Placed) -> Topology:
+def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
     """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop."""
     world = Ground()
     links = [Link(ground, world, None, False, 1) for ground in model.grounds]
