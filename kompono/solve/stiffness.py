@@ -9,8 +9,8 @@ a_IJ = sum_b |G_Ib W_b G_Jb^T| over the bodies b that two groups share,
 bounds all eigenvalues of h^2 K A by KAPPA and of h C A by GAMMA (Gershgorin, block by block, rows scaled by
 1 / sqrt(a_II)): 1 / a_II is the mass a group feels, and every neighbour on the same body that it moves counts once more
 at most. Norms of points and axes fixed on a body are the same in any position, so what is chosen at the start holds.
-The step is stable below h^2 k + 4 h c = 4 (docs/theory/discrete.md); KAPPA + 4 GAMMA = 2.1 leaves half of that to the
-forces of the model.
+The step is stable below h^2 k + 4 h c = 4 (docs/theory/discrete.md); KAPPA + 4 GAMMA = 2.45 leaves the rest to
+the forces of the model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 
 from kompono.errors import RunError, nearest
 
-KAPPA, GAMMA = 0.5, 0.4
+KAPPA, GAMMA = 1.25, 0.3
 LIMIT = 4.0  # of h^2 k + 4 h c
 
 Given = float | Sequence[float] | Mapping[str, Any] | None

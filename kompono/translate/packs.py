@@ -18,8 +18,8 @@ from kompono.translate.nested.tables import put_places
 from kompono.translate.pieces import Piece
 from kompono.translate.program import ARRAYS, HEADER, Column, Loop, Place, TableRoutine
 
-LANES = 8
-LEAST = 3  # instances that are worth a pack
+LANES = 4
+LEAST = 2  # instances that are worth a pack
 _ARRAY = {name: number for number, name in enumerate(ARRAYS)}
 ZERO = HEADER  # a workspace slot that is always zero
 
