@@ -254,7 +254,7 @@ class Simulation:
             return Status(outcome.ok, outcome.message, outcome.time)
         if not outcome.ok:
             message = outcome.message
-            if self.links is not None and records is not None and "not a number" in message:
+            if self.links is not None and records is not None and explain:
                 message = self.links.explain(records, parameters, settings.step) or message
             if "not a number" in message and explain:
                 where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)

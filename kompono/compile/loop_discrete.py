@@ -12,7 +12,8 @@ forces depend on positions only. The accelerations of the last step are remember
 
 from __future__ import annotations
 
-from kompono.compile.emit import Value
+from kompono.compile.block import Status
+from kompono.compile.emit import REAL, Value
 from kompono.compile.machine import Machine
 
 
@@ -49,7 +50,14 @@ class Leapfrog:
         self.advance(machine, time, h)
 
     def settle(self, machine: Machine, time: Value) -> None:
-        """Nothing."""
+        """End the loop if a body turns by more than a radian a step: the step is unstable, or much too long."""
+        code, program, after = machine.code, machine.program, machine.vector("next")
+        start, bodies = len(program.coordinates), len(program.speeds) // 6
+        fast = code.cell(REAL, 0.0)
+        with code.loop(bodies) as k, code.loop(3) as i:
+            speed = after[k * 6 + i + (start + 3)]
+            fast.set(code.math("maxnum", fast.get(), code.math("fabs", speed)))
+        machine.fail(machine.block.step_size * fast.get() > 1.0, Status.TOO_FAST)
 
     def commit(self, machine: Machine) -> None:
         """The accelerations at the end are those at the start of the next step."""

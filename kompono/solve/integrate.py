@@ -226,6 +226,7 @@ def _finish(
         "NOT_FINITE": "a value became infinite or not a number",
         "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
         "speeds reached (try a smaller step, or method='dopri5')",
+        "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable or too long for the speeds reached",
         "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
         "(try method='Radau')",
     }
