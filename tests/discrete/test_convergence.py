@@ -10,13 +10,16 @@ from kompono import Simulation, simulate
 from kompono.solve.integrate import Settings
 
 
-def errors(model, names: list[str], until: float, steps: list[float]) -> list[float]:
+def errors(model, names: list[str], until: float, steps: list[float], **initial: float) -> list[float]:
     """Largest difference of channels at the end to the absolute engine with dopri5, by step."""
-    exact = simulate(model(), until=until, step=until, method="dopri5", rtol=1e-10, engine="absolute", channels=names)
+    start = {name.replace("__", "."): value for name, value in initial.items()}
+    exact = simulate(
+        model(), until=until, step=until, method="dopri5", rtol=1e-9, engine="absolute", channels=names, initial=start
+    )
     simulation = Simulation(model(), engine="discrete")
     found = []
     for step in steps:
-        result = simulation.run(Settings("leapfrog", until, step, round(until / step)), channels=names)
+        result = simulation.run(Settings("leapfrog", until, step, round(until / step)), channels=names, initial=start)
         assert result.status.ok
         found.append(max(abs(result[name][-1] - exact[name][-1]) for name in names))
     return found
@@ -34,21 +37,22 @@ def test_the_car() -> None:
     assert order(found) == pytest.approx(2, abs=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:assembly moved")
 def test_the_four_bar() -> None:
-    names = ["rocker.position.x", "rocker.position.y", "pivot.angle.rate"]
-    found = errors(example("reference/four_bar").FourBar, names, 0.5, [2e-4, 1e-4, 5e-5])
+    names = ["rocker.position.x", "rocker.position.y", "crank_pin.angle"]
+    found = errors(example("reference/four_bar").FourBar, names, 0.5, [1e-4, 5e-5, 2.5e-5])
     assert found[-1] < 1e-6
     assert order(found) == pytest.approx(2, abs=0.2)
 
 
 def test_the_engine() -> None:
-    """From a running start, so that no event moves with the step."""
+    """From a running start, so that no event moves with the step; the gas presses on the pistons with up to 20 kN."""
 
     def engine():
         return example("engine").Engine(starter=False)
 
     names = ["main.angle", "cylinder1.piston.position.z"]
-    found = errors(engine, names, 0.02, [4e-6, 2e-6, 1e-6])
+    found = errors(engine, names, 0.01, [4e-6, 2e-6, 1e-6], main__angle__rate=100.0)
     assert found[-1] < 1e-4
     assert order(found) == pytest.approx(2, abs=0.2)
 
@@ -67,6 +71,6 @@ def test_redundant_conditions_do_no_harm() -> None:
     windows = example("reference/n_four_bar").NFourBar
     exact = simulate(windows(2), until=1.0, step=0.5, method="dopri5", rtol=1e-10)
     assert exact.statistics["redundant"]
-    result = simulate(windows(2), until=1.0, step=1e-4, every=5000, engine="discrete")
+    result = simulate(windows(2), until=1.0, step=2e-5, every=25000, engine="discrete")
     for name in ("couplers.0.position.x", "uprights.2.position.y"):
         assert result[name] == pytest.approx(exact[name], abs=1e-5)
