@@ -1,10 +1,10 @@
-"""How close to real time the discrete engine runs: computing time over simulated time, by machine and step, on one core.
+"""How close to real time the discrete engine runs: computing time over simulated time, by machine and step.
 
 python benchmarks/discrete.py            the table
 python benchmarks/discrete.py --quick    shorter runs
 
-The time is processor time of the native loop (one thread), the best of several chunks of one run, so that what others do
-on the machine counts little. Accuracy is the largest violation of a joint condition [m, rad] on the way.
+The time is processor time of the native loop (one thread, one core), the best of several chunks of one run, so that
+what others do on the machine counts little. Accuracy is the largest violation of a joint condition [m, rad] on the way.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
-from kompono.solve.integrate import Problem, Settings, check_settings, integrate
+from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
 from kompono.solve.linked import Linking
 from kompono.solve.outcome import Outcome, Outputs, conclude
 from kompono.solve.outcome import channels as channels_of
@@ -70,7 +70,9 @@ class Simulation:
         damping: Given = None,
     ) -> None:
         begun = clock.perf_counter()
-        _check_options(engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping})
+        _check_options(
+            engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping}
+        )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self._shelf = Shelf() if cache and native else None
         with Notice(f"translating {type(model).__name__}"):
@@ -248,13 +250,14 @@ class Simulation:
         explain: bool = True,
         records: np.ndarray | None = None,
     ) -> Status:
-        """How the run ended, with the component to blame if asked for and where one can be found, maybe in `records`."""
+        """How the run ended, with the component to blame if asked for and where it can be found (in `records`)."""
         row, end = outcome.blame, 1 + self.program.state_size
         if row is None:
             return Status(outcome.ok, outcome.message, outcome.time)
         if not outcome.ok:
             message = outcome.message
-            if self.links is not None and records is not None and explain:
+            unstable = "not a number" in message or "radian" in message
+            if self.links is not None and records is not None and explain and unstable:
                 message = self.links.explain(records, parameters, settings.step) or message
             if "not a number" in message and explain:
                 where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
@@ -297,27 +300,19 @@ def simulate(
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
-    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
-    `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
+    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
+    BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
+    of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
     on one run of a large model (None: as many as pay).
 
-    engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers along
-    their conditions, as stiff as the step allows. `stiffness` and `damping` replace that: one number [N/m, N m/rad; N
-    s/m, N m s/rad] for all, or a mapping from paths or globs to a number or one for each group of conditions (a revolute
-    joint has two: its point and its axis).
+    engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
+    stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
+    to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    discrete = engine == "discrete"
-    settings = Settings(
-        method or ("leapfrog" if discrete else "rk4"),
-        until,
-        step if step is not None else (1e-5 if discrete else 1e-3),
-        every if every is not None else (100 if discrete and step is None else 1),
-        rtol,
-        1e-3 * rtol if atol is None else atol,
-        stabilize,
-    )
+    tolerances = rtol, 1e-3 * rtol if atol is None else atol
+    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     check_settings(settings)
     simulation = Simulation(
         model,
@@ -344,7 +339,7 @@ def _check_options(engine: str, projecting: Mapping[str, Any], linking: Mapping[
         for name, value in options.items():
             if value is not None and engine != owner:
                 fix = {
-                    "relative": "The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
+                    "relative": "The relative engine keeps loops closed by itself; stabilize=False switches that off.",
                     "absolute": "The absolute engine keeps its joints exactly.",
                     "discrete": "The discrete engine holds its joints by stiffness=... and damping=...",
                 }.get(engine, "")

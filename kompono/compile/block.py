@@ -26,7 +26,9 @@ class Status(IntEnum):
     STOPPED = 4  # the stop flag was raised
     TOO_MANY_EVENTS = 5  # one event causes the next, without end
     OFF_CONSTRAINTS = 7  # the projection does not find back to the constraints; state and time are the last good ones
-    TOO_FAST = 8  # a body of the discrete engine turns by more than a radian a step; state and time are the last good ones
+    TOO_FAST = (
+        8  # a body of the discrete engine turns by more than a radian a step; state and time are the last good ones
+    )
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
 

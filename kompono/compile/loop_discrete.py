@@ -53,12 +53,14 @@ class Leapfrog:
         """End the loop if a body turns by more than a radian a step: the step is unstable, or much too long."""
         code, program, after = machine.code, machine.program, machine.vector("next")
         start, bodies = len(program.coordinates), len(program.speeds) // 6
-        fast = code.cell(REAL, 0.0)
-        with code.loop(bodies) as k, code.loop(3) as i:
-            speed = after[k * 6 + i + (start + 3)]
-            fast.set(code.math("maxnum", fast.get(), code.math("fabs", speed)))
-        machine.fail(machine.block.step_size * fast.get() > 1.0, Status.TOO_FAST)
+        parts = [code.cell(REAL, 0.0) for _ in range(3)]
+        with code.loop(bodies) as k:
+            for i, part in enumerate(parts):
+                part.set(code.math("maxnum", part.get(), code.math("fabs", after[k * 6 + (start + 3 + i)])))
+        for part in parts:
+            machine.fail(machine.block.step_size * part.get() > 1.0, Status.TOO_FAST)
 
     def commit(self, machine: Machine) -> None:
         """The accelerations at the end are those at the start of the next step."""
-        machine.copy("rate0", "rate1")
+        speeds = len(machine.program.speeds)
+        machine.code.copy(machine.vector("rate0"), machine.vector("rate1"), speeds)

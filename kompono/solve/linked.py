@@ -69,9 +69,7 @@ class Linking:
             place += 6 * rows
         return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6))
 
-    def _complaint(
-        self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float
-    ) -> str:
+    def _complaint(self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float) -> str:
         shapes = found.shape.reshape(-1, 6)
         links = shares(table, *strength, found.size, shapes, step)
         worst = max(links, key=links.__getitem__, default="")

@@ -1,6 +1,6 @@
 """How stiff the links of the discrete engine are: as stiff as the step allows, joint by joint.
 
-Condition rows G on bodies with mobility W = M^-1 are held by springs K and dampers C. What they make of the accelerations
+Condition rows G on bodies with mobility W = M^-1 are held by springs K and dampers C. What they make of accelerations
 has the eigenvalues of K A and C A with A = G W G^T. For groups I of like rows (a position, an axis), with the norms
 a_IJ = sum_b |G_Ib W_b G_Jb^T| over the bodies b that two groups share,
 
@@ -101,7 +101,7 @@ def _given(table: LinkTable, value: Given, name: str) -> np.ndarray:
 
 def _numbers(value: Any, count: int, what: str) -> list[float]:
     values = [value] * count if isinstance(value, Real) else list(value)
-    if len(values) != count or not all(isinstance(x, Real) and np.isfinite(float(x)) and x >= 0 for x in values):
+    if len(values) != count or not all(isinstance(x, Real) and 0 <= float(x) < np.inf for x in values):
         raise RunError(
             f"{what} is {value!r}.",
             fix=f"Give one number that is not negative, or one for each of its {count} groups of conditions.",

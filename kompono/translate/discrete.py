@@ -1,7 +1,8 @@
 """The discrete engine: tiny explicit steps, nothing to solve (discrete-time paper, DESIGN section 5).
 
-State: position x and rotation matrix R of every body (and angles whose turns are counted), then velocity of the centre of
-mass and angular velocity, both in body axes. Joints are visco-elastic links (see `links`). A step is made of two routines, called by the native loop:
+State: position x and rotation matrix R of every body (and angles whose turns are counted), then velocity of the centre
+of mass and angular velocity, both in body axes. Joints are visco-elastic links (see `links`). A step is made of two
+routines, called by the native loop:
 
 kick    accelerations from the resultants of all forces at the centre of mass (eqs 2 to 4, 7), without gyroscopic terms
 drift   free motion by the speeds times the step (eqs 1, 6, 9 to 11), which keeps momentum and angular momentum
@@ -44,9 +45,7 @@ class DiscreteEngine(AbsoluteEngine):
 
     name = "discrete"
 
-    def __init__(
-        self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool
-    ) -> None:
+    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
         super().__init__(model, topology, kernels, shared=shared, projection="none")
         self.links = make_links(self.closing, self.laws)
         self._cut = _Cut(self)

@@ -1,8 +1,8 @@
 """What each element contributes to a step of the discrete engine, as small kernels that instances share.
 
 A *piece* is the kernel of one element or body and what it reads: the state of a few bodies, some other signals and
-numbers of its own (points, masses, stiffness). Numbers other than 0, 1 and -1 are not part of the kernel but data of the
-instance, so all joints of one kind run the same instructions, several at once in lanes (see `packs`).
+numbers of its own (points, masses, stiffness). These are not part of the kernel but data of the instance, so all joints
+of one kind run the same instructions, several at once in lanes (see `packs`).
 """
 
 from __future__ import annotations

@@ -9,9 +9,28 @@ import numpy as np
 
 from kompono import Body, Constraint, Event, Ground, Input, Mode, Output, Parameter, Pose, Subsystem, time
 from kompono.library import (
-    AppliedLoad, Bushing, Cylindrical, Distance, Drive, Gear, Gravity, JointEffort, ParallelAxes, Planar, PlaneToPlane,
-    PointInPlane, PointOnLine, Prismatic, Revolute, RotationalSpringDamper, Screw, Spherical, SpringDamper, Universal,
-    Weld, solids,
+    AppliedLoad,
+    Bushing,
+    Cylindrical,
+    Distance,
+    Drive,
+    Gear,
+    Gravity,
+    JointEffort,
+    ParallelAxes,
+    Planar,
+    PlaneToPlane,
+    PointInPlane,
+    PointOnLine,
+    Prismatic,
+    Revolute,
+    RotationalSpringDamper,
+    Screw,
+    Spherical,
+    SpringDamper,
+    Universal,
+    Weld,
+    solids,
 )  # fmt: skip
 
 JOINTS = (Revolute, Prismatic, Cylindrical, Spherical, Planar, Universal, Weld, Screw)

@@ -67,7 +67,7 @@ def test_reactions_are_the_forces_of_the_links() -> None:
 
 
 def test_redundant_conditions_do_no_harm() -> None:
-    """A window whose closing revolute has three conditions too many moves as with an absolute engine that drops them."""
+    """Windows whose closing revolutes have three conditions too many move as with an engine that drops them."""
     windows = example("reference/n_four_bar").NFourBar
     exact = simulate(windows(2), until=1.0, step=0.5, method="dopri5", rtol=1e-10)
     assert exact.statistics["redundant"]

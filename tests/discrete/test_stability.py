@@ -22,7 +22,7 @@ def stable_step(message: str) -> float:
 
 
 def test_a_stiff_spring_is_named_and_the_step_that_is_stable_is() -> None:
-    with pytest.raises(RunError, match="left.damper.spring") as error:
+    with pytest.raises(RunError, match=r"left\.damper\.spring") as error:
         simulate(example("car").Car(), until=0.1, step=4e-4, engine="discrete")
     step = stable_step(str(error.value))
     assert 5e-5 < step < 4e-4
@@ -115,7 +115,7 @@ class Needle(Subsystem):
 
 
 def test_a_body_without_inertia_about_an_axis_is_refused_with_its_name() -> None:
-    with pytest.raises(TranslationError, match="rod.*no inertia about some axis"):
+    with pytest.raises(TranslationError, match=r"rod.*no inertia about some axis"):
         simulate(Needle(), until=0.1, engine="discrete")
 
 

@@ -1,4 +1,4 @@
-"""Sudden changes need no restart and do not blow up: a spring breaks, a joint is cut, a motor stalls, a floor is hit."""
+"""Sudden changes need no restart and do no harm: a spring breaks, a joint is cut, a motor stalls, a floor is hit."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "st
 ENGINE = ("engine", "projection", "metric", "cut")
 OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
 KNOWN_DEFAULTS = (
-    *PASSED_ON, *ENGINE, "baumgarte", "independent", "inputs", "parameters", "initial", "progress", "stiffness", "damping",
+    *PASSED_ON, *ENGINE, "baumgarte", "independent", "stiffness", "damping",
+    "inputs", "parameters", "initial", "progress",
 )  # fmt: skip
 
 
