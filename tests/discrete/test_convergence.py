@@ -45,6 +45,7 @@ def test_the_four_bar() -> None:
     assert order(found) == pytest.approx(2, abs=0.2)
 
 
+@pytest.mark.filterwarnings("ignore:assembly moved")
 def test_the_engine() -> None:
     """From a running start, so that no event moves with the step; the gas presses on the pistons with up to 20 kN."""
 
@@ -69,8 +70,8 @@ def test_reactions_are_the_forces_of_the_links() -> None:
 def test_redundant_conditions_do_no_harm() -> None:
     """Windows whose closing revolutes have three conditions too many move as with an engine that drops them."""
     windows = example("reference/n_four_bar").NFourBar
-    exact = simulate(windows(2), until=1.0, step=0.5, method="dopri5", rtol=1e-10)
+    exact = simulate(windows(2), until=0.6, step=0.3, method="dopri5", rtol=1e-10)
     assert exact.statistics["redundant"]
-    result = simulate(windows(2), until=1.0, step=2e-5, every=25000, engine="discrete")
+    result = simulate(windows(2), until=0.6, step=5e-5, every=6000, engine="discrete")
     for name in ("couplers.0.position.x", "uprights.2.position.y"):
-        assert result[name] == pytest.approx(exact[name], abs=1e-5)
+        assert result[name] == pytest.approx(exact[name], abs=2e-6)
