@@ -17,12 +17,12 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from kompono.model.constraint import Coupling
 from kompono.translate.absolute import AbsoluteEngine
 from kompono.translate.closure import group_sizes
 from kompono.translate.elaborate import Elaborated
@@ -115,12 +115,16 @@ class DiscreteEngine(AbsoluteEngine):
         return now.tracer.routine("blocks", named)
 
     def touched(self) -> list[tuple[int, int, int]]:
-        """First row, number of rows and body of each block of `blocks`."""
+        """First row, number of rows and body of each block of `blocks`; known without tracing anything."""
         number = {id(body): k for k, body in enumerate(self.model.bodies)}
-        closures = self.present.closures
-        starts = accumulate((c.size for c in closures.values()), initial=0)
-        pairs = zip(starts, closures.values(), strict=False)
-        return [(start, c.size, number[body]) for start, c in pairs for body in c.columns]
+        found, start = [], 0
+        for element in self.closing:
+            rows = sum(group_sizes(element))
+            pairs = element.joints if isinstance(element, Coupling) else (element,)
+            carriers = [id(frame.body) for pair in pairs for frame in (pair.second, pair.first)]
+            found += [(start, rows, number[key]) for key in dict.fromkeys(carriers) if key in number]
+            start += rows
+        return found
 
     @property
     def projects(self) -> bool:

@@ -84,3 +84,20 @@ def test_equal_joints_share_a_kernel_and_run_in_lanes(zoo) -> None:
     kick = translation.program.routines["kick"]
     assert any(loop.lanes > 1 for loop in kick.loops)
     assert len({loop.kernel for loop in kick.loops}) < len(translation.model.bodies) + len(translation.engine.closing)
+
+
+def test_blocks_lie_where_the_engine_says(zoo) -> None:
+    """G on each body, as the native routine gives it, moves the conditions as a small motion of that body does."""
+    translation, kernel, state, parameters = zoo
+    engine, program = translation.engine, translation.program
+    plain = Interpreter(program)
+    here = (0.4, state, [0.7], parameters)
+    numbers = kernel.evaluate("blocks", *here)[0]
+    matrix = plain.evaluate("conditions", *here)[2].reshape(len(program.speeds), -1).T
+    found, place = np.zeros_like(matrix), 0
+    for first, rows, body in engine.touched():
+        block = numbers[place : place + 6 * rows].reshape(6, rows).T
+        found[first : first + rows, 6 * body : 6 * body + 6] = block
+        place += 6 * rows
+    assert place == len(numbers)
+    assert np.abs(found - matrix).max() < 1e-12 * np.abs(matrix).max()
