@@ -18,7 +18,7 @@ from kompono.solve.inputs import Feed, Present
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
 
-FIXED = ("rk2", "rk4", "adams")
+FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
@@ -66,6 +66,22 @@ class Problem:
     feed: Feed
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
+
+
+def settings_for(
+    engine: str,
+    until: float,
+    step: float | None = None,
+    method: str | None = None,
+    every: int | None = None,
+    tolerances: tuple[float, float] = (1e-8, 1e-11),
+    stabilize: bool = True,
+) -> Settings:
+    """Settings with what an engine is best run with where nothing is given: rk4 with 1 ms, leapfrog with 10 us."""
+    usual, size, records = ("leapfrog", 1e-5, 100) if engine == "discrete" else ("rk4", 1e-3, 1)
+    if every is None:
+        every = records if step is None else 1
+    return Settings(method or usual, until, size if step is None else step, every, *tolerances, stabilize)
 
 
 def check_settings(settings: Settings) -> None:
@@ -254,6 +270,8 @@ def _finish(
         "NOT_FINITE": "a value became infinite or not a number",
         "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
         "speeds reached (try a smaller step, or method='dopri5')",
+        "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
+        "reached",
         "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
         "(try method='Radau')",
     }

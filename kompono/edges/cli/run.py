@@ -17,7 +17,11 @@ from kompono.result import Result, extra
 UNTIL = 1.0  # s, where neither the command nor the model says
 PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "stabilize", "cache")
 ENGINE = ("engine", "projection", "metric", "cut")
-KNOWN_DEFAULTS = (*PASSED_ON, *ENGINE, "baumgarte", "independent", "inputs", "parameters", "initial", "progress")
+OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
+KNOWN_DEFAULTS = (
+    *PASSED_ON, *ENGINE, "baumgarte", "independent", "stiffness", "damping",
+    "inputs", "parameters", "initial", "progress",
+)  # fmt: skip
 
 
 def add_command(commands: Any) -> None:
@@ -49,7 +53,7 @@ def add_command(commands: Any) -> None:
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose how a model is solved."""
     add = parser.add_argument
-    add("--engine", metavar="NAME", help="relative (joint coordinates) or absolute (all bodies)")
+    add("--engine", metavar="NAME", help="relative (joint coordinates), absolute (all bodies) or discrete (tiny steps)")
     add("--projection", metavar="NAME", help="absolute: distributed, successive, standard, baumgarte or none")
     add("--metric", metavar="NAME", help="absolute: identity or mass")
     add("--cut", action="append", metavar="JOINT", help="relative: this joint shall close a loop; may be repeated")
@@ -101,6 +105,8 @@ def _request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
     given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
+    if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
+        defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
     request = {"until": UNTIL, **defaults, **given}
     initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):
