@@ -342,19 +342,9 @@ def simulate(
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(
-        model,
-        engine=engine,
-        cut=cut,
-        independent=independent,
-        projection=projection,
-        metric=metric,
-        baumgarte=baumgarte,
-        native=native,
-        cache=cache,
-        threads=threads,
-        stiffness=stiffness,
-        damping=damping,
-    )
+        model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
+        baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
+    )  # fmt: skip
     return simulation.run(
         settings,
         channels=channels,
