@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import time as clock
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from kompono.notice import Notice
 from kompono.options import check_known, check_method, check_options
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
-from kompono.solve.assemble import Assembly, assemble
+from kompono.scene.record import scenery
+from kompono.solve.assemble import Assembly, assemble, moves
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
 from kompono.solve.linked import Linking
@@ -49,6 +50,16 @@ def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> O
         tuple(places[i] for i in columns),
         places[drift[0]],
     )
+
+
+class Watcher(Protocol):
+    """Who looks on while a run is going, about ten times a second: a live view, a recorder."""
+
+    channels: tuple[str, ...]
+
+    def update(self, time: float, values: np.ndarray, /) -> None:
+        """The values of its channels at a time [s]."""
+        ...
 
 
 class Simulation:
@@ -80,7 +91,7 @@ class Simulation:
             engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping}
         )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
-        self._shelf = Shelf() if cache and native else None
+        self._shelf = Shelf() if cache else None
         with Notice(f"translating {type(model).__name__}"):
             self.translation: Translation = translate(
                 model,
@@ -188,6 +199,7 @@ class Simulation:
         initial: Mapping[str, float] | None = None,
         progress: bool | None = None,
         realtime: RealTime | bool = False,
+        watcher: Watcher | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         settings, progress = _paced(settings, progress, realtime)
@@ -203,6 +215,9 @@ class Simulation:
         with session or nullcontext():
             begun = clock.perf_counter()
             problem = self.problem(assembly.state, values, session.feed if session else feed)
+            if watcher is not None:
+                problem.watch = self.watch(watcher, values, feed)
+                problem.watch(0.0, assembly.state)
             trajectory = integrate(problem, settings, progress)
             seconds = clock.perf_counter() - begun
         trajectory.statistics.update(
@@ -228,6 +243,7 @@ class Simulation:
                 **outcome.statistics,
             },
             model=self.name,
+            scene=functools.partial(scenery, self.translation.model.model, parameters),
         )
         return session.complete(result) if session else result
 
@@ -259,6 +275,18 @@ class Simulation:
         return Problem(
             self.kernel, state, parameters, feed, lambda t, y, u, name: self.channel(t, y, u, parameters, name)
         )
+
+    def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:
+        """A function of time and state that tells a watcher the channels it wants, in its order."""
+        columns = [matching(name, self.program.channels)[0] for name in watcher.channels]
+        chosen = sorted(set(columns))
+        routine, order = self.translation.select(chosen), [chosen.index(column) for column in columns]
+
+        def tell(time: float, state: np.ndarray) -> None:
+            (values,) = self.kernel.evaluate(routine, time, state, feed.at(time), parameters)
+            watcher.update(time, np.asarray(values)[order])
+
+        return tell
 
     def prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
@@ -323,6 +351,7 @@ def simulate(
     damping: Given = None,
     progress: bool | None = None,
     realtime: RealTime | bool = False,
+    watcher: Watcher | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
@@ -333,6 +362,7 @@ def simulate(
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
     on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
     in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
+    `watcher` looks on while the run is going (a `LiveView`).
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
@@ -346,14 +376,9 @@ def simulate(
         baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
     )  # fmt: skip
     return simulation.run(
-        settings,
-        channels=channels,
-        inputs=inputs,
-        parameters=parameters,
-        initial=initial,
-        progress=progress,
-        realtime=realtime,
-    )
+        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
+        realtime=realtime, watcher=watcher,
+    )  # fmt: skip
 
 
 def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
@@ -369,10 +394,3 @@ def _tell_moves(assembly: Assembly) -> None:
     moved = moves(assembly)
     if moved:
         warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=4)
-
-
-def moves(assembly: Assembly) -> str:
-    """What assembly had to move, in words; empty if nothing by much."""
-    large = {name: change for name, change in assembly.moved.items() if abs(change) > 1e-6}
-    listed = ", ".join(f"{name} by {change:+.6g}" for name, change in list(large.items())[:6])
-    return listed + (f" and {len(large) - 6} more" if len(large) > 6 else "")

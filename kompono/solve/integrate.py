@@ -66,6 +66,7 @@ class Problem:
     feed: Feed
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
+    watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
 
 
 def settings_for(
@@ -235,6 +236,8 @@ def _advance(
         status = run.advance(max(1, min(size, budget())))
         spent = clock.perf_counter() - begun
         progress.update(run.time)
+        if problem.watch is not None:
+            problem.watch(run.time, run.state)
         if progress.interrupted:
             return "INTERRUPTED"
         recorder.take(run, 1 if status.name == "BUFFER_FULL" else TOGETHER)
