@@ -80,6 +80,8 @@ def command(options: argparse.Namespace) -> int:
     live = kompono.LiveView(loaded.model, port=options.port) if options.view else None
     if live is not None:
         wanted["watcher"] = live
+        chosen = wanted.get("channels", "*")
+        wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *live.channels]  # to show all later
         print(f"{loaded.name}: {live.url}", flush=True)
     result = kompono.simulate(loaded.model, **wanted)
     if not len(result.time):
