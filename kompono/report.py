@@ -135,6 +135,7 @@ def _tree(component: Subsystem, indent: str) -> Iterator[str]:
 
 def _spanning_tree(translation: Translation) -> Iterator[str]:
     path = translation.model.path
+    mates = {id(pair.joint): ", ".join(map(path, pair.constraints)) for pair in translation.topology.firm}
     for link in translation.topology.links:
         indent = "  " * (link.depth - 1)
         parent = path(link.parent) if link.parent is not translation.topology.world else "world"
@@ -144,7 +145,8 @@ def _spanning_tree(translation: Translation) -> Iterator[str]:
             yield f"{indent}{path(link.carrier)} free in the world"
         else:
             kind = type(link.joint).__name__.lower()
-            yield f"{indent}{path(link.carrier)} on {parent} by {path(link.joint)} ({kind}, {link.joint.freedoms})"
+            by = mates.get(id(link.joint)) or path(link.joint)
+            yield f"{indent}{path(link.carrier)} on {parent} by {by} ({kind}, {link.joint.freedoms})"
 
 
 def _loops(translation: Translation) -> Iterator[str]:
@@ -178,11 +180,11 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
-    """Trace once more with shared kernels and group subsystems whose kernels are the same."""
+    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more."""
     if isinstance(translation.engine, NestedEngine):
         return _cell_types(translation.engine, translation.program.routines["derivative"])
-    kernels = translation.program.kernels
-    routine = translation.make_engine(True).derivative()
+    kernels, shared = translation.program.kernels, translation.engine.shared
+    routine = translation.program.routines["derivative"] if shared else translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
     by_owner: dict[int, list[str]] = {id(s): [] for s in translation.model.subsystems}
     for call in routine.calls:

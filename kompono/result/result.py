@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from kompono.errors import RunError, nearest
 from kompono.result import store
-from kompono.result.extras import extra
+from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
 
 Scenery = Mapping[str, Any] | Callable[["Result"], Mapping[str, Any] | None] | None
@@ -81,7 +80,7 @@ class Result(Mapping[str, np.ndarray]):
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3D in the browser or notebook; options as of `kompono.view`. Needs the extra `view`."""
-        return import_module("kompono.edges.view").view(self, **options)
+        return edge("view").view(self, **options)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The values (n,) of one channel, or the times for `time`."""
@@ -135,6 +134,24 @@ class Result(Mapping[str, np.ndarray]):
     def summary(self) -> str:
         """A few lines for people: how it ended, what it cost, drift, energy, ranges of the first channels."""
         return summarize(self)
+
+    def plot(self, *patterns: str, compare: Any = None, out: str | Path | None = None, **options: Any) -> Any:
+        """A picture of the channels that match globs: `save`, `show`, or a look at it in a notebook.
+
+        compare: further results, one, several or by label. `out` is a file to write it to (png, svg, pdf). Options are
+        those of `kompono.edges.plot.plot`: x, difference, log, panels, title. Needs the extra `plot`.
+        """
+        picture = edge("plot").plot(edge("plot").alongside(self, compare), *patterns, **options)
+        if out is not None:
+            picture.save(out)
+        return picture
+
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as a movie (gif or mp4) and return its path; options as of `kompono.edges.animate.animate`.
+
+        speed, fps, camera, size, curves. Needs the extra `animate`.
+        """
+        return edge("animate").animate(self, path, **options)
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`: one column per channel, the time [s] as index, the rest in `attrs`."""

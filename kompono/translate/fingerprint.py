@@ -135,8 +135,9 @@ class _Walker:
             return
         for base in value.__bases__:
             self.visit(base)
+        ignored = (*_IGNORED, "__init__", *(("figures",) if issubclass(value, Subsystem) else ()))
         for name, member in sorted(vars(value).items()):
-            if name not in _IGNORED and name != "__init__":
+            if name not in ignored:
                 self.visit(name)
                 self.visit(member)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import kompono
 from kompono.edges import plot
+from kompono.edges.cli import live
 from kompono.edges.cli.load import Loaded, load
 from kompono.errors import RunError, nearest
 from kompono.result import Result, extra
@@ -16,20 +17,20 @@ from kompono.result import Result, extra
 UNTIL = 1.0  # s, where neither the command nor the model says
 PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "stabilize", "cache")
 ENGINE = ("engine", "projection", "metric", "cut")
-KNOWN_DEFAULTS = (*PASSED_ON, *ENGINE, "baumgarte", "independent", "inputs", "parameters", "initial", "progress")
+OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
+KNOWN_DEFAULTS = (
+    *PASSED_ON, *ENGINE, "baumgarte", "independent", "stiffness", "damping",
+    "inputs", "parameters", "initial", "progress",
+)  # fmt: skip
 
 
 def add_command(commands: Any) -> None:
     """Add `run` and its options to the command line; options not given are left to the model and to `simulate`."""
     parser = commands.add_parser("run", help="simulate a model", description=__doc__)
     parser.set_defaults(command=command)
+    add_request(parser)
     add = parser.add_argument
-    add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
-    add_solver(parser)
-    add_engine(parser)
-    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
-    add_set(parser)
-    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
+    live.add_options(parser)
     add("--csv", metavar="FILE", help="write the channels as text, all digits")
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
     add("--hdf5", metavar="FILE", help="write the channels as HDF5")
@@ -37,6 +38,17 @@ def add_command(commands: Any) -> None:
     add("--view", action="store_true", help="watch the run in 3D in the browser while it is going, and after it")
     add("--port", type=int, default=8080, metavar="N", help="of --view (default: 8080, else the next free one)")
     add("--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """Add the model and the options that say how it shall run, common to commands that run one."""
+    add = parser.add_argument
+    add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
+    add_solver(parser)
+    add_engine(parser)
+    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
+    add_set(parser)
+    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
 
 
 def add_solver(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +67,7 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose how a model is solved."""
     add = parser.add_argument
-    add("--engine", metavar="NAME", help="relative (joint coordinates) or absolute (all bodies)")
+    add("--engine", metavar="NAME", help="relative (joint coordinates), absolute (all bodies) or discrete (tiny steps)")
     add("--projection", metavar="NAME", help="absolute: distributed, successive, standard, baumgarte or none")
     add("--metric", metavar="NAME", help="absolute: identity or mass")
     add("--cut", action="append", metavar="JOINT", help="relative: this joint shall close a loop; may be repeated")
@@ -77,13 +89,13 @@ def command(options: argparse.Namespace) -> int:
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
     wanted = request(options, loaded)
-    live = kompono.LiveView(loaded.model, port=options.port) if options.view else None
-    if live is not None:
-        wanted["watcher"] = live
+    watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
+    if watching is not None:
+        wanted["watcher"] = watching
         chosen = wanted.get("channels", "*")
-        wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *live.channels]  # to show all later
-        print(f"{loaded.name}: {live.url}", flush=True)
-    result = kompono.simulate(loaded.model, **wanted)
+        wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *watching.channels]  # to show later
+        print(f"{loaded.name}: {watching.url}", flush=True)
+    result = kompono.simulate(loaded.model, **wanted, **live.request(options))
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():
@@ -117,6 +129,8 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
     given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
+    if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
+        defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
     wanted = {"until": UNTIL, **defaults, **given}
     initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):
@@ -153,6 +167,6 @@ def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
 
 def _write(result: Result, kind: str, path: Path) -> None:
     if kind == "plot":
-        plot.plot_result(result, "*", path)
+        plot.plot(result).save(path)
     else:
         {"csv": result.to_csv, "parquet": result.to_parquet, "hdf5": result.to_hdf5}[kind](path)
