@@ -92,6 +92,8 @@ def command(options: argparse.Namespace) -> int:
     watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
     if watching is not None:
         wanted["watcher"] = watching
+        chosen = wanted.get("channels", "*")
+        wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *watching.channels]  # to show later
         print(f"{loaded.name}: {watching.url}", flush=True)
     result = kompono.simulate(loaded.model, **wanted, **live.request(options))
     if not len(result.time):
