@@ -1,0 +1,97 @@
+"""What the site needs beyond MkDocs: formulas as MathML, links that leave docs/, the list of decisions, the changelog.
+
+Formulas are converted when the site is built, so that pages need no script and nothing from the network; the font is
+taken from an installed package. A link to a file of the project outside docs/ leads to a page made of that file, so one
+and the same link works in an editor, on a code host and on the site.
+"""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+from math_core import LatexToMathML
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+FONT = ("ziamath.fonts", "STIXTwoMath-Regular.ttf")
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+LINK = re.compile(r"(?<=\]\()(\.\.?/[^)\s#]+)")
+FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
+PLACES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+
+_converter = LatexToMathML()
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages made of files outside docs/, the changelog and the font of the formulas."""
+    linked = {"CHANGELOG.md"}
+    for file in files.documentation_pages():
+        text = FENCE.sub("", file.content_string)
+        linked |= {path for link in LINK.findall(text) if (path := outside(file.src_uri, link))}
+    for path in sorted(linked - {"README.md"}):
+        files.append(File.generated(config, place(path), content=as_page(path)))
+    font = package_files(FONT[0]).joinpath(FONT[1]).read_bytes()
+    files.append(File.generated(config, f"assets/{FONT[1]}", content=font))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn links that leave docs/ to the pages of their files; list the decisions."""
+
+    def turned(match: re.Match[str]) -> str:
+        path = outside(page.file.src_uri, match[1])
+        return posixpath.relpath(place(path), posixpath.dirname(page.file.src_uri) or ".") if path else match[1]
+
+    if page.file.src_uri == "decisions/index.md":
+        markdown += "\n" + "\n".join(decisions(files)) + "\n"
+    if page.file.src_uri.startswith("source/") and not page.file.src_uri.endswith(".md.md"):
+        return markdown
+    return LINK.sub(turned, markdown)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """TeX to MathML."""
+    return FORMULA.sub(formula, content)
+
+
+def formula(match: re.Match[str]) -> str:
+    """One formula; a wrong one ends the build with what is wrong."""
+    tex = html.unescape(match[2]).strip()
+    return _converter.convert_with_local_state(tex, displaystyle=match[1] == "div")
+
+
+def outside(src_uri: str, link: str) -> str:
+    """The path from the project's root of a linked file outside docs/, empty for links that stay inside."""
+    here = src_uri.removeprefix("source/").removesuffix(".md") if src_uri.startswith("source/") else f"docs/{src_uri}"
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(here), link))
+    return path if not path.startswith("docs/") and (ROOT / path).is_file() else ""
+
+
+def place(path: str) -> str:
+    """The page of the site for a file outside docs/."""
+    return PLACES.get(path, f"source/{path}.md")
+
+
+def as_page(path: str) -> str:
+    """A file as a page: Markdown as it is, anything else as one block."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    if path.endswith(".md"):
+        return text
+    return f"# {path}\n\n`````{Path(path).suffix[1:].replace('py', 'python') or 'text'}\n{text}\n`````\n"
+
+
+def decisions(files: Files) -> list[str]:
+    """One line per decision, by number."""
+    lines = []
+    for file in sorted(files.documentation_pages(), key=lambda file: file.src_uri):
+        if file.src_uri.startswith("decisions/0"):
+            number, title = file.content_string.splitlines()[0].removeprefix("# ").split(". ", 1)
+            lines.append(f"{number}. [{title}]({posixpath.basename(file.src_uri)})")
+    return lines
