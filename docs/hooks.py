@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from importlib.resources import files as package_files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-FONT = ("ziamath.fonts", "STIXTwoMath-Regular.ttf")
+FONT = "STIXTwoMath-Regular.ttf"
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 LINK = re.compile(r"(?<=\]\()(\.\.?/[^)\s#]+)")
+BESIDE = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)[^)]*\)")
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
 PLACES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 
@@ -37,8 +38,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         linked |= {path for link in LINK.findall(text) if (path := outside(file.src_uri, link))}
     for path in sorted(linked - {"README.md"}):
         files.append(File.generated(config, place(path), content=as_page(path)))
-    font = package_files(FONT[0]).joinpath(FONT[1]).read_bytes()
-    files.append(File.generated(config, f"assets/{FONT[1]}", content=font))
+    package = find_spec("ziamath")
+    assert package is not None
+    font = Path(str(package.origin)).parent / "fonts" / FONT
+    files.append(File.generated(config, f"assets/{FONT}", abs_src_path=str(font)))
     return files
 
 
@@ -51,9 +54,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     if page.file.src_uri == "decisions/index.md":
         markdown += "\n" + "\n".join(decisions(files)) + "\n"
-    if page.file.src_uri.startswith("source/") and not page.file.src_uri.endswith(".md.md"):
-        return markdown
-    return LINK.sub(turned, markdown)
+    return markdown if page.file.src_uri.startswith("source/") else LINK.sub(turned, markdown)
 
 
 def on_page_content(content: str, **_: Any) -> str:
@@ -69,8 +70,7 @@ def formula(match: re.Match[str]) -> str:
 
 def outside(src_uri: str, link: str) -> str:
     """The path from the project's root of a linked file outside docs/, empty for links that stay inside."""
-    here = src_uri.removeprefix("source/").removesuffix(".md") if src_uri.startswith("source/") else f"docs/{src_uri}"
-    path = posixpath.normpath(posixpath.join(posixpath.dirname(here), link))
+    path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(src_uri), link))
     return path if not path.startswith("docs/") and (ROOT / path).is_file() else ""
 
 
@@ -80,10 +80,10 @@ def place(path: str) -> str:
 
 
 def as_page(path: str) -> str:
-    """A file as a page: Markdown as it is, anything else as one block."""
+    """A file as a page: Markdown without its links to neighbours, anything else as one block."""
     text = (ROOT / path).read_text(encoding="utf-8")
     if path.endswith(".md"):
-        return text
+        return BESIDE.sub(r"\1", text)  # its neighbours are not on the site
     return f"# {path}\n\n`````{Path(path).suffix[1:].replace('py', 'python') or 'text'}\n{text}\n`````\n"
 
 
