@@ -64,8 +64,9 @@ def on_page_content(content: str, **_: Any) -> str:
 
 def formula(match: re.Match[str]) -> str:
     """One formula; a wrong one ends the build with what is wrong."""
-    tex = html.unescape(match[2]).strip()
-    return _converter.convert_with_local_state(tex, displaystyle=match[1] == "div")
+    tex, display = html.unescape(match[2]).strip(), match[1] == "div"
+    mathml = _converter.convert_with_local_state(tex, displaystyle=display)
+    return f'<div class="formula">{mathml}</div>' if display else mathml
 
 
 def outside(src_uri: str, link: str) -> str:

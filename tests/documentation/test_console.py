@@ -55,7 +55,7 @@ def run(words: list[str]) -> int:
             return main(rest)
         case ["make", *targets]:
             return any(f"\n{target}:" not in (ROOT / "Makefile").read_text(encoding="utf-8") for target in targets)
-        case ["pip", "install", package]:
+        case ["pip", "install", *_, package]:
             return not set(re.findall(r"\w+", package.partition("[")[2])) <= set(EXTRAS)
         case ["python", file, *_]:
             return not (ROOT / file).is_file()
