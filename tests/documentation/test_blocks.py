@@ -23,11 +23,8 @@ TUTORIAL = ROOT / "docs" / "tutorial"
 
 def sessions() -> list:
     """What is run together: single blocks, and the pages of the tutorial."""
-    together = [
-        list(group)
-        for _, group in groupby(blocks("python"), lambda b: b.page if b.page.parent == TUTORIAL else b.name)
-    ]
-    return [pytest.param(group, id=group[0].name) for group in together]
+    together = groupby(blocks("python"), lambda block: block.page if block.page.parent == TUTORIAL else block.name)
+    return [pytest.param(group, id=group[0].name) for group in (list(found) for _, found in together)]
 
 
 def imported(code: str) -> set[str]:

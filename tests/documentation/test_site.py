@@ -45,10 +45,16 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     import kompono
     import kompono.library
 
-    text = "".join((site / "api" / f"{page}.html").read_text(encoding="utf-8") for page in ("model", "library", "running"))
+    text = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     missing = [name for name in kompono.__all__ if f'id="kompono.{name}"' not in text]
     missing += [name for name in kompono.library.__all__ if f'id="kompono.library.{name}"' not in text]
     assert not missing
+
+
+@pytest.mark.parametrize("page", ["README.md", "examples/README.md", "CHANGELOG.md"])
+def test_links_of_pages_outside_the_site_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
 
 
 def test_links_to_files_of_the_project_lead_to_their_text(site: Path) -> None:
