@@ -94,5 +94,5 @@ def decisions(files: Files) -> list[str]:
     for file in sorted(files.documentation_pages(), key=lambda file: file.src_uri):
         if file.src_uri.startswith("decisions/0"):
             number, title = file.content_string.splitlines()[0].removeprefix("# ").split(". ", 1)
-            lines.append(f"{number}. [{title}]({posixpath.basename(file.src_uri)})")
+            lines.append(f"- {number}: [{title}]({posixpath.basename(file.src_uri)})")
     return lines
