@@ -1,6 +1,7 @@
 """An industrial robot of the size of a KUKA KR 15/2: six axes, each a motor and a cycloid gear; 43 bodies, 95 joints.
 
 kompono run examples/kuka.py --plot                   2 s in absolute coordinates, as in the paper
+kompono run examples/kuka.py --engine relative        the same motion where mates are welds: 250 times faster
 kompono inspect examples/kuka.py --engine absolute    its parts, and which of its 351 conditions are too many
 python examples/kuka.py                               all figures into results/kuka/
 

@@ -1,4 +1,6 @@
-"""The free joint: it lives in the model, not the library, because every independent body moves on one."""
+"""Joints the translator adds by itself, and which therefore live in the model, not the library: free ones for
+independent bodies, rigid ones for pairs that mates hold firmly.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import numpy as np
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import matrix_quaternion, quaternion_rate, rotation_of
+from kompono.spatial.rotation import matrix_quaternion, quaternion_rate, rotation_of, unskew
 
 
 class Free(Joint):
@@ -71,3 +73,19 @@ class Placed(Free):
     def subspace_rate(self, q: Any, v: Any) -> Any:
         back = rotation_of(q[3:]).T
         return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))
+
+
+class Rigid(Joint):
+    """No freedom: the two frames are one."""
+
+    def pose(self, q: Any) -> Pose:
+        return Pose.constant()
+
+    def subspace(self, q: Any) -> Any:
+        return ca.SX(6, 0)
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        return [pose.position, unskew(pose.rotation)]
+
+    def measure(self, pose: Pose) -> Any:
+        return ca.SX(0, 1)

@@ -80,6 +80,11 @@ class Engine(ABC):
     def present(self) -> Present:
         """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
 
+    @property
+    def moving(self) -> Present:
+        """The same as far as the derivative needs it."""
+        return self.present
+
     @abstractmethod
     def speed_rates(self) -> Any:
         """v_dot (nv)."""
@@ -119,16 +124,22 @@ class Engine(ABC):
         """Whether there are conditions or quaternions to keep."""
         return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
 
+    @property
+    def straying(self) -> tuple[Any, ...]:
+        """Elements whose conditions the stages of a step may leave."""
+        return self.closing
+
     def derivative(self) -> Routine:
         """state -> rate."""
         return self._derivative
 
     @cached_property
     def _derivative(self) -> Routine:
+        moving = self.moving
         rate = ca.vertcat(
-            self._coordinate_rates(self.present.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
+            self._coordinate_rates(moving.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
         )
-        return self.present.tracer.routine("derivative", [("rate", rate)])
+        return moving.tracer.routine("derivative", [("rate", rate)])
 
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""
@@ -159,7 +170,7 @@ class Engine(ABC):
         """
         tracer, kinematics = self._start()
         worst = ca.SX(0)
-        for element in self.closing:
+        for element in self.straying:
             gap = trace_violation(kinematics, element, self.laws, "residual")
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
         return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])

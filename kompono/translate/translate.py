@@ -218,7 +218,7 @@ def _routines(engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None
     }
     if engine.projects:
         makers["project"] = engine.project
-        if any(group_sizes(element) for element in engine.closing):
+        if any(group_sizes(element) for element in engine.straying):
             makers["gap"] = engine.gap
     if engine.model.events:
         makers["guards"] = engine.guards
