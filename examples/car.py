@@ -3,20 +3,35 @@
 kompono run examples/car.py --plot          1.5 s with rk4 at 1 ms, as in the dissertation
 kompono run examples/car.py:DamperBench     one damper alone on a test bench
 python examples/car.py                      all figures into results/car/
+kompono report examples/car.py              the model, the run, the same figures and the car in 3D, as a page
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import pi, sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from casadi import sin
 
-from kompono import Body, Ground, Result, Subsystem, simulate, time
-from kompono.edges.plot import COLOURS, STYLE
-from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, solids
+from kompono import Body, Ground, Result, Subsystem, rotation, simulate, time
+from kompono.edges.figures import write_figures
+from kompono.edges.plot import COLOURS, Picture, plot
+from kompono.library import Cylindrical, Gravity, Revolute, SpringDamper, Weld, shapes, solids
+
+SHELL = [(-1, 0.1), (1, 0.1), (1, 0.36), (0.68, 0.42), (0.5, 0.74), (-0.5, 0.74), (-0.68, 0.42), (-1, 0.36)]
+CHASSIS = (
+    shapes.bar((0, 0, -0.6), (0, 0, 0.1), radius=0.04).coloured("#3b424c"),
+    shapes.bar((-0.12, 0, 0), (0.12, 0, 0), radius=0.03).coloured("#3b424c"),
+    shapes.plate(SHELL, 1.3, axis="y").coloured("#2f6fab"),
+    shapes.plate([(-0.56, 0.44), (0.56, 0.44), (0.43, 0.69), (-0.43, 0.69)], 1.31, axis="y").coloured("#9cc3dc"),
+    *(shapes.cylinder(length=0.04, radius=0.07, axis="y").at(x, -0.65, 0.25).coloured("#fff1c4") for x in (-0.8, 0.8)),
+)
+WHEEL = (
+    shapes.tube(length=0.3, radius=0.3, wall=0.1, axis="x").coloured("#2b2d31"),
+    *(shapes.box((0.08, 0.07, 0.4)).at(0, 0, 0, rotation("x", k * pi / 3)).coloured("#c9ced6") for k in range(3)),
+)
 
 
 class Damper(Subsystem):
@@ -45,7 +60,8 @@ class Suspension(Subsystem):
     """A beam that carries the wheel, with a damper hinged on it; side is -1 (left) or +1 (right)."""
 
     def __init__(self, side: int = -1) -> None:
-        self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265))
+        arm = shapes.bar((-0.5, 0, 0), (0.5, 0, 0), radius=0.035)
+        self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265), shape=arm)
         self.damper = Damper(length=0.6 * (sqrt(2) - 1))
         self.hinge = Revolute(
             self.beam.at(0.2 * side, 0, 0), self.damper.piston.at(0, 0, -0.3), axis="y", angle=-side * pi / 4
@@ -57,7 +73,7 @@ class Wheel(Subsystem):
     """A ring on a tyre spring that stands on a point of the ground."""
 
     def __init__(self, *, x: float = 0.0) -> None:
-        self.ring = Body(solids.tube(mass=15, length=0.3, radius=0.3, wall=0.01, axis="x"))
+        self.ring = Body(solids.tube(mass=15, length=0.3, radius=0.3, wall=0.01, axis="x"), shape=WHEEL)
         self.ground = Ground((x, 0, 0))
         self.tyre = SpringDamper(self.ground, self.ring, k=4e5, c=100, rest=0.35)
         self.expose(self.ring)
@@ -71,7 +87,7 @@ class Car(Subsystem):
     def __init__(self) -> None:
         self.ground = Ground()
         self.gravity = Gravity((0, 0, -9.8))
-        self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375))
+        self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375), shape=CHASSIS)
         self.left, self.right = Suspension(side=-1), Suspension(side=+1)
         self.left_wheel, self.right_wheel = Wheel(x=-1.0), Wheel(x=+1.0)
         self.guide = Cylindrical(self.ground, self.body.at(0, 0, -0.95), axis="z", displacement=0.0, angle=0.0)
@@ -81,6 +97,13 @@ class Car(Subsystem):
         self.right_strut = Revolute(self.body.at(0.1, 0, 0), self.right.damper.cylinder.at(0, 0, 0.3), axis="y")
         self.right_arm = Revolute(self.body.at(0, 0, -0.6), self.right.beam.at(-0.5, 0, 0), axis="y", angle=0.0)
         self.right_axle = Revolute(self.right.beam.at(0.5, 0, 0), self.right_wheel.ring, axis="x", angle=0.0)
+
+    def figures(self, result: Result) -> Iterator[Picture]:
+        """Figures 7.8 to 7.12, 7.14 and 7.15 of the dissertation, 3 and 4 of the short paper."""
+        yield overview(result)
+        yield from motion(result)
+        yield from differences(result)
+        yield from long_steps()
 
 
 class DamperBench(Subsystem):
@@ -97,75 +120,64 @@ class DamperBench(Subsystem):
 
 # -- figures
 
+BODY_Z, WHEEL_Z = "body.position.z", "left_wheel.ring.position.z"
 
-def main() -> None:
-    """Draw the figures of the dissertation (7.8 to 7.15) and of the short paper (3, 4) into results/car/."""
-    car = simulate(Car(), until=1.5, step=1e-3, method="rk4")
-    exact = simulate(Car(), until=1.5, step=1e-3, method="dopri5", rtol=1e-12)
-    coarse = simulate(Car(), until=1.3, step=1e-2, method="rk2")
-    body, wheel = "body.position.z", "left_wheel.ring.position.z"
-    fine, rough, less = "(rk4, 1 ms)", "(rk2, 10 ms)", "rk4 with 1 ms less dopri5 with rtol 1e-12"
-    folder = Path("results/car")
-    folder.mkdir(parents=True, exist_ok=True)
-    draw(folder / "7-08-body-z", f"z of the car body {fine}", "z [m]", car, body)
-    draw(
-        folder / "7-09-body-acceleration",
-        f"Acceleration of the car body {fine}",
-        ACCELERATION,
-        car,
-        "body.acceleration.z",
+
+def motion(result: Result) -> Iterator[Picture]:
+    """What body and wheel do, and how well the loops stay closed."""
+    for name, what, channel in (
+        ("7-08-body-z", "z of the car body", BODY_Z),
+        ("7-09-body-acceleration", "Acceleration of the car body", "body.acceleration.z"),
+        ("7-10-wheel-z", "z of the left wheel", WHEEL_Z),
+        ("7-11-wheel-acceleration", "Acceleration of the left wheel", "left_wheel.ring.acceleration.z"),
+        ("7-12-drift", "Drift of the loop constraints: position [m], velocity [m/s]", "drift.*"),
+    ):
+        number = name[:4].replace("-0", ".").replace("-", ".")
+        yield plot(result, channel, name=name, caption=f"{what} (dissertation, figure {number}).")
+
+
+def differences(result: Result) -> Iterator[Picture]:
+    """How far body and wheel are from an independent solution."""
+    until, step = float(result.time[-1]), float(result.time[1])
+    exact = simulate(
+        Car(), until=until, step=step, method="dopri5", rtol=1e-12, engine="absolute", channels=[BODY_Z, WHEEL_Z]
     )
-    draw(folder / "7-10-wheel-z", f"z of the left wheel {fine}", "z [m]", car, wheel)
-    draw(folder / "7-11-wheel-acceleration", f"Acceleration of the wheel {fine}", ACCELERATION, car, WHEEL_ACCELERATION)
-    draw(folder / "7-12-drift", f"Drift of the loop constraints {fine}", VIOLATION, car, *DRIFT)
-    draw(folder / "7-14-body-difference", f"z of the car body: {less}", "difference [m]", car, body, less=exact)
-    draw(folder / "7-15-wheel-difference", f"z of the left wheel: {less}", "difference [m]", car, wheel, less=exact)
-    draw(folder / "short-3-body-z", f"z of the car body {rough}", "z [m]", coarse, body)
-    draw(folder / "short-3-wheel-z", f"z of the left wheel {rough}", "z [m]", coarse, wheel)
-    draw(folder / "short-4-drift", f"Drift of the loop constraints {rough}", VIOLATION, coarse, *DRIFT)
-    draw_overview(folder / "car", car)
-    print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
+    how = "the independent solution has all nine bodies in absolute coordinates, dopri5 with rtol 1e-12"
+    for name, what, channel in (("7-14-body", "car body", BODY_Z), ("7-15-wheel", "left wheel", WHEEL_Z)):
+        caption = (
+            f"z of the {what} less an independent solution (dissertation, figure {name[:4].replace('-', '.')}); {how}."
+        )
+        yield plot(result, channel, difference=exact, name=f"{name}-difference", caption=caption)
 
 
-ACCELERATION, WHEEL_ACCELERATION = "acceleration [m/s²]", "left_wheel.ring.acceleration.z"
-DRIFT, VIOLATION = ("drift.position", "drift.velocity"), "largest violation [m, m/s]"
+def long_steps() -> Iterator[Picture]:
+    """The short paper runs the car with rk2 at 10 ms."""
+    coarse = simulate(Car(), until=1.3, step=1e-2, method="rk2")
+    both = "z of car body and left wheel with a long step (short paper, figure 3)."
+    yield plot(coarse, BODY_Z, WHEEL_Z, panels="channel", name="short-3-z", caption=both)
+    kept = "Drift of the loop constraints with a long step: position [m], velocity [m/s] (short paper, figure 4)."
+    yield plot(coarse, "drift.*", name="short-4-drift", caption=kept)
 
 
-def draw(path: Path, title: str, unit: str, result: Result, *names: str, less: Result | None = None) -> None:
-    """One picture of channels over time, or of their difference to those of another result."""
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-        for name, colour in zip(names, COLOURS, strict=False):
-            axes.plot(result.time, result[name] - (less[name] if less else 0), color=colour, label=name)
-        axes.set(title=title, xlabel="time [s]", ylabel=unit, yscale="log" if names == DRIFT else "linear")
-        axes.margins(x=0)
-        if len(names) > 1:
-            figure.legend(loc="outside lower center", ncols=len(names))
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
-
-
-def draw_overview(path: Path, result: Result) -> None:
+def overview(result: Result) -> Picture:
     """The mechanism seen from the front, at the start and at the end, beside what happens in between."""
-    import matplotlib.pyplot as plt
 
-    with plt.rc_context(STYLE):
-        figure, (sketch, curves) = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained", width_ratios=(5, 4))
+    def draw(figure: Any) -> None:
+        sketch, curves = figure.subplots(1, 2, width_ratios=(5, 4))
         for row, shade in ((0, 0.25), (-1, 1.0)):
             for name, (corners, colour) in OUTLINES.items():
                 sketch.plot(*seen_from_front(result, name, corners, row), color=colour, alpha=shade, linewidth=2)
         sketch.axhline(0, color="black", linewidth=1)
-        sketch.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title="The car at the start (light) and 1.5 s later")
+        when = f"The car at the start (light) and {result.time[-1]:g} s later"
+        sketch.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title=when)
         for name, colour in (("body", COLOURS[0]), ("left_wheel.ring", COLOURS[1])):
             z = result[f"{name}.position.z"]
             curves.plot(result.time, 1e3 * (z - z[0]), color=colour, label=f"{name}.position.z")
         curves.set(xlabel="time [s]", ylabel="change [mm]", title="It settles on its springs")
         curves.legend(loc="center right")
         curves.margins(x=0)
-        figure.savefig(path.with_suffix(".png"), dpi=110)
-        plt.close(figure)
+
+    return Picture(draw, size=(10, 3.2), name="car", caption="The mechanism from the front, and how it settles.")
 
 
 def seen_from_front(result: Result, name: str, corners: Any, row: int) -> tuple[Any, Any]:
@@ -193,4 +205,4 @@ for _side in ("left", "right"):
 
 
 if __name__ == "__main__":
-    main()
+    print(f"{len(write_figures(Car(), 'results/car'))} figures in results/car/")

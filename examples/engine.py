@@ -5,20 +5,22 @@ kompono run examples/engine.py --plot                                   2 s with
 kompono run examples/engine.py --set firing=2                           only the cylinders 1 and 4 work
 kompono run examples/engine.py --engine absolute --projection successive
 python examples/engine.py                                               all figures into results/engine/
+kompono report examples/engine.py                                       the same figures and more, as a page
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import cos, pi
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from casadi import fabs, floor, fmax, if_else
 
 from kompono import Body, Event, Ground, Mode, ModelError, Output, Result, Subsystem, simulate
-from kompono.edges.plot import COLOURS, STYLE
-from kompono.library import AppliedLoad, Cylindrical, JointEffort, Revolute
+from kompono.edges.figures import write_figures
+from kompono.edges.plot import COLOURS, Picture
+from kompono.library import AppliedLoad, Cylindrical, JointEffort, Revolute, shapes
 
 BORE, RADIUS, ROD = 0.074, 0.029, 0.1  # bore, crank radius (half the stroke of 0.058), length of a rod [m]
 AREA = pi * BORE**2 / 4
@@ -30,6 +32,30 @@ PHASES = (0.0, pi, pi, 0.0)  # of the throws
 IGNITION = (0.0, pi, 3 * pi, 2 * pi)  # crank angles, firing order 1-2-4-3
 WORKING = {4: (1, 2, 3, 4), 2: (1, 4), 1: (1,)}
 RPM = 30 / pi
+
+
+LINER = shapes.tube(length=0.125, radius=BORE / 2 + 0.004, wall=0.004).at(0, 0, 0.11).coloured("#9fb4c8", opacity=0.3)
+PISTON = (
+    shapes.cylinder(length=0.045, radius=BORE / 2 - 0.001).at(0, 0, 0.004).coloured("#c9ced6"),
+    *(shapes.ring(radius=BORE / 2 - 0.001, thickness=0.001).at(0, 0, z).coloured("#3b424c") for z in (0.012, 0.02)),
+)
+CONNECTING_ROD = (
+    shapes.box((0.016, 0.01, ROD - 0.03)).at(0, 0, 0.02),
+    shapes.tube(length=0.02, radius=0.024, wall=0.009, axis="y").at(0, 0, -0.03),
+    shapes.tube(length=0.02, radius=0.015, wall=0.006, axis="y").at(0, 0, ROD - 0.03),
+)
+
+
+def crankshaft() -> list[Any]:
+    """Throws with their webs and pins on a shaft, and a flywheel."""
+    flywheel = shapes.cylinder(length=0.025, radius=0.1, axis="y").at(0, 2.35 * PITCH, 0).coloured("#59616b")
+    parts = [flywheel, shapes.cylinder(length=0.12, radius=0.016, axis="y").at(0, 2.1 * PITCH, 0)]
+    for k, phase in enumerate(PHASES):
+        y, top = PITCH * (k - 1.5), RADIUS * cos(phase)
+        parts.append(shapes.cylinder(length=0.05, radius=0.014, axis="y").at(0, y, top).coloured("#c9ced6"))
+        parts.append(shapes.cylinder(length=0.04, radius=0.016, axis="y").at(0, y - PITCH / 2, 0).coloured("#c9ced6"))
+        parts += [shapes.box((0.04, 0.012, 0.09)).at(0, y + side * 0.022, top / 4) for side in (-1, 1)]
+    return parts
 
 
 class Cylinder(Subsystem):
@@ -49,9 +75,9 @@ class Cylinder(Subsystem):
         working: bool = True,
         gas: str = "once",
     ) -> None:
-        self.wall = Ground((0, y, 0))
-        self.rod = Body(mass=0.35, inertia=(6.1e-4, 6.0e-4, 4.0e-5))
-        self.piston = Body(mass=0.2, inertia=(1.0e-4, 1.0e-4, 1.4e-4))
+        self.wall = Ground((0, y, 0), shape=LINER)
+        self.rod = Body(mass=0.35, inertia=(6.1e-4, 6.0e-4, 4.0e-5), shape=CONNECTING_ROD)
+        self.piston = Body(mass=0.2, inertia=(1.0e-4, 1.0e-4, 1.4e-4), shape=PISTON)
         self.pin = Cylindrical(self.rod.at(0, 0, ROD - 0.03), self.piston, axis="y", displacement=0.0, angle=0.0)
         self.bore = Cylindrical(self.wall, self.piston, axis="z", displacement=top + ROD, angle=0.0)
         below = fmax(RADIUS + ROD - self.piston.position[2], 0)  # top dead centre; trial steps may go beyond it
@@ -101,7 +127,7 @@ class Engine(Subsystem):
         if gas not in ("once", "literal"):
             raise ModelError(f"gas = {gas!r} is not known.", fix='Use "once" or "literal".')
         self.block = Ground()
-        self.crank = Body(mass=12, inertia=(0.2, flywheel, 0.2))
+        self.crank = Body(mass=12, inertia=(0.2, flywheel, 0.2), shape=crankshaft())
         self.main = Revolute(self.block, self.crank, axis="y", angle=0.0, angle_rate=0.0)
         for k, (phase, ignition) in enumerate(zip(PHASES, IGNITION, strict=True), start=1):
             y, top = PITCH * (k - 2.5), RADIUS * cos(phase)
@@ -115,6 +141,13 @@ class Engine(Subsystem):
         self.friction = JointEffort(self.main, if_else(speed < 0, 1, -1) * friction(fabs(speed)))
         self.speed = Output(speed * RPM, unit="rpm")
 
+    def figures(self, result: Result) -> Iterator[Picture]:
+        """Figures 2, 3 and 4 of the papers."""
+        yield cycle()
+        yield speeds()
+        yield drifts(until=2.0)
+        yield drifts(until=10.0)
+
 
 def friction(speed: Any) -> Any:
     """Torque [N m] at a speed [rad/s]: a mean pressure that grows with it, times swept volume, spread over a cycle."""
@@ -125,40 +158,14 @@ def friction(speed: Any) -> Any:
 # -- figures
 
 
-def main() -> None:
-    """Draw the figures 2, 3 and 4 of the papers into results/engine/."""
-    folder = Path("results/engine")
-    folder.mkdir(parents=True, exist_ok=True)
-    fine = simulate(Engine(), until=0.9, step=1e-4, method="dopri5", channels=["main.angle", "cylinder1.*"])
-    draw_cycle(folder / "2-pressure-volume", fine)
-    runs = {n: simulate(Engine(firing=n), **Engine.run_defaults, channels=["speed", "main.*"]) for n in WORKING}
-    draw_speeds(folder / "3-crank-speed", runs)
-    draw_drift(folder / "4-drift", {p: drifting(p, firing=4, until=2.0) for p in ("successive", "none")}, 4)
-    draw_drift(folder / "4-drift-10s", {p: drifting(p, firing=4, until=10.0) for p in ("successive", "none")}, 4)
-    print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
-
-
-def drifting(projection: str, *, firing: int, until: float) -> Result:
-    """A run in absolute coordinates with the step of the paper; without projection it falls apart before its end."""
-    return simulate(
-        Engine(firing=firing),
-        until=until,
-        step=2e-3,
-        method="rk2",
-        engine="absolute",
-        projection=projection,
-        channels="drift.*",
-    )
-
-
-def draw_cycle(path: Path, result: Result) -> None:
+def cycle() -> Picture:
     """Pressure over volume of cylinder 1, one cycle from its second ignition on, stroke by stroke."""
-    import matplotlib.pyplot as plt
-
+    result = simulate(Engine(), until=0.9, step=1e-4, method="dopri5", channels=["main.angle", "cylinder1.*"])
     strokes = result["main.angle"] / pi - 4
     volume, pressure = 1e6 * result["cylinder1.volume"], 1e-5 * result["cylinder1.pressure"]
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
         for number, name in enumerate(("expansion", "exhaust", "intake", "compression")):
             rows = (strokes >= number) & (strokes < number + 1)
             style = "--" if name == "intake" else "-"  # it goes back the way of the exhaust
@@ -168,16 +175,16 @@ def draw_cycle(path: Path, result: Result) -> None:
         axes.plot([largest] * 2, 1e-5 * AIR * np.array([50 / rise, 1]), color="grey", linestyle=":")
         axes.set(title="Otto cycle of cylinder 1", xlabel="volume [cm³]", ylabel="pressure [bar]", ylim=(0, None))
         axes.legend()
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+    return Picture(draw, size=(6, 4), name="2-pressure-volume", caption="Pressure-volume diagram (paper, figure 2).")
 
 
-def draw_speeds(path: Path, results: dict[int, Result]) -> None:
+def speeds() -> Picture:
     """Crank speed with all, two and one cylinder working, and where the starter was switched."""
-    import matplotlib.pyplot as plt
+    results = {n: simulate(Engine(firing=n), **Engine.run_defaults, channels=["speed"]) for n in WORKING}
 
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
         for (firing, result), colour in zip(results.items(), COLOURS, strict=False):
             axes.plot(result.time, result["speed"], color=colour, label=f"{firing} working")
             switched = [time for time, _ in result.statistics["events"]]
@@ -187,16 +194,20 @@ def draw_speeds(path: Path, results: dict[int, Result]) -> None:
         axes.set(title=title, xlabel="time [s]", ylabel="speed [rpm]", ylim=(0, None))
         axes.margins(x=0)
         axes.legend(loc="upper left")
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+    caption = "Crank speed with 4, 2 and 1 working cylinders (paper, figure 3)."
+    return Picture(draw, size=(7.2, 4), name="3-crank-speed", caption=caption)
 
 
-def draw_drift(path: Path, results: dict[str, Result], firing: int) -> None:
-    """Violation of the conditions on both levels, by projection."""
-    import matplotlib.pyplot as plt
+def drifts(until: float) -> Picture:
+    """Violation of the conditions on both levels, by projection, in absolute coordinates with the step of the paper."""
+    request = {"until": until, "step": 2e-3, "method": "rk2", "engine": "absolute", "channels": "drift.*"}
+    results = {
+        projection: simulate(Engine(), **request, projection=projection) for projection in ("successive", "none")
+    }
 
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(2, sharex=True)
         for axes, level, unit in zip(panels, ("position", "velocity"), ("m", "m/s"), strict=True):
             for (projection, result), colour in zip(results.items(), COLOURS, strict=False):
                 drift = np.maximum(result[f"drift.{level}"], 1e-18)  # so that exact zeros can be drawn
@@ -206,10 +217,13 @@ def draw_drift(path: Path, results: dict[str, Result], firing: int) -> None:
             axes.margins(x=0)
         panels[-1].set_xlabel("time [s]")
         figure.legend(*panels[0].get_legend_handles_labels(), title="projection", loc="outside right upper")
-        figure.suptitle(f"Drift in absolute coordinates, {firing} working (rk2, 2 ms)")
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+        figure.suptitle("Drift in absolute coordinates, 4 working (rk2, 2 ms)")
+
+    early = [f"with projection {name!r} the run ends early, at {result.status.time:.3g} s"
+             for name, result in results.items() if not result.status.ok]  # fmt: skip
+    caption = f"Drift on coordinate and velocity level over {until:g} s (paper, figure 4{'; '.join(['', *early])})."
+    return Picture(draw, size=(7.2, 5), name=f"4-drift-{until:g}s", caption=caption)
 
 
 if __name__ == "__main__":
-    main()
+    print(f"{len(write_figures(Engine(), 'results/engine'))} figures in results/engine/")

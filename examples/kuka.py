@@ -4,6 +4,7 @@ kompono run examples/kuka.py --plot                   2 s in absolute coordinate
 kompono run examples/kuka.py --engine relative        the same motion where mates are welds: 250 times faster
 kompono inspect examples/kuka.py --engine absolute    its parts, and which of its 351 conditions are too many
 python examples/kuka.py                               all figures into results/kuka/
+kompono report examples/kuka.py                       the same figures, the run and the robot in 3D, as a page
 
 Mounts are made as CAD systems make them, by three plane-to-plane mates, three conditions of which are redundant; gears
 run on more bearings than they need. 252 of the 351 conditions are independent, six freedoms are left: one an axis.
@@ -13,18 +14,17 @@ bodies are parallel to the world's.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from math import pi
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from casadi import atan2, cos, dot, jacobian, remainder, vertcat
 
-from kompono import Body, Constraint, Frame, Ground, Output, Pose, Result, Simulation, Subsystem, time
-from kompono.edges.plot import COLOURS, STYLE
-from kompono.library import Gravity, JointEffort, PlaneToPlane, Revolute, Weld
-from kompono.solve.integrate import Settings
+from kompono import Body, Constraint, Frame, Ground, Output, Pose, Result, Subsystem, simulate, time
+from kompono.edges.figures import write_figures
+from kompono.edges.plot import COLOURS, Picture
+from kompono.library import Gravity, JointEffort, PlaneToPlane, Revolute, Weld, shapes
 
 Point = tuple[float, float, float]
 DIRECTION = dict(zip("xyz", np.eye(3), strict=True))
@@ -98,9 +98,50 @@ DRIVEN = (
 )
 
 
+def joint_of(centre: Point, length: float, radius: float, axis: str) -> Any:
+    """A round housing."""
+    return shapes.cylinder(length=length, radius=radius, axis=axis).at(*centre)
+
+
+LOOKS: dict[Casting, tuple[Any, ...]] = {  # in the world at the start
+    BASE: (
+        shapes.box((0.5, 0.46, 0.05)).at(-0.03, 0, 0.025),
+        shapes.cone(length=0.26, radius=0.2, top=0.16).at(0, 0, 0.18),
+    ),
+    DRIVEN[0]: (
+        joint_of((0, 0, 0.43), 0.1, 0.19, "z"),
+        shapes.bar((0.02, 0, 0.5), (0.28, -0.06, 0.66), radius=0.12),
+        joint_of((0.3, -0.11, 0.675), 0.1, 0.15, "y"),
+    ),
+    DRIVEN[1]: (
+        joint_of((0.3, 0.0, 0.675), 0.1, 0.14, "y"),
+        shapes.box((0.15, 0.09, 0.6)).at(0.3, 0.0, 1.0),
+        joint_of((0.3, 0.0, 1.325), 0.1, 0.12, "y"),
+    ),
+    DRIVEN[2]: (
+        joint_of((0.3, 0.1, 1.325), 0.08, 0.12, "y"),
+        shapes.bar((0.3, 0.09, 1.34), (0.3, 0.03, 1.48), radius=0.08),
+        shapes.bar((0.2, 0, 1.48), (0.52, 0, 1.48), radius=0.1),
+    ),
+    DRIVEN[3]: (
+        joint_of((0.64, 0, 1.48), 0.06, 0.075, "x"),
+        shapes.cone(length=0.2, radius=0.07, top=0.05, axis="x").at(0.76, 0, 1.48),
+        shapes.box((0.1, 0.03, 0.09)).at(0.88, -0.05, 1.48),
+    ),
+    DRIVEN[4]: (shapes.sphere(0.055).at(0.905, 0, 1.48), joint_of((0.935, 0, 1.48), 0.05, 0.045, "x")),
+    DRIVEN[5]: (
+        joint_of((0.985, 0, 1.48), 0.04, 0.05, "x").coloured("#3b424c"),
+        shapes.bar((1.0, 0, 1.48), (1.12, 0.02, 1.54), radius=0.025).coloured("#3b424c"),
+        shapes.box((0.14, 0.14, 0.14)).at(1.16, 0.02, 1.57).coloured("#77889a"),
+    ),
+}
+
+
 def casting(data: Casting) -> Body:
     """A large part in its place."""
-    return Body(mass=data.mass, inertia=data.inertia, start_position=data.centre)
+    back = np.negative(data.centre)
+    looks = [shape.at(*back) if shape.colour else shape.at(*back).coloured("#f07a1a") for shape in LOOKS[data]]
+    return Body(mass=data.mass, inertia=data.inertia, start_position=data.centre, shape=looks)
 
 
 def round_part(place: Any, axis: str, data: Point) -> Body:
@@ -225,39 +266,29 @@ class Kuka(Subsystem):
             setattr(self, f"gear_mount{i}", stiff(on(carrier, drive.gear), axis.gear.housing))
             carrier = axis.driven
 
+    def figures(self, result: Result) -> Iterator[Picture]:
+        """Figure 6 of the paper, the motion of the axes and the drift on both levels."""
+        yield hierarchy(self)
+        yield motion(result)
+        yield drifts(result)
+        yield poses(result)
+
 
 # -- figures
 
 AXES = range(1, 7)
 
 
-def main() -> None:
-    """Draw figure 6 of the paper, the motion and the drift into results/kuka/."""
-    folder = Path("results/kuka")
-    folder.mkdir(parents=True, exist_ok=True)
-    draw_hierarchy(folder / "6-hierarchy", Kuka())
-    simulation = Simulation(Kuka(), engine="absolute", projection="distributed")
-    names = ("axis*.reference", "axis*.output_bearing.angle", "axis?.gear.output.position.*", "*.driven.position.*")
-    settings = Settings("rk4", until=2.0, step=5e-4, every=4)
-    kept = simulation.run(settings, channels=(*names, "drift.*"))
-    left = simulation.run(replace(settings, stabilize=False), channels="drift.*")
-    draw_motion(folder / "motion", kept)
-    draw_drift(folder / "drift", kept, left)
-    draw_robot(folder / "kuka", kept)
-    print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
-
-
-def draw_hierarchy(path: Path, robot: Kuka) -> None:
+def hierarchy(robot: Kuka) -> Picture:
     """Figure 6: the robot, its subsystems and their bodies."""
-    import matplotlib.pyplot as plt
 
-    with plt.rc_context(STYLE):
-        figure, sheet = plt.subplots(figsize=(7.5, 8), layout="constrained")
+    def draw(figure: Any) -> None:
+        sheet = figure.subplots()
         branch(sheet, robot, "robot", 0, 0)
         sheet.set(title="Hierarchy of subsystems, down to the bodies", ylim=(43, -1))
         sheet.axis("off")
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+    return Picture(draw, size=(7.5, 8), name="6-hierarchy", caption="Hierarchy of subsystems (paper, figure 6).")
 
 
 def branch(sheet: Any, part: Subsystem | Body, name: str, depth: int, row: int) -> tuple[float, int]:
@@ -278,12 +309,11 @@ def branch(sheet: Any, part: Subsystem | Body, name: str, depth: int, row: int) 
     return middle, row
 
 
-def draw_motion(path: Path, result: Result) -> None:
+def motion(result: Result) -> Picture:
     """Each axis and what it was asked to do."""
-    import matplotlib.pyplot as plt
 
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(3, 2, sharex=True, figsize=(8, 5.5), layout="constrained")
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(3, 2, sharex=True)
         for i, panel in zip(AXES, panels.T.flat, strict=True):
             panel.plot(result.time, result[f"axis{i}.reference"], "--", color=COLOURS[6], label="reference")
             panel.plot(result.time, result[f"axis{i}.gear.output_bearing.angle"], color=COLOURS[0], label="angle")
@@ -291,47 +321,51 @@ def draw_motion(path: Path, result: Result) -> None:
             panel.margins(x=0)
         for panel in panels[-1]:
             panel.set_xlabel("time [s]")
-        figure.suptitle("Motion of the axes (rk4, 0.5 ms)")
-        figure.supylabel("angle [rad]", fontsize=10)
+        figure.supylabel("angle [rad]", fontsize=9)
         figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+    return Picture(draw, size=(7.5, 5.5), name="motion", caption="Motion of the axes and what they were asked to do.")
 
 
-def draw_drift(path: Path, kept: Result, left: Result) -> None:
+def drifts(kept: Result) -> Picture:
     """Largest violation of the conditions on both levels, with projection and without."""
-    import matplotlib.pyplot as plt
+    request = {**Kuka.run_defaults, "until": float(kept.time[-1]), "stabilize": False, "channels": "drift.*"}
+    left = simulate(Kuka(), **request)
 
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(1, 2, sharex=True, figsize=(8, 3.2), layout="constrained")
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, 2, sharex=True)
         for panel, level, unit in zip(panels, ("position", "velocity"), ("m, rad", "m/s, rad/s"), strict=True):
-            for result, label, colour in ((left, "no stabilization", 1), (kept, "successive, distributed", 0)):
+            for result, label, colour in ((left, "no stabilization", 1), (kept, "stabilized", 0)):
                 panel.semilogy(result.time, result[f"drift.{level}"], color=COLOURS[colour], label=label)
             panel.set(title=f"{level} level", xlabel="time [s]", ylabel=f"largest violation [{unit}]")
+            panel.set_ylim(top=10)
             panel.margins(x=0)
-        figure.suptitle("Drift (rk4, 0.5 ms)")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+    lost = left.time[np.argmax(left["drift.position"] > 1)]
+    caption = (
+        "Drift on coordinate and velocity level, with successive projection over the hierarchy and without"
+        + (f"; without it the robot has fallen apart at {lost:.2g} s." if lost else ".")
+    )  # fmt: skip
+    return Picture(draw, size=(7.5, 3.2), name="drift", caption=caption)
 
 
-def draw_robot(path: Path, result: Result) -> None:
+def poses(result: Result) -> Picture:
     """The robot from the side and from above: a line from axis to axis to the load, every 0.1 s of the first second."""
-    import matplotlib.pyplot as plt
-
     points = [f"axis{i}.gear.output" for i in AXES] + ["axis6.driven"]
     rows = np.flatnonzero(np.isin(np.round(result.time, 6), np.round(np.arange(0, 1.05, 0.1), 6)))
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, 2)
         for panel, (x, y), title in zip(panels, ("xz", "xy"), ("from the side", "from above"), strict=True):
             for row in rows:
                 line = [[0.0, *(result[f"{point}.position.{k}"][row] for point in points)] for k in (x, y)]
-                panel.plot(*line, "o-", color=COLOURS[0], alpha=0.2 + 0.8 * row / rows[-1], markersize=3)
+                panel.plot(*line, "o-", color=COLOURS[0], alpha=0.2 + 0.8 * row / max(rows[-1], 1), markersize=3)
             panel.set(aspect="equal", title=title, xlabel=f"{x} [m]", ylabel=f"{y} [m]")
-        figure.suptitle("The robot every 0.1 s from the start (light) to 1 s: axes and centre of the load")
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+    caption = "The robot every 0.1 s from the start (light) to 1 s: axes and centre of the load."
+    return Picture(draw, size=(7.5, 4), name="kuka", caption=caption)
 
 
 if __name__ == "__main__":
-    main()
+    print(f"{len(write_figures(Kuka(), 'results/kuka'))} figures in results/kuka/")

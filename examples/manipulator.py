@@ -3,18 +3,21 @@ freedoms.
 
 kompono run examples/manipulator.py --plot      5 s with adams at 0.1 ms, as in the dissertation
 python examples/manipulator.py                  all figures into results/manipulator/
+kompono report examples/manipulator.py          the model, the run, the same figures and the arm in 3D, as a page
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import pi, sqrt
-from pathlib import Path
 
+import numpy as np
 from casadi import cos
 
 from kompono import Body, Ground, Result, Subsystem, simulate, time
-from kompono.edges.plot import COLOURS, STYLE
-from kompono.library import Gravity, JointEffort, Revolute, Weld, solids
+from kompono.edges.figures import write_figures
+from kompono.edges.plot import Picture, plot
+from kompono.library import Gravity, JointEffort, Revolute, Weld, shapes, solids
 
 
 class Motor(Subsystem):
@@ -57,51 +60,73 @@ class Manipulator(Subsystem):
     run_defaults = {"until": 5.0, "step": 1e-4, "method": "adams", "every": 10}  # noqa: RUF012
 
     def __init__(self) -> None:
-        self.ground = Ground()
+        self.ground = Ground(shape=shapes.cone(length=1.6, radius=0.2, top=0.08).at(0, 0, -0.8))
         self.gravity = Gravity((0, 0, -9.8))
         self.arm = Arm()
         upright = (1 / sqrt(2), 1 / sqrt(2), 0, 0)
         self.foot = Weld(self.ground.at(0, 0, 0, orientation=upright), self.arm.link1.motor.housing.at(0, -0.15, 0))
 
+    def figures(self, result: Result) -> Iterator[Picture]:
+        """Figures 8.7 to 8.9 and 8.11 to 8.14 of the dissertation."""
+        yield from motion(result)
+        yield from comparison(result)
+
 
 # -- figures
 
-
-def main() -> None:
-    """Draw the figures 8.7, 8.8, 8.9 and 8.11 of the dissertation into results/manipulator/."""
-    arm = simulate(Manipulator(), until=5.0, step=1e-4, method="adams", every=10)
-    exact = simulate(Manipulator(), until=5.0, step=1e-3, method="dopri5", rtol=1e-12)
-    folder = Path("results/manipulator")
-    folder.mkdir(parents=True, exist_ok=True)
-    how = "(adams, 0.1 ms)"
-    draw(folder / "8-07-coordinates", f"Joint coordinates {how}", "angle [rad]", arm, "angle")
-    draw(folder / "8-08-velocities", f"Joint velocities {how}", "rate [rad/s]", arm, "angle.rate")
-    draw(folder / "8-09-accelerations", f"Joint accelerations {how}", ACCELERATION, arm, "angle.acceleration")
-    title = "Joint accelerations: adams with 0.1 ms less dopri5 with rtol 1e-12"
-    draw(folder / "8-11-difference", title, f"difference of {ACCELERATION}", arm, "angle.acceleration", less=exact)
-    print(f"{len(list(folder.glob('*.png')))} figures in {folder}/")
+BEARINGS = "arm.link*.motor.bearing"
+LINK3 = [f"arm.link3.beam.{what}acceleration.{axis}" for what in ("", "angular_") for axis in "xyz"]
 
 
-ACCELERATION = "acceleration [rad/s²]"
+def motion(result: Result) -> Iterator[Picture]:
+    """Angles of the three motors and their derivatives."""
+    for number, what, channel in (
+        ("07", "coordinates", "angle"),
+        ("08", "velocities", "angle.rate"),
+        ("09", "accelerations", "angle.acceleration"),
+    ):
+        caption = f"Joint {what} (dissertation, figure 8.{int(number)})."
+        names = [f"arm.link{k}.motor.bearing.{channel}" for k in (1, 2, 3)]
+        yield plot(result, *names, panels="channel", name=f"8-{number}-{what}", caption=caption)
 
 
-def draw(path: Path, title: str, unit: str, result: Result, what: str, less: Result | None = None) -> None:
-    """One picture of what all three bearings do, a panel for each, or of the difference to another result."""
-    import matplotlib.pyplot as plt
+def comparison(result: Result) -> Iterator[Picture]:
+    """Joint coordinates against absolute ones: accelerations of both, and the drift of the latter."""
+    request = {"until": float(result.time[-1]), "step": 1e-4, "method": "adams", "every": 10, "engine": "absolute"}
+    wanted = [f"{BEARINGS}.angle.acceleration", "arm.link3.beam.*acceleration.*", "drift.*"]
+    loose = simulate(Manipulator(), **request, projection="none", channels="drift.*")
+    kept = simulate(Manipulator(), **request, channels=wanted)
+    tight = {"until": request["until"], "step": 1e-3, "method": "dopri5", "rtol": 1e-12, "channels": wanted}
+    by_joints = simulate(Manipulator(), **tight)
+    by_bodies = simulate(Manipulator(), **tight, engine="absolute")
+    angles = [f"arm.link{k}.motor.bearing.angle.acceleration" for k in (1, 2, 3)]
+    yield plot(
+        largest(result, by_bodies, angles), name="8-11-difference",
+        caption="Joint accelerations: largest difference to an independent solution (dissertation, figure 8.11), which "
+        "has all nine bodies in absolute coordinates, dopri5 with rtol 1e-12.",
+    )  # fmt: skip
+    yield plot(loose, "drift.*", name="8-12-drift", caption="Drift in absolute coordinates without stabilization: "
+               "position [m], velocity [m/s] (dissertation, figure 8.12).")  # fmt: skip
+    yield plot(kept, "drift.*", name="8-13-drift-stabilized", caption="Drift in absolute coordinates with "
+               "stabilization (dissertation, figure 8.13).")  # fmt: skip
+    yield plot(
+        largest(kept, by_joints, LINK3), name="8-14-difference",
+        caption="Accelerations of link 3 in stabilized absolute coordinates: largest difference to an independent "
+        "solution (dissertation, figure 8.14), which has three joint coordinates, dopri5 with rtol 1e-12.",
+    )  # fmt: skip
 
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(3, sharex=True, figsize=(7, 5), layout="constrained")
-        for link, axes, colour in zip((1, 2, 3), panels, COLOURS, strict=False):
-            name = f"arm.link{link}.motor.bearing.{what}"
-            axes.plot(result.time, result[name] - (less[name] if less else 0), color=colour)
-            axes.set_title(f"link {link}", loc="left", fontsize=9)
-            axes.margins(x=0)
-        panels[-1].set_xlabel("time [s]")
-        figure.suptitle(title)
-        figure.supylabel(unit, fontsize=10)
-        figure.savefig(path.with_suffix(".png"), dpi=120)
-        plt.close(figure)
+
+def largest(result: Result, reference: Result, names: list[str]) -> Result:
+    """The largest magnitude of the differences of channels, at the times both results have."""
+    rows, others = np.isin(np.round(result.time, 9), np.round(reference.time, 9)), np.round(reference.time, 9)
+    beside = np.searchsorted(others, np.round(result.time[rows], 9))
+    gaps = [np.abs(result[name][rows] - reference[name][beside]) for name in names]
+    units = "rad/s^2" if all("angle" in name for name in names) else "m/s^2, rad/s^2"
+    return Result(
+        result.time[rows], ["largest difference"], np.max(gaps, axis=0)[:, None],
+        units={"largest difference": units}, statistics=result.statistics, model=result.model,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    print(f"{len(write_figures(Manipulator(), 'results/manipulator'))} figures in results/manipulator/")

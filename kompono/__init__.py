@@ -28,6 +28,7 @@ from kompono.spatial.rotation import rotation
 
 if TYPE_CHECKING:
     from kompono.costs import Cost, cost
+    from kompono.edges.view import LiveView, view
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
@@ -52,6 +53,7 @@ __all__ = [
     "Input",
     "Joint",
     "KomponoError",
+    "LiveView",
     "MassProperties",
     "Mode",
     "ModelError",
@@ -73,11 +75,14 @@ __all__ = [
     "simulate",
     "simulate_many",
     "time",
+    "view",
 ]
 
 _LATER = {  # what declaring a model does not need is imported when it is first used
     "Cost": "costs",
     "cost": "costs",
+    "LiveView": "edges.view",
+    "view": "edges.view",
     "simulate_many": "many",
     "Report": "report",
     "inspect": "report",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kompono.compile.cache import Shelf
 from kompono.model.subsystem import Subsystem
 from kompono.translate import translate
 from kompono.translate.tracer import operations
@@ -48,11 +49,11 @@ class Cost:
 
 
 def cost(model: Subsystem, ways: Iterable[tuple[str, str]] = WAYS) -> Cost:
-    """Translate a model for each way and count."""
-    found = []
+    """Translate a model for each way and count; what was translated before is taken from the cache."""
+    found, shelf = [], Shelf()
     for engine, projection in ways:
         chosen = projection if engine == "absolute" else "distributed"
-        program = translate(model, engine=engine, projection=chosen).program
+        program = translate(model, engine=engine, projection=chosen, shelf=shelf).program
         counts = [
             operations(program.routines[name], program.kernels) if name in program.routines else 0
             for name in ("derivative", "project")

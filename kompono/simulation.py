@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import time as clock
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
+from kompono.scene.record import scenery
 from kompono.solve.assemble import Assembly, assemble
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate
@@ -41,6 +42,16 @@ def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> O
         tuple(places[i] for i in columns),
         places[drift[0]],
     )
+
+
+class Watcher(Protocol):
+    """Who looks on while a run is going, about ten times a second: a live view, a recorder."""
+
+    channels: tuple[str, ...]
+
+    def update(self, time: float, values: np.ndarray, /) -> None:
+        """The values of its channels at a time [s]."""
+        ...
 
 
 class Simulation:
@@ -73,7 +84,7 @@ class Simulation:
                     fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
                 )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
-        self._shelf = Shelf() if cache and native else None
+        self._shelf = Shelf() if cache else None
         with Notice(f"translating {type(model).__name__}"):
             self.translation: Translation = translate(
                 model,
@@ -179,6 +190,7 @@ class Simulation:
         parameters: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
         progress: bool | None = None,
+        watcher: Watcher | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         check_settings(settings)
@@ -188,7 +200,11 @@ class Simulation:
         _tell_moves(assembly)
         seconds_compile = self.prepare(settings.method, outputs.routine)
         begun = clock.perf_counter()
-        trajectory = integrate(self.problem(assembly.state, values, feed), settings, progress)
+        problem = self.problem(assembly.state, values, feed)
+        if watcher is not None:
+            problem.watch = self.watch(watcher, values, feed)
+            problem.watch(0.0, assembly.state)
+        trajectory = integrate(problem, settings, progress)
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
             redundant=list(assembly.redundant),
@@ -212,6 +228,7 @@ class Simulation:
                 **outcome.statistics,
             },
             model=self.name,
+            scene=functools.partial(scenery, self.translation.model.model, parameters),
         )
 
     @property
@@ -224,6 +241,18 @@ class Simulation:
         return Problem(
             self.kernel, state, parameters, feed, lambda t, y, u, name: self.channel(t, y, u, parameters, name)
         )
+
+    def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:
+        """A function of time and state that tells a watcher the channels it wants, in its order."""
+        columns = [matching(name, self.program.channels)[0] for name in watcher.channels]
+        chosen = sorted(set(columns))
+        routine, order = self.translation.select(chosen), [chosen.index(column) for column in columns]
+
+        def tell(time: float, state: np.ndarray) -> None:
+            (values,) = self.kernel.evaluate(routine, time, state, feed.at(time), parameters)
+            watcher.update(time, np.asarray(values)[order])
+
+        return tell
 
     def prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
@@ -275,6 +304,7 @@ def simulate(
     cache: bool = True,
     threads: int | None = None,
     progress: bool | None = None,
+    watcher: Watcher | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
@@ -282,7 +312,7 @@ def simulate(
     `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
-    on one run of a large model (None: as many as pay).
+    on one run of a large model (None: as many as pay). `watcher` looks on while the run is going (a `LiveView`).
     """
     settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
     check_settings(settings)
@@ -299,8 +329,9 @@ def simulate(
         threads=threads,
     )
     return simulation.run(
-        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress
-    )
+        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
+        watcher=watcher,
+    )  # fmt: skip
 
 
 def check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:

@@ -1,6 +1,6 @@
 """The catalogue of joints, constraints, forces and solids. It uses only what a user may use."""
 
-from kompono.library import solids
+from kompono.library import shapes, solids
 from kompono.library.constraints import Distance, Drive, Gear, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
 from kompono.library.joints import (
@@ -38,5 +38,6 @@ __all__ = [
     "SpringDamper",
     "Universal",
     "Weld",
+    "shapes",
     "solids",
 ]

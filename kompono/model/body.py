@@ -16,6 +16,7 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.model.element import Element
+from kompono.model.shape import Shape, shapes_of
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, unit_quaternion
 from kompono.spatial.vectors import check_inertia
@@ -78,6 +79,8 @@ class Frame:
 class Carrier(Element, Frame):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
+    shape: tuple[Shape, ...] | None
+
     def __init__(self) -> None:
         Frame.__init__(self, self, _HERE)
         self._frames_with_signals: list[Frame] = []
@@ -103,7 +106,8 @@ class Body(Carrier):
     """A rigid body. `Body(solids.box(...))`, or `Body(mass=..., inertia=...)` with moments (3,) or a tensor (3, 3).
 
     `start_*` place an independent body (one no joint chain leads to a ground) at the start: position [m], orientation
-    (quaternion), velocity [m/s], angular velocity [rad/s], all in the world.
+    (quaternion), velocity [m/s], angular velocity [rad/s], all in the world. `shape` (one or several, see
+    `kompono.library.shapes`) is what viewers draw, if not the solid.
     """
 
     def __init__(
@@ -116,8 +120,10 @@ class Body(Carrier):
         start_orientation: Any = None,
         start_velocity: Any = None,
         start_angular_velocity: Any = None,
+        shape: Any = None,
     ) -> None:
         super().__init__()
+        self.shape = shapes_of(shape, "Body")
         if solid is None:
             if mass is None or inertia is None:
                 raise ModelError(
@@ -173,10 +179,12 @@ class Ground(Carrier):
     """A body whose motion is prescribed: at rest, or `position` and `orientation` as expressions of `time`.
 
     orientation: a constant quaternion or matrix, or four SX expressions that form a unit quaternion at all times.
+    `shape` is what viewers draw, as of a body.
     """
 
-    def __init__(self, position: Any = (0.0, 0.0, 0.0), *, orientation: Any = None) -> None:
+    def __init__(self, position: Any = (0.0, 0.0, 0.0), *, orientation: Any = None, shape: Any = None) -> None:
         super().__init__()
+        self.shape = shapes_of(shape, "Ground")
         entries = [] if orientation is None or isinstance(orientation, ca.SX) else list(orientation)
         if isinstance(orientation, ca.SX) or any(isinstance(e, ca.SX) for e in entries):
             turned = quaternion_matrix(orientation if isinstance(orientation, ca.SX) else ca.vertcat(*entries))

@@ -16,7 +16,8 @@ from kompono.model.element import Element
 class Subsystem(Element):
     """A component. Write a class, declare members in `__init__` by assignment, `expose` the bodies others may use.
 
-    `run_defaults` may hold keyword arguments of `simulate` that suit this model (until, step, method, ...).
+    `run_defaults` may hold keyword arguments of `simulate` that suit this model (until, step, method, ...). A method
+    `figures(result)` may give pictures of a run of it, for its report.
     """
 
     run_defaults: dict[str, Any] = {}  # noqa: RUF012 (a class attribute users override)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kompono.errors import RunError, nearest
-from kompono.result.extras import extra
+from kompono.result.extras import edge, extra
 from kompono.result.result import Result, Status, UnknownChannel, frozen, matching
 from kompono.result.summary import summarize_ensemble
 
@@ -111,6 +112,13 @@ class Ensemble(Mapping[str, np.ndarray]):
             statistics=self.statistics,
             model=self.model,
         )
+
+    def plot(self, *patterns: str, out: str | Path | None = None, **options: Any) -> Any:
+        """A picture of channels over all runs (median, middle 90 %, range); options as of `Result.plot`."""
+        picture = edge("plot").plot(self, *patterns, **options)
+        if out is not None:
+            picture.save(out)
+        return picture
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset`: one variable per channel over `run` and `time`, what was varied as coordinates."""

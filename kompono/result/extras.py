@@ -19,3 +19,8 @@ def extra(module: str, name: str) -> Any:
     except ImportError as cause:
         package = module.partition(".")[0]
         raise MissingExtra(f"{package} is not installed.", fix=f"Try: pip install 'kompono[{name}]'") from cause
+
+
+def edge(name: str) -> Any:
+    """The module `kompono.edges.<name>`, found when it is used: edges import results, results offer what edges do."""
+    return importlib.import_module(f"kompono.edges.{name}")

@@ -6,7 +6,7 @@ has a result too: everything up to the failure, with the reason in `status`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,8 +16,10 @@ import numpy as np
 
 from kompono.errors import RunError, nearest
 from kompono.result import store
-from kompono.result.extras import extra
+from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
+
+Scenery = Mapping[str, Any] | Callable[["Result"], Mapping[str, Any] | None] | None
 
 
 class UnknownChannel(RunError, KeyError):
@@ -39,7 +41,8 @@ class Result(Mapping[str, np.ndarray]):
     """Channels by name, each an array (n,) over `time` (n,) [s].
 
     `table` (n, k) holds all of them, column by column in the order of `names`; arrays are read-only. `units` maps names
-    to SI units, `statistics` says what the run cost (steps, evaluations, seconds), `model` what was simulated.
+    to SI units, `statistics` says what the run cost (steps, evaluations, seconds), `model` what was simulated. `scene`
+    is what the model looks like (plain data), or a function of the result that says so when it is first asked for.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Result(Mapping[str, np.ndarray]):
         status: Status | None = None,
         statistics: Mapping[str, Any] | None = None,
         model: str = "",
+        scene: Scenery = None,
     ) -> None:
         self.time = frozen(time)
         self.names = tuple(names)
@@ -65,6 +69,18 @@ class Result(Mapping[str, np.ndarray]):
         self.status = status or Status(time=float(self.time[-1]) if len(self.time) else 0.0)
         self.statistics = dict(statistics or {})
         self.model = model
+        self._scene = scene
+
+    @property
+    def scene(self) -> Mapping[str, Any] | None:
+        """What the model looks like, as plain data for viewers (`kompono.scene.Scene.from_data`); None if not known."""
+        if callable(self._scene):
+            self._scene = self._scene(self)
+        return self._scene
+
+    def view(self, **options: Any) -> Any:
+        """Show the motion in 3D in the browser or notebook; options as of `kompono.view`. Needs the extra `view`."""
+        return edge("view").view(self, **options)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The values (n,) of one channel, or the times for `time`."""
@@ -100,6 +116,7 @@ class Result(Mapping[str, np.ndarray]):
             status=self.status,
             statistics=self.statistics,
             model=self.model,
+            scene=self._scene,
         )
 
     def at(self, time: float) -> dict[str, float]:
@@ -118,6 +135,24 @@ class Result(Mapping[str, np.ndarray]):
         """A few lines for people: how it ended, what it cost, drift, energy, ranges of the first channels."""
         return summarize(self)
 
+    def plot(self, *patterns: str, compare: Any = None, out: str | Path | None = None, **options: Any) -> Any:
+        """A picture of the channels that match globs: `save`, `show`, or a look at it in a notebook.
+
+        compare: further results, one, several or by label. `out` is a file to write it to (png, svg, pdf). Options are
+        those of `kompono.edges.plot.plot`: x, difference, log, panels, title. Needs the extra `plot`.
+        """
+        picture = edge("plot").plot(edge("plot").alongside(self, compare), *patterns, **options)
+        if out is not None:
+            picture.save(out)
+        return picture
+
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as a movie (gif or mp4) and return its path; options as of `kompono.edges.animate.animate`.
+
+        speed, fps, camera, size, curves. Needs the extra `animate`.
+        """
+        return edge("animate").animate(self, path, **options)
+
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`: one column per channel, the time [s] as index, the rest in `attrs`."""
         index = extra("pandas", "pandas").Index(self.time, name="time")
@@ -133,7 +168,7 @@ class Result(Mapping[str, np.ndarray]):
 
     def to_csv(self, path: str | Path) -> None:
         """A text table: header `time,<channels>`, every double with all its digits. Units and status are not kept."""
-        store.write_csv(path, self._record())
+        store.write_csv(path, store.Record(self.time, self.names, self.table, {}))
 
     def to_parquet(self, path: str | Path) -> None:
         """A Parquet file: one column per channel; `Result.load` gives the same result back."""
@@ -151,6 +186,9 @@ class Result(Mapping[str, np.ndarray]):
         status = Status(**notes.pop("status")) if "status" in notes else None
         return Result(record.time, record.names, record.table, status=status, **notes)
 
+    def __getstate__(self) -> dict[str, Any]:  # a model cannot be pickled, its scene can
+        return {**self.__dict__, "_scene": self.scene}
+
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
         outcome = "" if self.status.ok else f", ended early: {self.status.message}"
@@ -161,7 +199,7 @@ class Result(Mapping[str, np.ndarray]):
         return {**notes, "model": self.model}
 
     def _record(self) -> store.Record:
-        return store.Record(self.time, self.names, self.table, self._notes())
+        return store.Record(self.time, self.names, self.table, {**self._notes(), "scene": self.scene})
 
 
 def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:

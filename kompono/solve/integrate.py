@@ -63,6 +63,7 @@ class Problem:
     feed: Feed
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
+    watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
 
 
 def check_settings(settings: Settings) -> None:
@@ -193,6 +194,8 @@ def _chunks(
         spent = clock.perf_counter() - begun
         recorder.take(run)
         progress.update(run.time)
+        if problem.watch is not None:
+            problem.watch(run.time, run.state)
         if progress.interrupted:
             return "INTERRUPTED"
         if status.name == "BUFFER_FULL":

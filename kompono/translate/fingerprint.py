@@ -22,10 +22,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.model.body import Carrier, MassProperties
 from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_LOOKS = (Carrier, MassProperties)  # what has a shape that only viewers read
 _IGNORED = ("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__qualname__", "run_defaults")
 
 
@@ -121,6 +123,8 @@ class _Walker:
             raise Nameless(f"a {type(value).__name__}")
         slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
         held = {name: getattr(value, name) for name in slots if hasattr(value, name)} | getattr(value, "__dict__", {})
+        if isinstance(value, _LOOKS):
+            held.pop("shape", None)
         self.visit(type(value))
         self._sequence("instance", [part for name in sorted(held) for part in (name, held[name])])
 
@@ -131,8 +135,9 @@ class _Walker:
             return
         for base in value.__bases__:
             self.visit(base)
+        ignored = (*_IGNORED, "__init__", *(("figures",) if issubclass(value, Subsystem) else ()))
         for name, member in sorted(vars(value).items()):
-            if name not in _IGNORED and name != "__init__":
+            if name not in ignored:
                 self.visit(name)
                 self.visit(member)
 

@@ -1,4 +1,4 @@
-"""The command line: `kompono run`, `kompono inspect`, `kompono cost`, `kompono cache`.
+"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `cache`.
 
 Exit codes: 0 done, 1 wrong model or request, 2 wrong usage or a file that cannot be loaded, 3 a run that ended early
 (its results are written all the same), 130 interrupted.
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from kompono.edges.cli import cache, cost, inspect, run
+from kompono.edges.cli import animate, cache, cost, inspect, plot, report, run, view
 from kompono.edges.cli.load import LoadError
 from kompono.errors import KomponoError
 
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, inspect, cost, cache):
+    for module in (run, view, plot, animate, report, inspect, cost, cache):
         module.add_command(commands)
     return parser
 

@@ -23,25 +23,39 @@ def add_command(commands: Any) -> None:
     """Add `run` and its options to the command line; options not given are left to the model and to `simulate`."""
     parser = commands.add_parser("run", help="simulate a model", description=__doc__)
     parser.set_defaults(command=command)
+    add_request(parser)
     add = parser.add_argument
-    add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
-    add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
-    add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
-    add("--method", metavar="NAME", help="rk2, rk4, adams, dopri5, or a SciPy method such as Radau")
-    add_engine(parser)
-    add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
-    add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
-    add("--every", type=int, metavar="N", help="record every Nth step")
-    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
-    add_set(parser)
-    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
     add("--csv", metavar="FILE", help="write the channels as text, all digits")
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
     add("--hdf5", metavar="FILE", help="write the channels as HDF5")
     add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
+    add("--view", action="store_true", help="watch the run in 3D in the browser while it is going, and after it")
+    add("--port", type=int, default=8080, metavar="N", help="of --view (default: 8080, else the next free one)")
+    add("--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """Add the model and the options that say how it shall run, common to commands that run one."""
+    add = parser.add_argument
+    add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
+    add_solver(parser)
+    add_engine(parser)
+    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
+    add_set(parser)
+    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
+
+
+def add_solver(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a model is integrated."""
+    add = parser.add_argument
+    add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
+    add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
+    add("--method", metavar="NAME", help="rk2, rk4, adams, dopri5, or a SciPy method such as Radau")
+    add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
+    add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
+    add("--every", type=int, metavar="N", help="record every Nth step")
     add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
     add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
-    add("--quiet", action="store_true", help="print nothing but errors")
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +82,10 @@ def command(options: argparse.Namespace) -> int:
     """Simulate; 0 if the run went through, 3 if it ended early."""
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
-    result = kompono.simulate(loaded.model, **_request(options, loaded))
+    live = kompono.LiveView(loaded.model, port=options.port) if options.view else None
+    if live is not None:
+        print(f"{loaded.name}: {live.url}", flush=True)
+    result = kompono.simulate(loaded.model, **request(options, loaded), watcher=live)
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():
@@ -80,6 +97,9 @@ def command(options: argparse.Namespace) -> int:
             print(f"  {kind:10s} {path}")
     if not result.status.ok:
         print(f"kompono: ended early at {result.status.time:.9g} s: {result.status.message}", file=sys.stderr)
+    if live is not None:
+        print(f"{live.url}  (Ctrl-C ends it)", flush=True)
+        live.finish(result).wait()
     return 0 if result.status.ok else 3
 
 
@@ -92,21 +112,21 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in split}
 
 
-def _request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
+def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     """Keyword arguments of `simulate`: the command's, else the model's `run_defaults`; the rest is left to it."""
     defaults = dict(loaded.model.run_defaults)
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
     given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
-    request = {"until": UNTIL, **defaults, **given}
+    wanted = {"until": UNTIL, **defaults, **given}
     initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):
         if values:
-            request[name] = {**(request.get(name) or {}), **values}
-    if options.quiet:
-        request["progress"] = False
-    return request
+            wanted[name] = {**(wanted.get(name) or {}), **values}
+    if getattr(options, "quiet", False):
+        wanted["progress"] = False
+    return wanted
 
 
 def _number(name: str, text: str) -> float:
@@ -135,6 +155,6 @@ def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
 
 def _write(result: Result, kind: str, path: Path) -> None:
     if kind == "plot":
-        plot.plot_result(result, "*", path)
+        plot.plot(result).save(path)
     else:
         {"csv": result.to_csv, "parquet": result.to_parquet, "hdf5": result.to_hdf5}[kind](path)

@@ -1,0 +1,48 @@
+"""`kompono report`: run a model and write one self-contained HTML page about the model, the run, its figures, in 3D."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from kompono.edges.cli.load import load
+from kompono.edges.cli.run import add_request, pairs, request
+from kompono.errors import RunError
+from kompono.result import extra
+
+
+def add_command(commands: Any) -> None:
+    """Add `report` to the command line."""
+    parser = commands.add_parser("report", help="write a page about a model and its run", description=__doc__)
+    parser.set_defaults(command=command)
+    add_request(parser)
+    parser.add_argument("--out", metavar="FILE.html", help="page to write (default: <model>.html)")
+    parser.add_argument("--plot", action="append", default=[], metavar="GLOB", help="channels to draw; may be repeated")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Write the page; 0 if all went well, 1 if something could not be done, 3 if the run ended early."""
+    extra("matplotlib", "plot")
+    loaded = load(options.target, pairs(options.set, "--set"))
+    out = Path(options.out or f"{loaded.name}.html")
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise RunError(f"cannot write a report into {str(out)!r}.", fix="Choose a name with .html.")
+    if out.is_dir():
+        raise RunError(f"cannot write {str(out)!r}: it is a folder.")
+    from kompono.edges.report import write_report
+
+    written = write_report(
+        loaded.model, out, plots=options.plot, source=options.target, request=request(options, loaded)
+    )
+    if not options.quiet:
+        print(written.path)
+    for problem in written.problems:
+        print(f"kompono: {problem}", file=sys.stderr)
+    if written.result is not None and not written.result.status.ok:
+        status = written.result.status
+        print(f"kompono: ended early at {status.time:.9g} s: {status.message}", file=sys.stderr)
+        return 3
+    return 1 if written.problems else 0

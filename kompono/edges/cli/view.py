@@ -1,0 +1,80 @@
+"""`kompono view`: a model, or the motion of a stored run, in 3D in the browser or as one page to send to others.
+
+A model is shown as assembled at its start; with --run it is simulated first, as `kompono run` would.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import kompono
+from kompono.edges.cli.load import Loaded, load
+from kompono.edges.cli.run import add_engine, add_set, add_solver, pairs, request
+from kompono.errors import RunError
+from kompono.result import Result, extra
+from kompono.result.store import READERS
+
+
+def add_command(commands: Any) -> None:
+    """Add `view` to the command line."""
+    parser = commands.add_parser("view", help="show a model or a stored run in 3D", description=__doc__)
+    parser.set_defaults(command=command)
+    add = parser.add_argument
+    add("target", metavar="FILE.py[:NAME] | RESULT", help="a model, or a result (h5, hdf5, parquet, csv)")
+    add("--run", action="store_true", help="simulate the model first (its run_defaults, or the options below)")
+    add_solver(parser)
+    add_engine(parser)
+    add_set(parser)
+    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
+    add("--channels", action="append", metavar="GLOB", help="curves to offer and draw; may be repeated")
+    add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
+    add("--html", metavar="FILE", help="write one self-contained page instead; needs no extra")
+    add("--speed", type=float, default=1.0, metavar="X", help="of time at the start (default: 1)")
+    add("--host", default="127.0.0.1", metavar="NAME", help="listen here (default: this machine only; 0.0.0.0: all)")
+    add("--port", type=int, default=8080, metavar="N", help="listen here, or on the next free one (default: 8080)")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Show until interrupted, or write the page."""
+    if options.html is None:
+        extra("viser", "view")  # say what is missing before anything takes time
+    elif Path(options.html).is_dir():
+        raise RunError(f"cannot write {options.html!r}: it is a folder.")
+    from kompono.edges.view import Viewer, view  # other commands start without it
+
+    source, model = _source(options)
+    shown = view(
+        source, model=model, channels=options.channels, html=options.html, host=options.host, port=options.port,
+        speed=options.speed,
+    )  # fmt: skip
+    if isinstance(shown, Viewer):
+        print(f"{shown.scene.model}: {shown.url}  (Ctrl-C ends it)", flush=True)
+        shown.wait()
+    else:
+        print(f"{shown}: {Path(shown).stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _source(options: argparse.Namespace) -> tuple[Any, Any]:
+    """What to show, and the model it is of if that must be said."""
+    model = load(options.model, {}).model if options.model else None
+    if Path(options.target).suffix.lower() in READERS:
+        if not Path(options.target).is_file():
+            raise RunError(f"there is no file {options.target!r}.")
+        return Result.load(options.target), model
+    loaded = load(options.target, pairs(options.set, "--set"))
+    asked = ("until", "step", "method", "every")
+    if not options.run and all(getattr(options, name) is None for name in asked):
+        return loaded.model, None
+    return _simulated(options, loaded), None
+
+
+def _simulated(options: argparse.Namespace, loaded: Loaded) -> Result:
+    """A run of a model with all its channels; if some are asked for, with those and the poses."""
+    from kompono.scene import POSE_CHANNELS
+
+    wanted = request(options, loaded)
+    wanted["channels"] = [*(options.channels or ["*"]), *POSE_CHANNELS]
+    return kompono.simulate(loaded.model, **wanted)

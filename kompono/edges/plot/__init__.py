@@ -1,0 +1,67 @@
+"""Curves of results as pictures: `plot(result, "body.*")`, also as `result.plot("body.*")` and `kompono plot`.
+
+Draws without a display; needs the extra `plot` (matplotlib).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kompono.edges.plot.curves import alongside, channels, curves, named
+from kompono.edges.plot.names import method
+from kompono.edges.plot.panels import Sheet, axis_label, group
+from kompono.edges.plot.picture import Picture, check_path
+from kompono.edges.plot.style import COLOURS, STYLE, WIDTH
+from kompono.result import Ensemble, Result
+
+__all__ = ["COLOURS", "STYLE", "WIDTH", "Picture", "alongside", "check_path", "plot"]
+
+
+def plot(
+    results: Any,
+    *patterns: str,
+    x: str = "time",
+    difference: Result | None = None,
+    log: bool = False,
+    panels: str = "unit",
+    title: str | None = None,
+    name: str = "",
+    caption: str = "",
+) -> Picture:
+    """A picture of the channels that match `patterns` (globs; all of them if none is given).
+
+    results: a `Result` or `Ensemble` (median, middle 90 % and range), several, or a dictionary of label to result.
+    `x` is the channel of the horizontal axis. `difference` subtracts a reference result, interpolated in time.
+    `log` shows magnitudes on a logarithmic axis. `panels`: one for each "unit" (the default), "quantity" or "channel".
+    At most eight curves a panel and eight panels are drawn; a note in the picture counts what was left out.
+    """
+    by_label = named(results)
+    shown = list(by_label.values())
+    wanted = channels(shown, patterns or ("*",))
+    found = curves(shown, wanted, over=x, less=difference)
+    unit = "s" if x == "time" else next(result.units[x] for result in shown)
+    sheet = Sheet(
+        group(found, panels),
+        list(by_label),
+        _title(by_label, difference) if title is None else title,
+        axis_label(x, unit),
+        log,
+        "difference of" if difference is not None else "",
+    )
+    return Picture(sheet.draw, size=sheet.size, name=name or "plot", caption=caption)
+
+
+def _title(results: dict[str, Any], reference: Result | None) -> str:
+    """What was simulated and how, as far as all results agree on it, and who ended early."""
+    models = {result.model for result in results.values()} - {""}
+    ways = {method(result) for result in results.values()} - {""}
+    words = [models.pop() if len(models) == 1 else "", ways.pop() if len(ways) == 1 else ""]
+    if reference is not None:
+        words.append(f"less {method(reference) or reference.model or 'the reference'}")
+    for label, result in results.items():
+        if isinstance(result, Ensemble):
+            words.append(f"{result.runs} runs: median, middle 90 %, range")
+        elif not result.status.ok:
+            whose = f"{label} " if len(results) > 1 else ""
+            words.append(f"{whose}ended early at {result.status.time:.4g} s")
+    return " · ".join(filter(None, words))

@@ -1,0 +1,94 @@
+"""A live view: the machine moves in the browser while its run is still going.
+
+`simulate(model, ..., watcher=LiveView(model))` calls `update` about ten times a second; any other source of poses (a
+controller in the loop, a measured machine) may call it as well, as often as it likes.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kompono.edges.view.controls import ComponentPanel
+from kompono.edges.view.stage import Stage
+from kompono.edges.view.viewer import LOCAL, PORT, RATE, Viewer, address, start_server
+from kompono.errors import RunError
+from kompono.model.body import Ground
+from kompono.model.subsystem import Subsystem
+from kompono.result import Result
+from kompono.scene import Scene, describe, extent
+from kompono.scene.motion import POSE, quaternions
+from kompono.scene.values import Values
+
+
+class LiveView:
+    """Shows what it is told by `update`; `channels` are what it wants to know: seven for each body, in order.
+
+    After the run `finish(result)` turns it into a `Viewer` of the whole motion, at the same address.
+    """
+
+    def __init__(self, model: Subsystem, *, host: str = LOCAL, port: int = PORT) -> None:
+        self.model, self.scene = model, describe(model)
+        bodies = [carrier.path for carrier in self.scene.carriers if carrier.kind == "body"]
+        self.channels = tuple(f"{path}.{name}" for path in bodies for name in POSE)
+        self.time, self.frames = 0.0, 0
+        self._bodies = len(bodies)
+        self._grounds, self._values = _grounds(model, self.scene), Values(model)
+        self._stage: Stage | None = None
+        self._last = -np.inf
+        self.server = start_server(host, port, self.scene.model)
+        self._clock = self.server.gui.add_markdown("waiting for the run")
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return address(self.server)
+
+    def update(self, time: float, poses: Any) -> None:
+        """Show `poses` (bodies, 7), or all their numbers in a row, at a `time` [s]; of more than 30 a second some are
+        skipped.
+
+        A pose is x, y, z [m] and the quaternion e0..e3; bodies are in the order of `channels`.
+        """
+        now = clock.perf_counter()
+        self.time = float(time)
+        if now - self._last < 1 / RATE:
+            return
+        self._last = now
+        rows = np.asarray(poses, dtype=float).reshape(-1, 7)
+        if len(rows) != self._bodies:
+            raise RunError(f"{len(rows)} poses for {self._bodies} bodies.", fix="Give those named in `channels`.")
+        table = np.vstack([rows, *self._ground_poses()])
+        if not np.isfinite(table).all():
+            return
+        if self._stage is None:
+            self._stage = Stage(self.server, self.scene, extent(self.scene, table[None]))
+            ComponentPanel(self.server, self.scene, self._stage)
+        self._stage.pose(table)
+        self._clock.content = f"running, **t = {self.time:.3f} s**"
+        self.frames += 1
+
+    def finish(self, result: Result, channels: str | Iterable[str] | None = None) -> Viewer:
+        """The whole motion on the same page, with clock and curves."""
+        self.server.gui.reset()
+        self.server.scene.reset()
+        scene = self.scene if result.scene is None else Scene.from_data(result.scene)
+        return Viewer(scene, result, channels=channels, server=self.server)
+
+    def stop(self) -> None:
+        """End the server."""
+        self.server.stop()
+
+    def _ground_poses(self) -> list[np.ndarray]:
+        instant = np.array([self.time])
+        moved = [self._values.motion(ground, instant) for ground in self._grounds]
+        return [np.concatenate([position[-1], quaternions(turn[-1])]) for position, turn in moved]
+
+
+def _grounds(model: Subsystem, scene: Scene) -> list[Ground]:
+    """The grounds in the order of the scene's carriers."""
+    found = [model.find(carrier.path) for carrier in scene.carriers if carrier.kind == "ground"]
+    return [ground for ground in found if isinstance(ground, Ground)]

@@ -1,0 +1,80 @@
+"""`kompono.view`: from whatever the user has (a model, a result, a file) to a viewer or a page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kompono.edges.view.page import fragment, page
+from kompono.edges.view.viewer import Viewer
+from kompono.errors import RunError
+from kompono.model.subsystem import Subsystem
+from kompono.result import Result
+from kompono.scene import POSE_CHANNELS, Scene
+from kompono.scene.record import record
+from kompono.simulation import simulate
+
+ENGINE = ("engine", "cut", "independent", "projection", "metric")
+
+
+def view(
+    source: Subsystem | Result | str | Path,
+    *,
+    model: Subsystem | None = None,
+    channels: str | Iterable[str] | None = None,
+    html: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    speed: float = 1.0,
+) -> Any:
+    """Show a model as assembled at its start, or the motion of a result (or of a file with one), in the browser.
+
+    Returns a `Viewer`; its `url` is the address, on this machine only unless `host` says otherwise. In a notebook it
+    returns the page itself, shown below the cell. With `html` one self-contained page is written to that file and its
+    path returned; that needs no extra. `model` is what a result is of that does not say so itself (CSV). `channels`
+    are globs of the curves to offer.
+    """
+    scene, result = scene_of(source, model)
+    if html is not None:
+        path = Path(html)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page(scene, result, channels=channels, speed=speed), encoding="utf-8")
+        return path
+    if in_notebook():
+        from IPython.display import HTML  # type: ignore[import-not-found]
+
+        return HTML(fragment(scene, result, channels=channels, speed=speed))
+    return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
+
+
+def scene_of(source: Subsystem | Result | str | Path, model: Subsystem | None = None) -> tuple[Scene, Result | None]:
+    """The scene to show and, if it moves, the result that says how."""
+    if isinstance(source, str | Path):
+        source = Result.load(source)
+    if isinstance(source, Subsystem):
+        return start_scene(source), None
+    if not isinstance(source, Result):
+        raise RunError(f"a {type(source).__name__} cannot be viewed.", fix="Give a model, a Result or a file of one.")
+    if model is not None:
+        return record(model, None, source), source
+    if source.scene is None:
+        raise RunError(
+            f"the result of {source.model or 'unknown model'} does not say what the model looks like.",
+            fix="CSV files do not: write --hdf5 or --parquet, or say which model it is (--model FILE.py).",
+        )
+    return Scene.from_data(source.scene), source
+
+
+def start_scene(model: Subsystem) -> Scene:
+    """The scene of a model as assembled at its start."""
+    chosen = {name: value for name, value in model.run_defaults.items() if name in (*ENGINE, "initial", "parameters")}
+    result = simulate(model, until=0.0, channels=POSE_CHANNELS, progress=False, **chosen)
+    return record(model, chosen.get("parameters"), result)
+
+
+def in_notebook() -> bool:
+    """Whether this runs in a Jupyter kernel."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -1,0 +1,126 @@
+"""The scene of a model: what is drawn, where it is attached, and how that goes to and from plain data.
+
+A `Carrier` moves: a body or a ground. A `Part` is a member of the model as the tree of a viewer lists it. A `Piece` is
+one mesh of a part, fixed on a carrier or spanned between points of two (springs, rods). All that changes over time is
+the pose of carriers, so a viewer needs seven numbers per carrier and instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import RunError
+from kompono.scene.meshes import Mesh, mesh_of
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A body or ground: its path, and its `pose` (x, y, z, e0, e1, e2, e3) in the world at the start, if known.
+
+    A moving ground has `motion`, rows (time, pose): channels tell only of bodies.
+    """
+
+    path: str
+    kind: str
+    pose: tuple[float, ...] | None = None
+    motion: tuple[tuple[float, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A member that can be seen: its path, its kind (body, ground, joint, constraint, force, coupling), its class."""
+
+    path: str
+    kind: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A mesh (`kind` and `sizes` of `mesh_of`) of part number `part`.
+
+    It is fixed on `carrier` at `position` (3) [m] and `orientation` (quaternion). With a `target` it goes from
+    `position` on its carrier to the point `end` on the carrier number `target`, its z along that line: `hold` "both"
+    stretches a mesh of length 1, "first" and "second" keep its length at that end.
+    """
+
+    part: int
+    kind: str
+    sizes: Mapping[str, Any]
+    carrier: int
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
+    colour: str = "#888888"
+    opacity: float = 1.0
+    target: int | None = None
+    end: tuple[float, ...] = (0.0, 0.0, 0.0)
+    hold: str = ""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything a viewer draws of one model; `up` (3) points against gravity, `size` [m] is that of its largest body.
+
+    `redundant` are paths of elements with conditions that others imply, `violated` maps paths of elements whose
+    conditions are not kept to the largest violation [m or rad].
+    """
+
+    model: str
+    carriers: tuple[Carrier, ...]
+    parts: tuple[Part, ...]
+    pieces: tuple[Piece, ...]
+    up: tuple[float, ...] = (0.0, 0.0, 1.0)
+    size: float = 1.0
+    redundant: tuple[str, ...] = ()
+    violated: Mapping[str, float] = field(default_factory=dict)
+
+    def meshes(self) -> tuple[list[Mesh], list[int]]:
+        """The different meshes, and for each piece the number of its own."""
+        numbers: dict[str, int] = {}
+        found: list[Mesh] = []
+        which = []
+        for piece in self.pieces:
+            key = repr((piece.kind, dict(piece.sizes)))
+            if key not in numbers:
+                numbers[key] = len(found)
+                found.append(mesh_of(piece.kind, piece.sizes))
+            which.append(numbers[key])
+        return found, which
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data (JSON): lists, dictionaries, numbers, text; what equals its default is left out of pieces."""
+        data = asdict(self)
+        plain = {"orientation": (1.0, 0.0, 0.0, 0.0), "position": (0.0,) * 3, "end": (0.0,) * 3}
+        plain |= {"opacity": 1.0, "target": None, "hold": ""}
+        kept = [{k: v for k, v in p.items() if k not in plain or v != plain[k]} for p in data.pop("pieces")]
+        return {"version": VERSION, **data, "pieces": kept}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Scene:
+        """The inverse of `to_data`."""
+        if data.get("version") != VERSION:
+            raise RunError(
+                f"the scene is of version {data.get('version')}, this program reads {VERSION}.",
+                fix="Run the model again.",
+            )
+        fields = {key: _frozen(value) for key, value in data.items() if key != "version"}
+        for key, kind in (("carriers", Carrier), ("parts", Part), ("pieces", Piece)):
+            fields[key] = tuple(kind(**entry) for entry in fields[key])
+        return Scene(**fields)
+
+    def colours(self) -> np.ndarray:
+        """Colour (pieces, 3) of each piece, 0 to 255."""
+        return np.array([[int(p.colour[k : k + 2], 16) for k in (1, 3, 5)] for p in self.pieces]).reshape(-1, 3)
+
+
+def _frozen(value: Any) -> Any:
+    """Plain data with tuples for lists, as a scene has it."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_frozen, value))
+    return {key: _frozen(entry) for key, entry in value.items()} if isinstance(value, Mapping) else value

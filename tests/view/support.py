@@ -1,0 +1,78 @@
+"""What the tests of the viewer share: machines in motion, a page of the browser, and how pictures differ.
+
+The car and the engine are simulated here. The robot is a stored run, for translating its 43 bodies takes too long; it
+is made by `kompono run examples/kuka.py --until 1 --step 1e-3 --every 50 --channels '*.position.?' --channels
+'*.orientation.e?' --channels 'axis?.reference' --channels 'drift.*' --hdf5 tests/view/kuka.h5`, and its scene is
+made anew from the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from reference.support import example
+
+from kompono import Result, simulate
+from kompono.scene import Scene
+from kompono.scene.record import record
+
+
+@cache
+def motion_of(name: str) -> tuple[Scene, Result]:
+    """A machine by name: its scene and a short run of it."""
+    if name == "kuka":
+        result = Result.load(Path(__file__).parent / "kuka.h5")
+        return record(example("kuka").Kuka(), None, result), result
+    if name == "car":
+        result = simulate(example("car").Car(), until=0.6, step=2e-3, progress=False)
+    else:
+        result = simulate(example("engine").Engine(), until=0.6, step=2e-3, method="rk2", progress=False)
+    assert result.scene is not None
+    return Scene.from_data(result.scene), result
+
+
+@dataclass
+class Tab:
+    """A page of the browser, what it complained about and what it asked the network for."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, address: str) -> None:
+        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.set_default_timeout(60_000)
+        self.page.goto(address)
+
+    def picture(self, canvas: str) -> np.ndarray:
+        """The canvas as it is on the screen, (height, width, 3)."""
+        from PIL import Image
+
+        box = self.page.locator(canvas).first.bounding_box()
+        return np.asarray(Image.open(BytesIO(self.page.screenshot(clip=box))).convert("RGB")).astype(int)
+
+    def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Let the page go on until something holds."""
+        for _ in range(int(seconds * 20)):
+            if condition():
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"it did not happen within {seconds} s")
+
+
+def changed(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of the pixels that differ clearly between two pictures."""
+    return float((np.abs(first - second).max(axis=-1) > 12).mean())
+
+
+def drawn(picture: np.ndarray) -> bool:
+    """Whether there is more than a background: many colours, over a good part of the picture."""
+    return len(np.unique(picture.reshape(-1, 3) // 16, axis=0)) > 20 and picture.std() > 8
