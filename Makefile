@@ -27,7 +27,7 @@ test: $(VENV)/.ready-test
 
 docs: $(VENV)/.ready-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo build/site/index.html
+	@echo "build/site/index.html (search works when served: python -m http.server -d build/site)"
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/compare.py
