@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import kompono
-from kompono.costs import cost
+from kompono.costs import WAYS, cost
 from kompono.edges.animate import still
 from kompono.edges.figures import figures
 from kompono.edges.plot import Picture
@@ -32,7 +32,8 @@ from kompono.translate.elaborate import Elaborated, elaborate
 __all__ = ["Written", "write_report"]
 
 INSPECTION = ("engine", "projection", "metric", "cut", "independent", "baumgarte")
-PATIENCE = 10.0  # s; a model that takes longer to translate is not translated for all engines to compare their cost
+SHOWN = 2000  # bodies of a scene
+PATIENCE = 10.0  # s; after that, the model is not translated for further engines to compare their cost
 
 
 @dataclass(frozen=True)
@@ -106,14 +107,22 @@ def _inspect(gathered: _Gathered) -> None:
     del gathered.warned[known:]  # the run has said the same
     if gathered.report is None:
         return
-    if clock.perf_counter() - begun > PATIENCE:
-        gathered.costs = "<p>Left out: the model takes long to translate. <code>kompono cost FILE.py</code> counts.</p>"
-        return
-    counted = gathered.attempt("Cost", lambda: cost(gathered.model))
-    if counted is not None:
-        rows = [(w.engine, w.projection, w.derivative, w.project, w.step(2), w.step(4)) for w in counted.ways]
-        head = ("engine", "projection", "derivative", "projection", "rk2 step", "rk4 step")
-        gathered.costs = html.table(head, rows)
+    gathered.costs = _costs(gathered, begun)
+
+
+def _costs(gathered: _Gathered, begun: float) -> str:
+    """Operations per step of each way to move, until patience ends; the last of `WAYS` are quicker to count."""
+    rows: list[tuple[Any, ...]] = []
+    left = [WAYS[0], *WAYS[:0:-1]]
+    while left and clock.perf_counter() - begun < PATIENCE:
+        counted = gathered.attempt("Cost", lambda: cost(gathered.model, [left.pop(0)]))
+        for way in counted.ways if counted else ():
+            rows.append((way.engine, way.projection, way.derivative, way.project, way.step(2), way.step(4)))
+    note = (
+        f"Not counted, for it takes long: {', '.join(' '.join(way) for way in left)}. See kompono cost." if left else ""
+    )
+    head = ("engine", "projection", "derivative", "projection", "rk2 step", "rk4 step")
+    return html.table(head, rows) + (f"<p>{html.text(note)}</p>" if note else "")
 
 
 def _compose(gathered: _Gathered, patterns: tuple[str, ...], source: str) -> str:
@@ -177,6 +186,8 @@ def _scene(gathered: _Gathered) -> str:
         return ""
 
     def draw() -> str:
+        if gathered.parts is not None and len(gathered.parts.bodies) > SHOWN:
+            return f"<p>Left out: more than {SHOWN} bodies.</p>"
         if result.scene is None:
             return "<p>The run did not record where its bodies are.</p>"
         file = io.BytesIO()

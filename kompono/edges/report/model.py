@@ -15,6 +15,7 @@ from kompono.report import Report
 from kompono.scene.values import Values
 from kompono.translate.elaborate import Elaborated
 
+MOST = 2000  # lines of the tree
 OPEN = 60  # members up to which the components of a model are open at first
 
 
@@ -24,17 +25,21 @@ def purpose(thing: Any) -> str:
 
 
 def tree(model: Subsystem) -> str:
-    """The components, each foldable."""
-    levels = 2 if sum(1 for _ in model.walk()) <= OPEN else 1
-    return f'<div class="tree">{_branch(type(model).__name__, model, levels)}</div>'
+    """The components, each foldable; of very many only the first."""
+    count = sum(1 for _ in model.walk())
+    levels = 2 if count <= OPEN else 1
+    return f'<div class="tree">{_branch(type(model).__name__, model, levels, iter(range(MOST)))}</div>'
 
 
-def _branch(name: str, component: Subsystem, levels: int) -> str:
+def _branch(name: str, component: Subsystem, levels: int, left: Iterator[int]) -> str:
     """A component and what is in it, its first `levels` levels open; lists of equal members are one line."""
     inside, counts = [], Counter(_family(key, member) for key, member in component.members.items())
     for key, member in component.members.items():
+        if next(left, None) is None:
+            inside.append("<div>and more</div>")
+            break
         if isinstance(member, Subsystem):
-            inside.append(_branch(key, member, levels - 1))
+            inside.append(_branch(key, member, levels - 1, left))
         elif count := counts.pop(_family(key, member), 0):
             inside.append(_leaf(component, key, member, count))
     kind = "" if name == type(component).__name__ else f"<i>{escape(type(component).__name__)}</i>"
