@@ -3,6 +3,7 @@
 # make docs   the documentation site: build/site/index.html
 # make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md
 # make bench-internal  timings and costs of Kompono alone: benchmarks/results-internal.md
+# make browser  Chromium for the tests of the viewer, if none is here (Debian and Ubuntu, as root)
 # make clean  remove everything made here, .venv included
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test docs bench bench-internal clean
+.PHONY: run test docs bench bench-internal browser clean
 
 run: $(VENV)/.ready-run
 	$(BIN)/kompono run examples/car.py \
@@ -35,6 +36,16 @@ bench: $(VENV)/.ready-bench
 bench-internal: $(VENV)/.ready-test
 	@for file in $(filter-out benchmarks/compare.py benchmarks/tables.py,$(wildcard benchmarks/*.py)); do \
 	    echo "$$file"; $(BIN)/python "$$file" || exit 1; done
+
+browser:
+	@for name in $$KOMPONO_BROWSER chromium chromium-browser google-chrome google-chrome-stable; do \
+	    command -v "$$name" >/dev/null && exit 0; \
+	done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; \
+	else \
+	    echo "install Chromium, or set KOMPONO_BROWSER to a browser of its kind"; exit 1; \
+	fi
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

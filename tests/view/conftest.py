@@ -14,10 +14,17 @@ from kompono import Result
 from kompono.scene import Scene
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--no-sandbox --disable-quic --no-first-run --disable-background-networking --disable-component-update "
-    "--disable-sync --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-gl=angle",  # WebGL by the processor
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
 SIZE = {"width": 900, "height": 560}
 
 
@@ -44,5 +51,3 @@ def tab(browser: Any) -> Iterator[Tab]:
     page = browser.new_page(viewport=SIZE)
     yield Tab(page)
     page.close()
-
-

@@ -82,10 +82,12 @@ def command(options: argparse.Namespace) -> int:
     """Simulate; 0 if the run went through, 3 if it ended early."""
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
+    wanted = request(options, loaded)
     live = kompono.LiveView(loaded.model, port=options.port) if options.view else None
     if live is not None:
+        wanted["watcher"] = live
         print(f"{loaded.name}: {live.url}", flush=True)
-    result = kompono.simulate(loaded.model, **request(options, loaded), watcher=live)
+    result = kompono.simulate(loaded.model, **wanted)
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():

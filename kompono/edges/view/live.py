@@ -14,7 +14,7 @@ import numpy as np
 
 from kompono.edges.view.controls import ComponentPanel
 from kompono.edges.view.stage import Stage
-from kompono.edges.view.viewer import LOCAL, PORT, RATE, Viewer, address, start_server
+from kompono.edges.view.viewer import LOCAL, PORT, RATE, Viewer, address, start_server, stop_server
 from kompono.errors import RunError
 from kompono.model.body import Ground
 from kompono.model.subsystem import Subsystem
@@ -30,11 +30,11 @@ class LiveView:
     After the run `finish(result)` turns it into a `Viewer` of the whole motion, at the same address.
     """
 
-    def __init__(self, model: Subsystem, *, host: str = LOCAL, port: int = PORT) -> None:
+    def __init__(self, model: Subsystem, *, host: str = LOCAL, port: int = PORT, shadows: bool = True) -> None:
         self.model, self.scene = model, describe(model)
         bodies = [carrier.path for carrier in self.scene.carriers if carrier.kind == "body"]
         self.channels = tuple(f"{path}.{name}" for path in bodies for name in POSE)
-        self.time, self.frames = 0.0, 0
+        self.time, self.frames, self.shadows = 0.0, 0, shadows
         self._bodies = len(bodies)
         self._grounds, self._values = _grounds(model, self.scene), Values(model)
         self._stage: Stage | None = None
@@ -65,7 +65,7 @@ class LiveView:
         if not np.isfinite(table).all():
             return
         if self._stage is None:
-            self._stage = Stage(self.server, self.scene, extent(self.scene, table[None]))
+            self._stage = Stage(self.server, self.scene, extent(self.scene, table[None]), shadows=self.shadows)
             ComponentPanel(self.server, self.scene, self._stage)
         self._stage.pose(table)
         self._clock.content = f"running, **t = {self.time:.3f} s**"
@@ -76,11 +76,11 @@ class LiveView:
         self.server.gui.reset()
         self.server.scene.reset()
         scene = self.scene if result.scene is None else Scene.from_data(result.scene)
-        return Viewer(scene, result, channels=channels, server=self.server)
+        return Viewer(scene, result, channels=channels, shadows=self.shadows, server=self.server)
 
     def stop(self) -> None:
         """End the server."""
-        self.server.stop()
+        stop_server(self.server)
 
     def _ground_poses(self) -> list[np.ndarray]:
         instant = np.array([self.time])

@@ -21,8 +21,9 @@ FIELD_OF_VIEW = np.radians(35.0)
 class Stage:
     """The scene on a server; `pose` moves it."""
 
-    def __init__(self, server: Any, scene: Scene, room: Extent) -> None:
+    def __init__(self, server: Any, scene: Scene, room: Extent, *, shadows: bool = True) -> None:
         self.server, self.scene, self.room = server, scene, room
+        self._shadows = shadows
         self._carriers: list[Any] = []
         self._meshes: list[Any] = []
         self._last = np.full((len(scene.carriers), 7), np.nan)
@@ -38,7 +39,7 @@ class Stage:
         server, room = self.server, self.room
         server.scene.set_up_direction(tuple(self.scene.up))
         server.scene.configure_environment_map(None)
-        server.scene.configure_default_lights(True, cast_shadow=True)
+        server.scene.configure_default_lights(True, cast_shadow=self._shadows)
         server.scene.add_light_hemisphere("/sky", ground_color=(175, 180, 186), intensity=1.7, position=self.scene.up)
         axes = self.floor_axes()
         middle = (room.low + room.high) / 2

@@ -40,6 +40,7 @@ class Viewer:
         host: str = LOCAL,
         port: int = PORT,
         speed: float = 1.0,
+        shadows: bool = True,
         server: Any = None,
     ) -> None:
         self.scene, self.result = scene, result
@@ -47,7 +48,7 @@ class Viewer:
         self.time, self.playing, self.speed, self.frames = float(self.times[0]), False, speed, 0
         self._stop = threading.Event()
         self.server = server or start_server(host, port, scene.model)
-        self.stage = Stage(self.server, scene, extent(scene, self.table))
+        self.stage = Stage(self.server, scene, extent(scene, self.table), shadows=shadows)
         self.clock = ClockPanel(self) if len(self.times) > 1 else None
         self.curves = self._fill(channels)
         self.stage.pose(self.table[0])
@@ -78,7 +79,7 @@ class Viewer:
         """End the server."""
         self._stop.set()
         self._thread.join(timeout=2)
-        self.server.stop()
+        stop_server(self.server)
 
     def wait(self) -> None:
         """Stay until interrupted (Ctrl-C)."""
@@ -186,9 +187,16 @@ def start_server(host: str, port: int, title: str) -> Any:
             server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
     except OSError as cause:
         raise RunError(f"cannot listen on {host}:{port}: {cause}.", fix="Choose another --port.") from cause
-    server.gui.configure_theme(control_layout="fixed", control_width="large", show_logo=False, show_share_button=False)
+    server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
+    server.gui.main_panel.dock_right()
     server.gui.set_panel_label(title)
     return server
+
+
+def stop_server(server: Any) -> None:
+    """End a server without its saying so."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
 
 
 def notes(scene: Scene, result: Result | None) -> list[str]:
