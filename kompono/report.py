@@ -180,11 +180,11 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
-    """Trace once more with shared kernels and group subsystems whose kernels are the same."""
+    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more."""
     if isinstance(translation.engine, NestedEngine):
         return _cell_types(translation.engine, translation.program.routines["derivative"])
-    kernels = translation.program.kernels
-    routine = translation.make_engine(True).derivative()
+    kernels, shared = translation.program.kernels, translation.engine.shared
+    routine = translation.program.routines["derivative"] if shared else translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
     by_owner: dict[int, list[str]] = {id(s): [] for s in translation.model.subsystems}
     for call in routine.calls:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,6 +68,7 @@ class Engine(ABC):
         self.counted = self.counted_joints()
         self.nq = sum(len(joint.coordinates) for joint in (*self.joints, *self.counted))
         self.nv = sum(joint.freedoms for joint in self.joints)
+        self.hidden = ca.SX(0, 1)  # parameters behind those of the model, for the engine's own use
 
     # -- what an engine defines
 
@@ -117,7 +118,15 @@ class Engine(ABC):
         """Path of the element each condition row belongs to, in the order of `conditions`."""
         return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
 
+    def hidden_names(self) -> tuple[str, ...]:
+        """Names of the parameters the engine adds to those of the model."""
+        return ()
+
     # -- routines
+
+    def own_routines(self) -> dict[str, Callable[[], Routine]]:
+        """Routines only this engine has, by name."""
+        return {}
 
     @property
     def projects(self) -> bool:
@@ -233,7 +242,8 @@ class Engine(ABC):
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
         modes = [ca.SX(mode) for mode in self.model.modes]
         state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *modes)
-        inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in k]) for k in (self.model.inputs, self.model.parameters))
+        inputs = ca.vertcat(*[ca.SX(signal) for signal in self.model.inputs])
+        parameters = ca.vertcat(*[ca.SX(signal) for signal in self.model.parameters], self.hidden)
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
         tracer = make(names, self.kernels)

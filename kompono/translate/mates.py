@@ -12,13 +12,12 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint
 from kompono.model.free import Rigid
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import quaternion_matrix, skew
+from kompono.spatial.rotation import constant_matrix, quaternion_matrix, skew
 from kompono.translate.elaborate import Elaborated
 
 CLOSE = 1e-6  # how well the declared start must fulfil the conditions, in their units
@@ -65,7 +64,7 @@ def _firm_pair(constraints: tuple[Constraint, ...]) -> FirmPair | None:
             return None
         step = -np.linalg.lstsq(matrix, residual.ravel(), rcond=None)[0]
         step[np.abs(step) < 1e-14] = 0.0  # rounding must not turn exact zeros of a pose into numbers
-        position, rotation = position + rotation @ step[:3], rotation @ Rotation.from_rotvec(step[3:]).as_matrix()
+        position, rotation = position + rotation @ step[:3], rotation @ constant_matrix([1.0, *(step[3:] / 2)])
     return FirmPair(Rigid(first.at(position, orientation=rotation), second), constraints)
 
 

@@ -114,12 +114,12 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
     return Topology(world, tuple(links.values()), closing, tuple(pair for pair in pairs if id(pair.joint) in used))
 
 
-def place_all(model: Elaborated) -> Topology:
+def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
     """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop."""
     world = Ground()
     links = [Link(ground, world, None, False, 1) for ground in model.grounds]
     for body in model.bodies:
-        joint = Placed(world, body)
+        joint = placed(world, body)
         joint._name = model.path(body)
         links.append(Link(body, world, joint, False, 1, independent=True))
     for joint in model.joints:

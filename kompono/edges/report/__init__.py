@@ -33,6 +33,7 @@ __all__ = ["Written", "write_report"]
 
 INSPECTION = ("engine", "projection", "metric", "cut", "independent", "baumgarte")
 SHOWN = 2000  # bodies of a scene
+HEAVY = 500_000  # operations; a model with more takes minutes to translate for another engine
 PATIENCE = 10.0  # s; after that, the model is not translated for further engines to compare their cost
 
 
@@ -114,7 +115,8 @@ def _costs(gathered: _Gathered, begun: float) -> str:
     """Operations per step of each way to move, until patience ends; the last of `WAYS` are quicker to count."""
     rows: list[tuple[Any, ...]] = []
     left = [WAYS[0], *WAYS[:0:-1]]
-    while left and clock.perf_counter() - begun < PATIENCE:
+    heavy = gathered.report is not None and sum(gathered.report.operations.values()) > HEAVY
+    while left and not heavy and clock.perf_counter() - begun < PATIENCE:
         counted = gathered.attempt("Cost", lambda: cost(gathered.model, [left.pop(0)]))
         for way in counted.ways if counted else ():
             rows.append((way.engine, way.projection, way.derivative, way.project, way.step(2), way.step(4)))

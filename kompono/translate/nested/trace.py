@@ -186,6 +186,7 @@ def _small_model(model: Elaborated, cell: Cell, topology: Topology) -> Elaborate
         efforts=tuple(cell.efforts),
         fields=cell.fields,
         outputs=(),
+        sensors=tuple(cell.sensors),
     )  # type: ignore[arg-type]
 
 
