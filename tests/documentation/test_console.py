@@ -2,7 +2,7 @@
 
 In a `console` block, lines that start with `$ ` are commands, the others are lines of their output: they appear in this
 order (others may stand between them), and `...` in a line stands for anything. `kompono` is run in an empty folder
-beside the examples. Of commands that go on until Ctrl-C (viewers, endless runs) the options are checked, of anything
+beside the examples. Of commands that go on until Ctrl-C or in real time the options are checked, of anything
 that takes long (`make`, figures, installations) that it exists.
 """
 
@@ -50,8 +50,8 @@ def test_commands_work(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def goes_on(words: list[str]) -> bool:
-    """Whether a command ends with Ctrl-C only."""
-    return (words[0] == "view" and "--html" not in words) or "--view" in words or "inf" in words
+    """Whether a command waits for people or clocks."""
+    return (words[0] == "view" and "--html" not in words) or "--view" in words or "--realtime" in words
 
 
 def run(words: list[str]) -> int:
