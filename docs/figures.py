@@ -21,7 +21,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from kompono import simulate
-from kompono.edges.plot import COLOURS, STYLE, plot_result
+from kompono.edges.plot import COLOURS, STYLE
 
 DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
@@ -29,7 +29,7 @@ IMAGES = DOCS / "images"
 COPIED = {
     "car": ["car"],
     "manipulator": ["8-07-coordinates"],
-    "engine": ["2-pressure-volume", "3-crank-speed", "4-drift"],
+    "engine": ["2-pressure-volume", "3-crank-speed", "4-drift-2s"],
     "kuka": ["kuka", "6-hierarchy"],
 }
 
@@ -100,7 +100,7 @@ def model(name: str) -> Any:
 def bricard() -> None:
     """The angles of a linkage that counting says is locked."""
     machine = model("bricard")
-    plot_result(simulate(machine, **machine.run_defaults), "*.angle", IMAGES / "bricard.png")
+    simulate(machine, **machine.run_defaults).plot("*.angle", out=IMAGES / "bricard.png")
 
 
 def tops() -> None:

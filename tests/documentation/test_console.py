@@ -2,7 +2,8 @@
 
 In a `console` block, lines that start with `$ ` are commands, the others are lines of their output: they appear in this
 order (others may stand between them), and `...` in a line stands for anything. `kompono` is run in an empty folder
-beside the examples; of anything that takes long (`make`, figures, installations) it is checked that it exists.
+beside the examples. Of commands that go on until Ctrl-C or in real time the options are checked, of anything
+that takes long (`make`, figures, installations) that it exists.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pytest
 from documentation.pages import ROOT, Block, blocks
 from documentation.test_blocks import EXTRAS
 
-from kompono.edges.cli import main
+from kompono.edges.cli import _parser, main
 
 Capture = pytest.CaptureFixture[str]
 
@@ -48,9 +49,16 @@ def test_commands_work(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert output, f"{' '.join(words)} does not print {line!r}"
 
 
+def goes_on(words: list[str]) -> bool:
+    """Whether a command waits for people or clocks."""
+    return (words[0] == "view" and "--html" not in words) or "--view" in words or "--realtime" in words
+
+
 def run(words: list[str]) -> int:
     """The exit code of a command that is run, 0 for one that exists."""
     match words:
+        case ["kompono", *rest] if goes_on(rest):
+            return _parser().parse_args(rest) is None
         case ["kompono", *rest]:
             return main(rest)
         case ["make", *targets]:
