@@ -60,7 +60,7 @@ def main() -> None:
     """Print a table for docs/theory/discrete.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the simulated time")
-    seconds = 0.05 if parser.parse_args().quick else 0.5
+    seconds = 0.05 if parser.parse_args().quick else 0.2
     head = "".join(f" load at {step * 1e6:g} us |" for step in STEPS)
     print(f"| machine | bodies | joints, constraints | conditions | us a step |{head} violation at 10 us |")
     print("|---" * (6 + len(STEPS)) + "|")
