@@ -107,9 +107,9 @@ def command(options: argparse.Namespace) -> int:
             print(f"  {kind:10s} {path}")
     if not result.status.ok:
         print(f"kompono: ended early at {result.status.time:.9g} s: {result.status.message}", file=sys.stderr)
-    if live is not None:
-        print(f"{live.url}  (Ctrl-C ends it)", flush=True)
-        live.finish(result).wait()
+    if watching is not None:
+        print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
+        watching.finish(result).wait()
     return 0 if result.status.ok else 3
 
 
