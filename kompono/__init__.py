@@ -21,6 +21,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion, Pose, Wrench
@@ -65,6 +66,7 @@ __all__ = [
     "Report",
     "Result",
     "RunError",
+    "Sensor",
     "Simulation",
     "Subsystem",
     "TranslationError",

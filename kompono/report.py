@@ -135,6 +135,7 @@ def _tree(component: Subsystem, indent: str) -> Iterator[str]:
 
 def _spanning_tree(translation: Translation) -> Iterator[str]:
     path = translation.model.path
+    mates = {id(pair.joint): ", ".join(map(path, pair.constraints)) for pair in translation.topology.firm}
     for link in translation.topology.links:
         indent = "  " * (link.depth - 1)
         parent = path(link.parent) if link.parent is not translation.topology.world else "world"
@@ -144,7 +145,8 @@ def _spanning_tree(translation: Translation) -> Iterator[str]:
             yield f"{indent}{path(link.carrier)} free in the world"
         else:
             kind = type(link.joint).__name__.lower()
-            yield f"{indent}{path(link.carrier)} on {parent} by {path(link.joint)} ({kind}, {link.joint.freedoms})"
+            by = mates.get(id(link.joint)) or path(link.joint)
+            yield f"{indent}{path(link.carrier)} on {parent} by {by} ({kind}, {link.joint.freedoms})"
 
 
 def _loops(translation: Translation) -> Iterator[str]:

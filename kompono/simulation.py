@@ -6,28 +6,36 @@ import functools
 import time as clock
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import ModelWarning, RunError, nearest
+from kompono.errors import ModelWarning, RunError
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
+from kompono.options import check_known, check_method, check_options
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
 from kompono.scene.record import scenery
-from kompono.solve.assemble import Assembly, assemble
+from kompono.solve.assemble import Assembly, assemble, moves
 from kompono.solve.inputs import Feed, Source, feed_of
-from kompono.solve.integrate import Problem, Settings, check_settings, integrate
+from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
+from kompono.solve.linked import Linking
 from kompono.solve.outcome import Outcome, Outputs, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.stiffness import Given
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
+
+if TYPE_CHECKING:
+    from kompono.realtime import RealTime
+    from kompono.realtime.session import Session
 
 
 def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
@@ -75,14 +83,13 @@ class Simulation:
         cache: bool = True,
         threads: int | None = None,
         nested_from: int = NESTED_FROM,
+        stiffness: Given = None,
+        damping: Given = None,
     ) -> None:
         begun = clock.perf_counter()
-        for name, value in (("projection", projection), ("metric", metric)):
-            if value is not None and engine == "relative":
-                raise RunError(
-                    f"{name} {value!r} belongs to engine='absolute'.",
-                    fix="The relative engine keeps its loops closed by itself; stabilize=False switches that off.",
-                )
+        check_options(
+            engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping}
+        )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self._shelf = Shelf() if cache else None
         with Notice(f"translating {type(model).__name__}"):
@@ -100,6 +107,7 @@ class Simulation:
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
         self.engine = engine
+        self.links = Linking(self.kernel, self.translation.engine, stiffness, damping) if engine == "discrete" else None
         self.seconds_translate = clock.perf_counter() - begun
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
@@ -138,7 +146,7 @@ class Simulation:
         """The consistent start state, and which coordinates had to move; `native` pays if it is asked for often."""
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
-        if self.engine == "absolute":
+        if self.engine != "relative":
             return self._assemble_by_joints(initial, values, feed, native)
         start = start_state(self.translation.engine, initial or {})
         return assemble(
@@ -149,7 +157,7 @@ class Simulation:
 
     @functools.cached_property
     def placing(self) -> Translation:
-        """The model in joint coordinates, for the start of the absolute engine."""
+        """The model in joint coordinates, for the start of engines that place every body."""
         return assembly_program(self.translation.model, cut=self._cut, independent=self._independent, shelf=self._shelf)
 
     @functools.cached_property
@@ -190,37 +198,44 @@ class Simulation:
         parameters: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
         progress: bool | None = None,
+        realtime: RealTime | bool = False,
         watcher: Watcher | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
+        settings, progress = _paced(settings, progress, realtime)
         check_settings(settings)
+        check_method(self.engine, settings.method)
         outputs = select_outputs(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         _tell_moves(assembly)
+        values = self.completed(values, assembly.state, feed, settings.step)
         seconds_compile = self.prepare(settings.method, outputs.routine)
-        begun = clock.perf_counter()
-        problem = self.problem(assembly.state, values, feed)
-        if watcher is not None:
-            problem.watch = self.watch(watcher, values, feed)
-            problem.watch(0.0, assembly.state)
-        trajectory = integrate(problem, settings, progress)
+        session = self._session(realtime, feed, outputs, values) if realtime else None
+        with session or nullcontext():
+            begun = clock.perf_counter()
+            problem = self.problem(assembly.state, values, session.feed if session else feed)
+            if watcher is not None:
+                problem.watch = self.watch(watcher, values, feed)
+                problem.watch(0.0, assembly.state)
+            trajectory = integrate(problem, settings, progress)
+            seconds = clock.perf_counter() - begun
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
             redundant=list(assembly.redundant),
             seconds_translate=self.seconds_translate,
             seconds_compile=seconds_compile,
-            seconds_run=clock.perf_counter() - begun,
+            seconds_run=seconds,
         )
         table = channels_of(self.kernel, outputs, trajectory.rows, values)
         outcome = conclude(self.kernel, trajectory, outputs, table, settings)
         chosen = [outputs.computed[i] for i in outputs.wanted]
-        return Result(
+        result = Result(
             outcome.times,
             [channel.name for channel in chosen],
             outcome.table,
             units={channel.name: channel.unit for channel in chosen},
-            status=self.status(outcome, settings, values),
+            status=self.status(outcome, settings, values, records=trajectory.rows),
             statistics={
                 "method": settings.method,
                 "engine": self.engine,
@@ -230,6 +245,25 @@ class Simulation:
             model=self.name,
             scene=functools.partial(scenery, self.translation.model.model, parameters),
         )
+        return session.complete(result) if session else result
+
+    def _session(self, realtime: RealTime | bool, feed: Feed, outputs: Outputs, parameters: np.ndarray) -> Session:
+        """What keeps a run in step with the clock; observers read the channels that are recorded."""
+        from kompono.realtime import session
+
+        wanted = list(outputs.wanted)
+        channels = [(outputs.computed[i].name, outputs.computed[i].unit) for i in wanted]
+
+        def evaluate(time: float, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+            return self.kernel.evaluate(outputs.routine, time, state, inputs, parameters)[0][wanted]
+
+        return session.start(realtime, feed, channels, evaluate, self.name)
+
+    def completed(self, parameters: np.ndarray, state: np.ndarray, feed: Feed, step: float) -> np.ndarray:
+        """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
+        depend on the step [s] and the start; whatever runs or evaluates the program wants these.
+        """
+        return parameters if self.links is None else self.links.complete(state, feed.at(0.0), parameters, step)
 
     @property
     def name(self) -> str:
@@ -261,13 +295,23 @@ class Simulation:
             self.kernel.prepare(routine=outputs, method=method if method not in SCIPY_METHODS else "")
         return clock.perf_counter() - begun
 
-    def status(self, outcome: Outcome, settings: Settings, parameters: np.ndarray, explain: bool = True) -> Status:
-        """How the run ended, with the component to blame if asked for and where one can be found."""
+    def status(
+        self,
+        outcome: Outcome,
+        settings: Settings,
+        parameters: np.ndarray,
+        explain: bool = True,
+        records: np.ndarray | None = None,
+    ) -> Status:
+        """How the run ended, with the component to blame if asked for and where it can be found (in `records`)."""
         row, end = outcome.blame, 1 + self.program.state_size
         if row is None:
             return Status(outcome.ok, outcome.message, outcome.time)
         if not outcome.ok:
             message = outcome.message
+            unstable = "not a number" in message or "radian" in message
+            if self.links is not None and records is not None and explain and unstable:
+                message = self.links.explain(records, parameters, settings.step) or message
             if "not a number" in message and explain:
                 where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
                 hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
@@ -284,12 +328,12 @@ def simulate(
     model: Subsystem,
     *,
     until: float,
-    step: float = 1e-3,
-    method: str = "rk4",
+    step: float | None = None,
+    method: str | None = None,
     engine: str = "relative",
     rtol: float = 1e-8,
     atol: float | None = None,
-    every: int = 1,
+    every: int | None = None,
     channels: str | Iterable[str] = "*",
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -303,54 +347,50 @@ def simulate(
     native: bool = True,
     cache: bool = True,
     threads: int | None = None,
+    stiffness: Given = None,
+    damping: Given = None,
     progress: bool | None = None,
+    realtime: RealTime | bool = False,
     watcher: Watcher | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
-    method: rk2, rk4, adams (fixed `step` [s]); dopri5 and SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances
-    `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs of what to keep.
+    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
+    BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
+    of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
-    on one run of a large model (None: as many as pay). `watcher` looks on while the run is going (a `LiveView`).
+    on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
+    in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
+    `watcher` looks on while the run is going (a `LiveView`).
+
+    engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
+    stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
+    to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
-    check_settings(settings)
+    tolerances = rtol, 1e-3 * rtol if atol is None else atol
+    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
+    check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(
-        model,
-        engine=engine,
-        cut=cut,
-        independent=independent,
-        projection=projection,
-        metric=metric,
-        baumgarte=baumgarte,
-        native=native,
-        cache=cache,
-        threads=threads,
-    )
+        model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
+        baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
+    )  # fmt: skip
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
-        watcher=watcher,
+        realtime=realtime, watcher=watcher,
     )  # fmt: skip
 
 
-def check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Raise for the first name given that is not known."""
-    for name in given:
-        if name not in known:
-            raise RunError(
-                f"there is no {what} {name!r}.", fix=nearest(name, known) or f"There are {', '.join(known) or 'none'}."
-            )
+def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
+    """Settings and progress of a run; one in real time shows no bar by itself, for drawing it takes long."""
+    if not realtime:
+        return settings, progress
+    from kompono.realtime.session import as_options
+
+    return as_options(realtime).settings(settings), bool(progress)
 
 
 def _tell_moves(assembly: Assembly) -> None:
     moved = moves(assembly)
     if moved:
         warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=4)
-
-
-def moves(assembly: Assembly) -> str:
-    """What assembly had to move, in words; empty if nothing by much."""
-    large = {name: change for name, change in assembly.moved.items() if abs(change) > 1e-6}
-    listed = ", ".join(f"{name} by {change:+.6g}" for name, change in list(large.items())[:6])
-    return listed + (f" and {len(large) - 6} more" if len(large) > 6 else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from judge import Record
-from machines import Case, settings
+from machines import Case
 from parts import Machine
 
 from kompono import Result, Simulation
@@ -19,7 +19,7 @@ class Runner:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.simulation = Simulation(case.model(), **settings(case))
+        self.simulation = Simulation(case.model())
         self.kernel = self.simulation.kernel
         self.kernel.prepare(method="rk4")
         self.start = self.simulation.assemble().state

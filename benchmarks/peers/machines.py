@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import cos, pi
 from pathlib import Path
-from typing import Any
 
 from parts import Law, Machine
 from walk import walk
@@ -136,8 +135,3 @@ def cases() -> list[Case]:
         four_bars(1), four_bars(10), four_bars(40),
         inline_four(), car(), manipulator(), robot(geared=True), robot(geared=False),
     ]  # fmt: skip
-
-
-def settings(case: Case) -> dict[str, Any]:
-    """What Kompono is told besides the model: the engine its example recommends."""
-    return {"engine": "absolute"} if case.name == "KUKA" else {}

@@ -29,8 +29,8 @@ processor time of many runs. Compare ratios: other programs use this computer to
 - *ratio*: the peer's time over Kompono's.
 
 Peers are given what a user of theirs would model: welded bodies are one, freedoms that loops lock are left out, and the
-gears of the robot are ratios between 18 joints, where Kompono solves all 43 bodies with their 351 conditions (KUKA) or
-those same ratios (KUKA, geared)."""
+gears of the robot are ratios between 18 joints. Kompono gets the robot as it is drawn, 43 bodies with 351 conditions
+(KUKA), or with welds and those same ratios (KUKA, geared)."""
 
 
 def text(entries: list[Any], missing: list[str], many: list[dict[str, Any]], versions: dict[str, str]) -> str:

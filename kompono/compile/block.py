@@ -26,6 +26,9 @@ class Status(IntEnum):
     STOPPED = 4  # the stop flag was raised
     TOO_MANY_EVENTS = 5  # one event causes the next, without end
     OFF_CONSTRAINTS = 7  # the projection does not find back to the constraints; state and time are the last good ones
+    TOO_FAST = (
+        8  # a body of the discrete engine turns by more than a radian a step; state and time are the last good ones
+    )
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
 
@@ -95,7 +98,8 @@ def loop_routines(program: Program) -> list[Routine]:
     missing = [name for name in switches if name not in program.routines]
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
-    names = ["derivative", "project", "gap", *(["guards"] if switches else []), *switches]
+    rates = ["kick", "drift"] if "kick" in program.routines else ["derivative", "project", "gap"]
+    names = [*rates, *(["guards"] if switches else []), *switches]
     return [program.routines[name] for name in names if name in program.routines]
 
 

@@ -150,7 +150,7 @@ class Kernel:
 
     def helpers(self) -> Helpers | None:
         """Threads that help a run, if the model has enough to share."""
-        threads = self.threads
+        threads = self.threads if "kick" not in self.program.routines else 1
         if threads is None:
             work = shared_work(self.program.routines["derivative"], self.program.kernels)
             threads = spare_processors() if work >= PAYS_FROM else 1

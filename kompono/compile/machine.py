@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kompono.compile.block import NativeBlock, Status, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, anywhere, flush_tiny
+from kompono.compile.emit import BOOL, INT, REAL, Array, Cell, Code, Value, anywhere, flush_tiny
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
 from kompono.translate.program import Program, Routine
@@ -13,6 +13,7 @@ from kompono.translate.program import Program, Routine
 LARGE_CHANGE = 1e-6
 MOST_PROJECTIONS = 12
 LOST = 1e-3  # a state that still changes by more after so many projections is not near the constraints
+_SUMS = 8  # that are made side by side where one would make each element wait for the last
 _COMMON = ("time", "inputs")  # vectors that are the same on all lanes
 
 
@@ -73,12 +74,22 @@ class Machine:
 
     def finite(self, *names: str) -> Value:
         """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only."""
-        total = self.code.cell(self.lanes.real, 0.0)
-        vectors = [self.vector(name) for name in names]
-        with self.code.loop(self.size) as i:
+        code, vectors = self.code, [self.vector(name) for name in names]
+        parts = [code.cell(self.lanes.real, 0.0) for _ in range(_SUMS)]  # none waits for another
+
+        def add(part: Cell, index: Value | int) -> None:
             for vector in vectors:
-                total.set(total.get() + 0.0 * vector[i])
-        return total.get().equals(0.0)
+                part.set(part.get() + 0.0 * vector[index])
+
+        with code.loop(self.size // _SUMS) as i:
+            for k, part in enumerate(parts):
+                add(part, i * _SUMS + k)
+        for k in range(self.size % _SUMS):
+            add(parts[k], self.size - 1 - k)
+        total = parts[0].get()
+        for part in parts[1:]:
+            total = total + part.get()
+        return total.equals(0.0)
 
     def grid(self, index: Value, spacing: Value) -> Value:
         """start + index * spacing, rounded twice as Python would, so that both sides agree on every bit."""

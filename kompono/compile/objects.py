@@ -18,6 +18,7 @@ from kompono.compile.block import loop_routines
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
+from kompono.compile.loop_discrete import Leapfrog
 from kompono.compile.loop_dopri5 import dopri5_loop
 from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
@@ -36,6 +37,7 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
     "adams": lambda machine, name: _fixed(machine, Adams(), name),
+    "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
     "dopri5": dopri5_loop,
 }
 _INLINE = 100  # instructions up to which routines go into the object of their loop

@@ -21,6 +21,7 @@ from kompono.translate.program import ARRAYS, Loop, Place, Program, TableRoutine
 _POINTERS = {"state": "%in1", "output": "%out0", "work": "%work"}
 _SHARED = ("%in0", "%in1", "%in2", "%in3", "%out0", "%work")
 _MOST_LINES = 64  # of a row that are asked for ahead
+_FAR = 30_000  # doubles of workspace from which on it may not be in the cache any more
 
 # what kernels write to the workspace they never read in the same call
 _ARGUMENTS = ("%time", "%state", "%inputs", "%parameters", "%output", "%work", "%kept", "%row")
@@ -166,8 +167,9 @@ def _task(routine: TableRoutine, stem: str) -> str:
             table, width = f"@{stem}.rows.{loop.table}", routine.tables[loop.table].shape[1]
             with code.loop(rows) as i:
                 row = _row(code, table, (start + i * step) * width)
-                following = code.select(i + 1 < rows, i + 1, i)
-                _prefetch(code, loop, _row(code, table, (start + following * step) * width))
+                if routine.workspace >= _FAR:
+                    following = code.select(i + 1 < rows, i + 1, i)
+                    _prefetch(code, loop, _row(code, table, (start + following * step) * width))
                 arguments = [*_SHARED, "%work", row]
                 code.say(f"call void @{stem}.{k}({', '.join(f'ptr {a}' for a in arguments)})")
             code.say(f"br label %{done}")

@@ -15,7 +15,7 @@ import numpy as np
 from kompono.errors import ModelError
 from kompono.library.conditions import across, aligned, on_axis, turn_about
 from kompono.model.body import Frame
-from kompono.model.free import Free
+from kompono.model.free import Free, Rigid
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import (
@@ -51,20 +51,8 @@ def dotted(start: dict[str, float | None]) -> dict[str, float | None]:
 _ZERO = np.zeros(3)
 
 
-class Weld(Joint):
+class Weld(Rigid):
     """No freedom: the two frames are one."""
-
-    def pose(self, q: Any) -> Pose:
-        return Pose.constant()
-
-    def subspace(self, q: Any) -> Any:
-        return ca.SX(6, 0)
-
-    def conditions(self, pose: Pose) -> list[Any]:
-        return [pose.position, unskew(pose.rotation)]
-
-    def measure(self, pose: Pose) -> Any:
-        return ca.SX(0, 1)
 
 
 class Revolute(_AxisJoint):

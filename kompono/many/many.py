@@ -65,6 +65,8 @@ def simulate_many(
     check_settings(settings)
     variation = vary(parameters, initial, runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
+    if engine == "discrete":
+        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.")
     simulation = Simulation(model, engine=engine, **options)
     outputs = select_outputs(simulation.translation, channels)
     table = parameter_table(simulation, variation)

@@ -9,7 +9,8 @@ import numpy as np
 
 from kompono.errors import AssemblyError, ModelWarning
 from kompono.many.vary import Variation
-from kompono.simulation import Simulation, moves
+from kompono.simulation import Simulation
+from kompono.solve.assemble import moves
 from kompono.solve.inputs import Feed
 from kompono.translate.program import Program, Routine
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.errors import RunError
-from kompono.simulation import Simulation, check_known
+from kompono.options import check_known
+from kompono.simulation import Simulation
 from kompono.translate.start import check_tuned_bodies
 
 

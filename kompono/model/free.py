@@ -1,4 +1,6 @@
-"""The free joint: it lives in the model, not the library, because every independent body moves on one."""
+"""Joints the translator adds by itself, and which therefore live in the model, not the library: free ones for
+independent bodies, rigid ones for pairs that mates hold firmly.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import numpy as np
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import matrix_quaternion, quaternion_rate, rotation_of
+from kompono.spatial.rotation import matrix_quaternion, orthonormal, quaternion_rate, rotation_of, skew, unskew
 
 
 class Free(Joint):
@@ -71,3 +73,44 @@ class Placed(Free):
     def subspace_rate(self, q: Any, v: Any) -> Any:
         back = rotation_of(q[3:]).T
         return ca.vertcat(-ca.cross(back @ v[3:], back @ v[:3]), ca.SX(3, 1))
+
+
+class Turned(Free):
+    """A free joint whose orientation is the rotation matrix itself, column by column: how the discrete engine places
+    every body. Speeds vx, vy, vz [m/s] and wx, wy, wz [rad/s] are in second-frame (body) axes.
+    """
+
+    coordinates = ("x", "y", "z", "r11", "r21", "r31", "r12", "r22", "r32", "r13", "r23", "r33")
+    units = ("m", "m", "m", "", "", "", "", "", "", "", "", "")
+
+    def pose(self, q: Any) -> Pose:
+        return Pose(q[:3], ca.reshape(q[3:], 3, 3))
+
+    def rate(self, q: Any, v: Any) -> Any:
+        rotation = self.pose(q).rotation
+        return ca.vertcat(rotation @ v[:3], ca.vec(rotation @ skew(v[3:])))
+
+    def measure(self, pose: Pose) -> Any:
+        return ca.vertcat(pose.position, ca.vec(pose.rotation))
+
+    def neutral(self) -> np.ndarray:
+        return np.concatenate([np.zeros(3), np.eye(3).ravel()])
+
+    def normalize(self, q: Any) -> Any:
+        return ca.vertcat(q[:3], ca.vec(orthonormal(self.pose(q).rotation)))
+
+
+class Rigid(Joint):
+    """No freedom: the two frames are one."""
+
+    def pose(self, q: Any) -> Pose:
+        return Pose.constant()
+
+    def subspace(self, q: Any) -> Any:
+        return ca.SX(6, 0)
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        return [pose.position, unskew(pose.rotation)]
+
+    def measure(self, pose: Pose) -> Any:
+        return ca.SX(0, 1)

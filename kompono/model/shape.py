@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.spatial.rotation import constant_matrix, matrix_quaternion
+from kompono.spatial.numeric import quaternions
+from kompono.spatial.rotation import constant_matrix
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Shape:
 
 def quaternion_of(matrix: np.ndarray) -> tuple[float, ...]:
     """The quaternion (e0, e1, e2, e3) of a rotation matrix of numbers."""
-    return tuple(np.asarray(ca.DM(matrix_quaternion(ca.DM(matrix)))).ravel().tolist())
+    return tuple(quaternions(matrix).tolist())
 
 
 def shapes_of(given: Any, where: str) -> tuple[Shape, ...] | None:

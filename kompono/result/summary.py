@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from kompono.result.result import Result
 
 RANGES = 8  # channels whose range is shown
+JITTER = {"mean": "mean", "99": "99 %", "max": "at most"}
+TOLD = ("drift.", "energy.", "realtime.")  # channels with lines of their own
 FAILURES = 5  # failed runs that are told one by one
 
 
 def summarize(result: Result) -> str:
     """How the run ended, what it cost, drift, energy and the ranges of the first channels."""
-    lines = [_outcome(result), *_cost(result), *_quality(result), *_ambiguity(result), *_ranges(result)]
+    lines = [_outcome(result), *_cost(result), *_pace(result), *_quality(result), *_ambiguity(result), *_ranges(result)]
     return "\n".join(lines)
 
 
@@ -62,6 +64,25 @@ def _cost(result: Result | Ensemble) -> list[str]:
     return lines
 
 
+def _pace(result: Result) -> list[str]:
+    """Lines about a run in real time: load, late frames, jitter, links."""
+    known = result.statistics.get("realtime")
+    if not known:
+        return []
+    load = f"load {100 * known['load_mean']:.3g} % mean, {100 * known['load_max']:.3g} % at most"
+    late = f"{known['late']} of {known['frames']} frames of {known['frame']:g} s late"
+    steps = f" ({known['late_steps']} steps)" if known.get("late_steps") else ""
+    lines = [_line("real time", f"{load}, {late}{steps}")]
+    jitter = [f"{_short(known[f'jitter_{key}'])} {text}" for key, text in JITTER.items()]
+    slipped = f", slipped by {known['slipped']:.3g} s" if known["slipped"] else ""
+    lines.append(_line("jitter", ", ".join(jitter) + slipped))
+    for link in (entry for entry in known.get("links", ()) if "accepted" in entry):
+        ignored = ", ".join(f"{count} {reason}" for reason, count in link["ignored"].items()) or "none"
+        told = f"{link['sent']} sent, {link['accepted']} accepted, {link['lost']} lost, ignored: {ignored}"
+        lines.append(_line("link", f"{link['name']}: {told}"))
+    return lines
+
+
 def _quality(result: Result) -> list[str]:
     """Lines about drift off the constraints and change of energy, as far as recorded."""
     lines = []
@@ -92,7 +113,7 @@ def _ambiguity(result: Result) -> list[str]:
 
 def _ranges(result: Result | Ensemble) -> list[str]:
     """Smallest and largest value of the first few channels, without those told above."""
-    names = [name for name in result.names if not name.startswith(("drift.", "energy.")) and len(result.time)]
+    names = [name for name in result.names if not name.startswith(TOLD) and len(result.time)]
     width = max(map(len, names[:RANGES]), default=0)
     lines = []
     for name in names[:RANGES]:
@@ -101,6 +122,10 @@ def _ranges(result: Result | Ensemble) -> list[str]:
         lines.append(f"  {name:{width}s}  {span} {result.units[name]}".rstrip())
     more = len(names) - RANGES
     return [*lines, f"  and {more} more channels"] if more > 0 else lines
+
+
+def _short(seconds: float) -> str:
+    return f"{1e6 * seconds:.3g} us" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
 
 
 def _line(label: str, text: str) -> str:

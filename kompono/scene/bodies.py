@@ -16,8 +16,8 @@ from kompono.model.body import Body, Carrier
 from kompono.model.shape import Shape, quaternion_of
 from kompono.scene.files import embedded
 from kompono.scene.meshes import mesh_of
-from kompono.scene.motion import rotations
 from kompono.scene.values import Values
+from kompono.spatial.numeric import rotations
 
 PALETTE = ("#4477aa", "#ee7733", "#44aa99", "#ccbb44", "#aa4499", "#66ccee", "#997755", "#228833", "#ee99aa", "#77889a")
 _SOLIDS = {

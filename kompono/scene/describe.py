@@ -13,9 +13,9 @@ from kompono.model.subsystem import Subsystem
 from kompono.scene import loads, marks
 from kompono.scene.bodies import PALETTE, body_shapes, bounds
 from kompono.scene.marks import Sign
-from kompono.scene.motion import quaternions
 from kompono.scene.scene import Carrier, Part, Piece, Scene
 from kompono.scene.values import Values
+from kompono.spatial.numeric import quaternions
 from kompono.translate.elaborate import Elaborated, elaborate
 
 GROUND = "#8b9096"
@@ -110,7 +110,7 @@ class _Describer:
         """Signs follow the smaller of the bodies they connect, within bounds set by the whole."""
         near = [self.reach[self.number[id(frame.body)]] for frame in frames]
         smallest = min([reach for reach in near if reach > 0], default=self.size)
-        return float(np.clip(0.06 * smallest, 0.006 * self.size, 0.03 * self.size))
+        return float(np.clip(0.1 * smallest, 0.006 * self.size, 0.07 * self.size))
 
     def _length(self, force: Any) -> float:
         """About the length of the line of a force: its rest, else the smaller of the bodies."""

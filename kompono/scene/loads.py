@@ -20,13 +20,12 @@ SPRING, DAMPER, LOAD, DRIVE, GEAR, RUBBER = "#d8442f", "#3b424c", "#e8a013", "#2
 
 def _spring_damper(sign: Sign, force: Any, values: Values, length: float) -> None:
     s = sign.s
+    coil = min(max(1.2 * s, 0.13 * length), 1.6 * s)
     if values.nonzero(force.k):
-        coil = max(1.5 * s, 0.13 * length)
         sign.span("helix", colour=SPRING, radius=coil, wire=0.15 * coil, turns=7)
     if values.nonzero(force.c):
-        tube = max(0.75 * s, 0.06 * length)
-        sign.span("strut", "first", colour=DAMPER, length=0.55 * length, radius=tube)
-        sign.span("strut", "second", colour="#aab2bc", length=0.6 * length, radius=0.45 * tube)
+        sign.span("strut", "first", colour=DAMPER, length=0.55 * length, radius=0.5 * coil)
+        sign.span("strut", "second", colour="#aab2bc", length=0.6 * length, radius=0.22 * coil)
     if not sign.pieces:
         _between(sign, force, values, length)
 

@@ -15,8 +15,8 @@ from kompono.library import constraints, joints
 from kompono.library.shapes import _along
 from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
-from kompono.scene.motion import quaternions, rotations
 from kompono.scene.scene import Piece
+from kompono.spatial.numeric import quaternions, rotations
 
 OUTER, INNER, RAIL, MATE = "#4a525e", "#c4cad3", "#7d8794", "#8fa3b8"
 

@@ -19,6 +19,9 @@ SEGMENTS = 32  # of a full turn
 Profile = Sequence[tuple[float, float]]
 
 
+_KNOWN: dict[tuple[str, str], Mesh] = {}
+
+
 class Mesh(NamedTuple):
     """Vertices (n, 3) float32 [m] and faces (m, 3) uint32."""
 
@@ -27,10 +30,15 @@ class Mesh(NamedTuple):
 
 
 def mesh_of(kind: str, sizes: Mapping[str, Any]) -> Mesh:
-    """The triangles of a shape."""
+    """The triangles of a shape; those of equal shapes are the same arrays."""
     if kind not in BUILDERS:
         raise RunError(f"there is no shape {kind!r}.", fix=f"Known: {', '.join(BUILDERS)}.")
-    return BUILDERS[kind](**sizes)
+    key = (kind, repr(sizes))
+    if key not in _KNOWN:
+        if len(_KNOWN) > 1000:
+            _KNOWN.clear()
+        _KNOWN[key] = BUILDERS[kind](**sizes)
+    return _KNOWN[key]
 
 
 def join(*meshes: Mesh) -> Mesh:

@@ -58,6 +58,13 @@ def assemble(
     return Assembly(state, moved, degrees_of_freedom(matrix), _not_unique(matrix, rows))
 
 
+def moves(assembly: Assembly) -> str:
+    """What assembly had to move, in words; empty if nothing by much."""
+    large = {name: change for name, change in assembly.moved.items() if abs(change) > 1e-6}
+    listed = ", ".join(f"{name} by {change:+.6g}" for name, change in list(large.items())[:6])
+    return listed + (f" and {len(large) - 6} more" if len(large) > 6 else "")
+
+
 def degrees_of_freedom(matrix: np.ndarray) -> int:
     """Speeds less independent conditions, from G (rows, speeds)."""
     largest = np.linalg.norm(matrix, 2) if matrix.size else 0.0

@@ -15,6 +15,18 @@ Read = Callable[[str], float]
 
 
 @dataclass(frozen=True)
+class Present:
+    """The present of a run: the state at a time [s]; called with the name of a channel it gives its value."""
+
+    state: np.ndarray
+    channel: Read
+
+    def __call__(self, name: str) -> float:
+        """The present value of a channel."""
+        return self.channel(name)
+
+
+@dataclass(frozen=True)
 class Source:
     """One input: a constant value, a table (times, values), or a callable with its period [s]."""
 
@@ -26,7 +38,12 @@ class Source:
 
 
 class Feed:
-    """All inputs of a run. Callables are asked at their sampling times; between these the native loop runs alone."""
+    """All inputs of a run. Callables are asked at their sampling times; between these the native loop runs alone.
+
+    A feed that sets `stop` ends the run: as planned if that is empty, else for that reason.
+    """
+
+    stop: str | None = None
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
@@ -53,6 +70,9 @@ class Feed:
             raise RunError(f"the callable returned {value} at t = {time:.9g} s.", path=source.name)
         return value
 
+    def finish(self, time: float, read: Read) -> None:
+        """The run has reached its end at `time`."""
+
     @property
     def next_due(self) -> float:
         """The next time a callable wants to be asked [s]."""
@@ -65,7 +85,9 @@ class Feed:
         if not self.sources:
             return None
         tables = [source.table for source in self.sources if source.table is not None]
-        times = np.unique(np.concatenate([t for t, _ in tables])) if tables else np.zeros(1)
+        if not tables:
+            return np.zeros(1), self.held[None, :].copy()
+        times = np.unique(np.concatenate([t for t, _ in tables]))
         columns = [
             np.interp(times, *source.table) if source.table is not None else np.full(len(times), self.held[i])
             for i, source in enumerate(self.sources)
@@ -78,6 +100,8 @@ class Feed:
         if table is None:
             return np.zeros(0)
         times, values = table
+        if len(times) == 1:
+            return values[0]
         return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
 
 

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import RunError, nearest
-from kompono.solve.inputs import Feed
+from kompono.solve.inputs import Feed, Present
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
 
-FIXED = ("rk2", "rk4", "adams")
+FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
+LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
+TOGETHER = 1000  # rows taken from a run at once
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Settings:
     rtol: float = 1e-8
     atol: float = 1e-8
     stabilize: bool = True
+    keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
 
 
 @dataclass
@@ -64,6 +67,22 @@ class Problem:
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
     watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
+
+
+def settings_for(
+    engine: str,
+    until: float,
+    step: float | None = None,
+    method: str | None = None,
+    every: int | None = None,
+    tolerances: tuple[float, float] = (1e-8, 1e-11),
+    stabilize: bool = True,
+) -> Settings:
+    """Settings with what an engine is best run with where nothing is given: rk4 with 1 ms, leapfrog with 10 us."""
+    usual, size, records = ("leapfrog", 1e-5, 100) if engine == "discrete" else ("rk4", 1e-3, 1)
+    if every is None:
+        every = records if step is None else 1
+    return Settings(method or usual, until, size if step is None else step, every, *tolerances, stabilize)
 
 
 def check_settings(settings: Settings) -> None:
@@ -106,24 +125,31 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
 
 
 class _Recorder:
-    def __init__(self) -> None:
-        self.parts: list[np.ndarray] = []
+    """Rows of a run; older ones than `keep` seconds before the last are dropped as it goes on."""
 
-    def take(self, run: Any) -> None:
-        if run.rows:
+    def __init__(self, keep: float = np.inf) -> None:
+        self.parts: list[np.ndarray] = []
+        self.keep = keep
+
+    def take(self, run: Any, least: int = 1) -> None:
+        """Take the rows a run has, if there are so many at least."""
+        if run.rows >= least:
             self.parts.append(run.take())
+            while self.parts[0][-1, 0] < self.parts[-1][-1, 0] - self.keep:
+                del self.parts[0]
 
     def finish(self, last: np.ndarray) -> np.ndarray:
         """All rows, the last state among them."""
         rows = np.concatenate(self.parts) if self.parts else last[None, :]
-        return rows if rows[-1, 0] >= last[0] else np.vstack([rows, last])
+        rows = rows[np.searchsorted(rows[:, 0], last[0] - self.keep) :]
+        return rows if len(rows) and rows[-1, 0] >= last[0] else np.vstack([rows, last])
 
 
 def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
     h = settings.step
     whole = int(np.floor(settings.until / h + 1e-9))
     rest = settings.until - whole * h
-    recorder = _Recorder()
+    recorder = _Recorder(settings.keep)
     feed = problem.feed
     feed.sample(0.0, _reader(problem, 0.0, problem.state))
     run = problem.kernel.fixed(
@@ -157,7 +183,7 @@ def _next_sample(feed: Feed, h: float, whole: int) -> int:
 
 
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    recorder = _Recorder()
+    recorder = _Recorder(settings.keep)
     feed = problem.feed
     feed.sample(0.0, _reader(problem, 0.0, problem.state))
     run = problem.kernel.adaptive(
@@ -184,33 +210,47 @@ def _chunks(
     done: Callable[[], bool],
 ) -> str:
     """Advance chunk by chunk until done; returns why it ended early, or nothing."""
+    ended = _advance(problem, run, recorder, progress, budget, done)
+    while ended == "" and run.advance(0).name == "BUFFER_FULL":
+        recorder.take(run)
+    recorder.take(run)
+    return ended
+
+
+def _advance(
+    problem: Problem,
+    run: Any,
+    recorder: _Recorder,
+    progress: Progress,
+    budget: Callable[[], int],
+    done: Callable[[], bool],
+) -> str:
     size = 256
     feed = problem.feed
     while not done():
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
             run.set_inputs(feed.table())
+        if feed.stop is not None:
+            return "STOPPED" if feed.stop else "ENDED"
         begun = clock.perf_counter()
         status = run.advance(max(1, min(size, budget())))
         spent = clock.perf_counter() - begun
-        recorder.take(run)
         progress.update(run.time)
         if problem.watch is not None:
             problem.watch(run.time, run.state)
         if progress.interrupted:
             return "INTERRUPTED"
+        recorder.take(run, 1 if status.name == "BUFFER_FULL" else TOGETHER)
         if status.name == "BUFFER_FULL":
             continue
         if status.name != "OK":
             return status.name
-        size = int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(spent, 1e-9)))) + 1
-    while run.advance(0).name == "BUFFER_FULL":
-        recorder.take(run)
-    recorder.take(run)
+        size = min(int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(spent, 1e-9)))) + 1, LARGEST_CHUNK)
     return ""
 
 
-def _reader(problem: Problem, time: float, state: np.ndarray) -> Callable[[str], float]:
-    return lambda name: problem.read(time, state, problem.feed.at(time), name)
+def _reader(problem: Problem, time: float, state: np.ndarray) -> Present:
+    return Present(state, lambda name: problem.read(time, state, problem.feed.at(time), name))
 
 
 def _counts(run: Any) -> dict[str, int]:
@@ -220,15 +260,21 @@ def _counts(run: Any) -> dict[str, int]:
 def _finish(
     problem: Problem, run: Any, recorder: _Recorder, ended: str, before: dict[str, int] | None = None
 ) -> Trajectory:
+    if ended == "":
+        problem.feed.finish(run.time, _reader(problem, run.time, run.state))
+        ended = "STOPPED" if problem.feed.stop else ""
     last = np.concatenate([[run.time], run.state, problem.feed.at(run.time)])
     messages = {
         "": "",
+        "ENDED": "",
         "INTERRUPTED": "interrupted by the user",
-        "STOPPED": "stopped",
+        "STOPPED": problem.feed.stop or "stopped",
         "TOO_MANY_EVENTS": "more than a hundred events in one step; a guard may chatter",
         "NOT_FINITE": "a value became infinite or not a number",
         "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
         "speeds reached (try a smaller step, or method='dopri5')",
+        "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
+        "reached",
         "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
         "(try method='Radau')",
     }
@@ -236,4 +282,5 @@ def _finish(
     names = problem.kernel.program.events
     if names:
         statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
-    return Trajectory(recorder.finish(last), ended == "", messages[ended], float(run.time), statistics, run.lost)
+    ok = ended in ("", "ENDED")
+    return Trajectory(recorder.finish(last), ok, messages[ended], float(run.time), statistics, run.lost)

@@ -109,6 +109,28 @@ def constant_matrix(orientation: Any) -> np.ndarray:
     raise ModelError("an orientation is a quaternion (e0, e1, e2, e3) or a right-handed rotation matrix (3, 3).")
 
 
+def turned_by(angle: Any) -> Any:
+    """Rotation matrix C(e, theta) of a rotation vector `angle` = theta e (3) [rad] of less than about a radian.
+
+    Rodrigues' formula with t = tan(theta/2) e, C = 1 + 2 / (1 + t^2) (T + T T), T the matrix of t x: no division by
+    theta, and orthonormal whatever t is. The tangent is a series, right to rounding for angles below 0.2.
+    """
+    square = ca.sumsqr(angle) / 4
+    series = 1382 / 155925
+    for coefficient in (62 / 2835, 17 / 315, 2 / 15, 1 / 3, 1):
+        series = coefficient + square * series
+    t = series / 2 * angle
+    cross = skew(t)
+    return ca.DM.eye(3) + 2 / (1 + ca.sumsqr(t)) * (cross + cross @ cross)
+
+
+def orthonormal(matrix: Any) -> Any:
+    """The rotation matrix next to one that misses orthonormality by rounding: one Newton step of the polar
+    decomposition.
+    """
+    return matrix @ (3 * ca.DM.eye(3) - matrix.T @ matrix) / 2
+
+
 def quaternion_rate(e: Any, omega: Any) -> Any:
     """e_dot of a quaternion whose body turns with `omega` [rad/s] in its own axes."""
     return (

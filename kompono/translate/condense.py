@@ -2,13 +2,15 @@
 
 Inside one component the deepest bodies go first. Each operation belongs to a component: hanging a body belongs to the
 owner of its tree joint, closing a loop to the lowest component that contains the whole loop. A joint's acceleration
-stays an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. What is
+stays an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. Bodies
+welded together are hung as one. What is
 left of a component when its own operations are done is its answer at its ports: the motion of its base and of the
 joints leading to ports in use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,9 @@ from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination, RightSide
 from kompono.translate.kinematics import Kinematics
-from kompono.translate.loads import Loads, body_inertia
+from kompono.translate.linear import LinearSet
+from kompono.translate.loads import Loads
+from kompono.translate.rigid import RigidGroups
 from kompono.translate.sweeps import TOLERANCE
 from kompono.translate.topology import Link, Topology, common_owner
 
@@ -44,22 +48,26 @@ class Plan:
     operations: tuple[Operation, ...]
     last_use: dict[int, int]  # id(joint) -> index of operation
     joints: dict[int, Joint]
+    groups: RigidGroups
 
 
 def closing_elements(model: Elaborated, topology: Topology) -> tuple[Any, ...]:
     """Everything that closes loops, in order of declaration by kind."""
-    return (*topology.closing, *model.constraints, *model.couplings)
+    held = {id(constraint) for pair in topology.firm for constraint in pair.constraints}
+    constraints = (constraint for constraint in model.constraints if id(constraint) not in held)
+    return (*topology.closing, *constraints, *model.couplings)
 
 
-def make_plan(model: Elaborated, topology: Topology) -> Plan:
+def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> Plan:
     """Order the operations by component and find the last use of each joint."""
     by_level: dict[int, list[Link]] = {id(subsystem): [] for subsystem in model.subsystems}
+    groups = RigidGroups(topology)
     for link in topology.links:
-        if link.joint is not None:
+        if link.joint is not None and not link.rigid:
             owner = link.joint.owner or link.carrier.owner
             by_level[id(owner)].append(link)
     loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
-    for element in closing_elements(model, topology):
+    for element in closing:
         joints = path_joints(topology, element)
         level = common_owner(
             model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
@@ -68,7 +76,8 @@ def make_plan(model: Elaborated, topology: Topology) -> Plan:
     operations: list[Operation] = []
     hung: set[int] = set()
     _plan_component(model.model, by_level, loops, operations, hung)
-    return Plan(tuple(operations), _last_uses(topology, operations), {id(j): j for j in topology.tree_joints})
+    joints = {id(joint): joint for joint in topology.tree_joints}
+    return Plan(tuple(operations), _last_uses(groups, operations), joints, groups)
 
 
 def _independent(topology: Topology, joint: Joint) -> Carrier:
@@ -97,28 +106,33 @@ def _plan_component(
     close_ready()
 
 
-def _last_uses(topology: Topology, operations: list[Operation]) -> dict[int, int]:
+def _last_uses(groups: RigidGroups, operations: list[Operation]) -> dict[int, int]:
     when = {id(op.link.carrier): i for i, op in enumerate(operations) if op.link is not None}
     last: dict[int, int] = {}
     for i, operation in enumerate(operations):
         if operation.link is not None:
             last[id(operation.link.joint)] = max(i, last.get(id(operation.link.joint), 0))
-            for link in chain_to_unknown(topology, operation.link, when, i):
+            for link in chain_to_unknown(groups, operation.link, when, i):
                 last[id(link.joint)] = i
         else:
-            for joint in path_joints(topology, operation.element):
+            for joint in path_joints(groups.topology, operation.element):
                 last[id(joint)] = i
+    for operation in operations:
+        if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
+            latest = max(last[id(joint)] for joint in operation.element.dependent)
+            for joint in operation.element.joints:
+                last[id(joint)] = max(last[id(joint)], latest)
     return last
 
 
-def chain_to_unknown(topology: Topology, link: Link, when: dict[int, int], now: int) -> list[Link]:
+def chain_to_unknown(groups: RigidGroups, link: Link, when: dict[int, int], now: int) -> list[Link]:
     """Links above a body that are hung already when it is hung itself: its motion is expressed through theirs."""
     chain = []
-    carrier = link.parent
+    carrier = groups.lead(link.parent)
     while isinstance(carrier, Body) and when.get(id(carrier), now) < now:
-        above = topology.link(carrier)
+        above = groups.topology.link(carrier)
         chain.append(above)
-        carrier = above.parent
+        carrier = groups.lead(above.parent)
     return chain
 
 
@@ -134,21 +148,25 @@ class Condensation:
         self.model, self.topology = kinematics.model, kinematics.topology
         self.elimination = Elimination(kinematics.tracer, tolerance)
         self.chains: dict[int, list[tuple[Link, Any]]] = {}  # per body: links whose offsets add up to its own
+        self.substituted: dict[int, tuple[LinearSet, int]] = {}  # by id(joint): the row that gives its acceleration
         when = {id(op.link.carrier): i for i, op in enumerate(plan.operations) if op.link is not None}
         self._begin()
         for index, operation in enumerate(plan.operations):
             if operation.link is not None:
-                self._hang(operation.link, chain_to_unknown(self.topology, operation.link, when, index))
+                self._hang(operation.link, chain_to_unknown(plan.groups, operation.link, when, index))
             else:
                 self._close(operation.element)
             self._eliminate_finished(index)
 
     def _begin(self) -> None:
-        for body in self.model.bodies:
+        for body in self._leads():
             self.elimination.add(("body", id(body)), 6, self._inertia(body))
 
+    def _leads(self) -> list[Body]:
+        return [body for body in self.model.bodies if self.plan.groups.leads(body)]
+
     def _inertia(self, body: Body) -> Any:
-        inertia = body_inertia(self.kinematics, body)
+        inertia = self.plan.groups.inertia(self.kinematics, body)
         return self.kinematics.tracer.call(lambda: inertia, path=self.model.path(body))
 
     def _hang(self, link: Link, chain: list[Link]) -> None:
@@ -162,10 +180,12 @@ class Condensation:
             offsets.append((above, carried))
             if above.joint is not None and above.joint.freedoms:
                 maps["joint", id(above.joint)] = call(lambda x, s: x @ s, carried, step.subspace, path=path)
+            held = self.plan.groups.offset(self.kinematics, above.parent)
             carried = call(
-                lambda x, p, r: x @ twist_matrix(Pose(p, r)), carried, step.pose.position, step.pose.rotation, path=path
-            )
-        top = (chain[-1] if chain else link).parent
+                lambda x, p, r, held=held: x @ twist_matrix(held @ Pose(p, r)), carried,
+                step.pose.position, step.pose.rotation, path=path,
+            )  # fmt: skip
+        top = self.plan.groups.lead((chain[-1] if chain else link).parent)
         if isinstance(top, Body):
             maps["body", id(top)] = carried
         self.chains[id(link.carrier)] = offsets
@@ -175,20 +195,32 @@ class Condensation:
 
     def _close(self, element: Any) -> None:
         closure = self.closures[id(element)]
-        if closure.size:
+        if isinstance(element, LinearSet):
+            self.substituted |= {id(joint): (element, k) for k, joint in enumerate(element.dependent)}
+        elif closure.size:
             columns = {("joint", key): block for key, block in closure.columns.items()}
             self.elimination.add_rows(("rows", id(element)), columns, closure.groups, self.model.path(element))
 
     def _eliminate_finished(self, index: int) -> None:
         finished = [key for key, last in self.plan.last_use.items() if last == index]
         depth = {id(link.joint): link.depth for link in self.topology.links}
-        for key in sorted(finished, key=lambda key: -depth[key]):
+        for key in sorted(finished, key=lambda key: (key not in self.substituted, -depth[key])):
             joint = self.plan.joints[key]
-            if joint.freedoms:
+            if key in self.substituted:
+                self._substitute(joint, *self.substituted[key])
+            elif joint.freedoms:
                 self.elimination.pivot(("joint", key), self.model.path(joint) or joint._name)
         for rows in self.elimination.ready_rows():
             element = next(e for e in self.closures.values() if ("rows", id(e.element)) == rows).element
             self.elimination.pivot(rows, self.model.path(element))
+
+    def _substitute(self, joint: Joint, linear: LinearSet, row: int) -> None:
+        """Express a joint's acceleration through those of others."""
+        dependent = {id(other) for other in linear.dependent}
+        columns = self.closures[id(linear)].columns
+        maps = {("joint", id(o)): -columns[id(o)][row, :] for o in linear.joints if id(o) not in dependent}
+        maps = {key: ca.sparsify(block) for key, block in maps.items() if ca.sparsify(block).nnz()}
+        self.elimination.hang(("joint", id(joint)), maps, self.model.path(joint))
 
     def restate(self, kinematics: Kinematics, closures: dict[int, Closure]) -> None:
         """Go on with other speeds at the same coordinates: the factors stay."""
@@ -196,11 +228,20 @@ class Condensation:
 
     def accelerations(self, loads: Loads) -> dict[Any, Any]:
         """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
-        return self.elimination.solve(self.right_side(loads))
+        solution = self.elimination.solve(self.right_side(loads))
+        groups = self.plan.groups
+        for body in self.model.bodies:
+            if not groups.leads(body):
+                lead = groups.lead(body)
+                known = isinstance(lead, Ground)
+                moved = ground_acceleration(self.kinematics, loads, lead) if known else solution["body", id(lead)]
+                solution["body", id(body)] = groups.follow(self.kinematics, body, moved)
+        return solution
 
     def right_side(self, loads: Loads) -> RightSide:
         """Loads and velocity terms of the acceleration problem."""
-        bias: dict[Any, Any] = {("body", id(body)): loads.bias(body) for body in self.model.bodies}
+        groups = self.plan.groups
+        bias: dict[Any, Any] = {("body", id(body)): groups.bias(self.kinematics, loads, body) for body in self._leads()}
         for joint in self.topology.tree_joints:
             if id(joint) in loads.efforts:
                 bias["joint", id(joint)] = self.kinematics.tracer.call(
@@ -208,12 +249,25 @@ class Condensation:
                 )
         for closure in self.closures.values():
             bias["rows", id(closure.element)] = closure.bias
-        return RightSide(bias, self._offsets(loads))
+        offsets = self._offsets(loads) | self._take_substituted(bias)
+        return RightSide(bias, offsets)
 
     def corrections(self, residuals: dict[int, Any]) -> dict[Any, Any]:
         """Changes of speeds (or coordinates, through q_dot = N v) with G delta = -residual, of least kinetic energy."""
         bias = {("rows", key): value for key, value in residuals.items()}
-        return self.elimination.solve(RightSide(bias))
+        offsets = self._take_substituted(bias)
+        return self.elimination.solve(RightSide(bias, offsets))
+
+    def _take_substituted(self, bias: dict[Any, Any]) -> dict[Any, Any]:
+        """What substituted joints do beyond their share of others', from the rows of their sets."""
+        call = self.kinematics.tracer.call
+        offsets = {
+            ("joint", key): call(lambda u, row=row: -u[row], bias["rows", id(linear)])
+            for key, (linear, row) in self.substituted.items()
+        }
+        for linear, _ in self.substituted.values():
+            bias.pop(("rows", id(linear)), None)
+        return offsets
 
     def _offsets(self, loads: Loads) -> dict[Any, Any]:
         """d of each hung body: its own and its chain's velocity terms, and what its ground is prescribed to do."""
@@ -226,7 +280,7 @@ class Condensation:
             total = ca.SX(6, 1)
             for link, carried in self.chains[id(operation.link.carrier)]:
                 local = self.kinematics.local_bias(link)
-                if not isinstance(link.parent, Body):
+                if not isinstance(self.plan.groups.lead(link.parent), Body):
                     local = self._add_base(link, local, loads)
                 total = call(lambda t, x, b: t + x @ b, total, carried, local, path=path)
             offsets["body", id(operation.link.carrier)] = total
@@ -234,11 +288,13 @@ class Condensation:
 
     def _add_base(self, link: Link, local: Any, loads: Loads) -> Any:
         """Add the known acceleration of the ground (or world) a body hangs on."""
-        base = ground_acceleration(self.kinematics, loads, link.parent)
+        groups = self.plan.groups
+        base = ground_acceleration(self.kinematics, loads, groups.lead(link.parent))
+        held = groups.offset(self.kinematics, link.parent)
         step = self.kinematics.step(link)
         return self.kinematics.tracer.call(
-            lambda b, a, p, r: b + carry_twist(Pose(p, r), a), local, base, step.pose.position, step.pose.rotation,
-            path=self.kinematics.label(link),
+            lambda b, a, p, r: b + carry_twist(held @ Pose(p, r), a),
+            local, base, step.pose.position, step.pose.rotation, path=self.kinematics.label(link),
         )  # fmt: skip
 
 

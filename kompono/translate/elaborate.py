@@ -7,6 +7,7 @@ model is said here.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
 
@@ -40,6 +42,7 @@ class Elaborated:
     parameters: tuple[Parameter, ...]
     modes: tuple[Mode, ...]
     events: tuple[Event, ...]
+    sensors: tuple[Sensor, ...] = ()
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -59,7 +62,7 @@ def elaborate(model: Subsystem) -> Elaborated:
         model,
         (model, *kind(Subsystem)),
         *(kind(cls) for cls in (Body, Ground, Joint, Constraint, Coupling)),
-        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event)),
+        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor)),
     )
     if not result.bodies:
         raise ModelError(
@@ -67,6 +70,8 @@ def elaborate(model: Subsystem) -> Elaborated:
         )
     for element in (*result.joints, *result.constraints, *result.forces):
         _check_ports(result, element)
+    for sensor in result.sensors:
+        _check_frames(result, sensor, sensor.frames)
     for coupling in result.couplings:
         for joint in coupling.joints:
             _check_member(result, coupling, joint)
@@ -83,6 +88,10 @@ def _check_ports(model: Elaborated, element: Any) -> None:
     frames: list[Frame] = [frame for frame in (element.first, element.second) if frame is not None]
     if isinstance(element, Joint | Constraint) and frames[0].body is frames[1].body:
         raise ModelError("both frames are on the same body.", path=model.path(element), fix="Connect two bodies.")
+    _check_frames(model, element, frames)
+
+
+def _check_frames(model: Elaborated, element: Element, frames: Iterable[Frame]) -> None:
     for frame in frames:
         _check_member(model, element, frame.body)
         _check_visible(model, element, frame.body)

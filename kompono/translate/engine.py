@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,6 +68,7 @@ class Engine(ABC):
         self.counted = self.counted_joints()
         self.nq = sum(len(joint.coordinates) for joint in (*self.joints, *self.counted))
         self.nv = sum(joint.freedoms for joint in self.joints)
+        self.hidden = ca.SX(0, 1)  # parameters behind those of the model, for the engine's own use
 
     # -- what an engine defines
 
@@ -79,6 +80,11 @@ class Engine(ABC):
     @abstractmethod
     def present(self) -> Present:
         """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
+
+    @property
+    def moving(self) -> Present:
+        """The same as far as the derivative needs it."""
+        return self.present
 
     @abstractmethod
     def speed_rates(self) -> Any:
@@ -112,12 +118,25 @@ class Engine(ABC):
         """Path of the element each condition row belongs to, in the order of `conditions`."""
         return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
 
+    def hidden_names(self) -> tuple[str, ...]:
+        """Names of the parameters the engine adds to those of the model."""
+        return ()
+
     # -- routines
+
+    def own_routines(self) -> dict[str, Callable[[], Routine]]:
+        """Routines only this engine has, by name."""
+        return {}
 
     @property
     def projects(self) -> bool:
         """Whether there are conditions or quaternions to keep."""
         return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
+
+    @property
+    def straying(self) -> tuple[Any, ...]:
+        """Elements whose conditions the stages of a step may leave."""
+        return self.closing
 
     def derivative(self) -> Routine:
         """state -> rate."""
@@ -125,10 +144,11 @@ class Engine(ABC):
 
     @cached_property
     def _derivative(self) -> Routine:
+        moving = self.moving
         rate = ca.vertcat(
-            self._coordinate_rates(self.present.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
+            self._coordinate_rates(moving.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
         )
-        return self.present.tracer.routine("derivative", [("rate", rate)])
+        return moving.tracer.routine("derivative", [("rate", rate)])
 
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""
@@ -159,7 +179,7 @@ class Engine(ABC):
         """
         tracer, kinematics = self._start()
         worst = ca.SX(0)
-        for element in self.closing:
+        for element in self.straying:
             gap = trace_violation(kinematics, element, self.laws, "residual")
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
         return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])
@@ -222,7 +242,8 @@ class Engine(ABC):
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
         modes = [ca.SX(mode) for mode in self.model.modes]
         state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *modes)
-        inputs, parameters = (ca.vertcat(*[ca.SX(s) for s in k]) for k in (self.model.inputs, self.model.parameters))
+        inputs = ca.vertcat(*[ca.SX(signal) for signal in self.model.inputs])
+        parameters = ca.vertcat(*[ca.SX(signal) for signal in self.model.parameters], self.hidden)
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
         tracer = make(names, self.kernels)

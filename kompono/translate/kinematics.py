@@ -122,6 +122,13 @@ class Kinematics:
         values = self.tracer.call(trace, self.q[id(joint)], self.v[id(joint)], path=self.label(link))
         return Step(Pose(values[0], values[1]), *values[2:])
 
+    def rigid_pose(self, link: Link) -> Pose:
+        """The pose of a rigid link's carrier in its parent (constant, or of tunable parameters)."""
+        joint = link.joint
+        assert joint is not None
+        base = self.frames.locate(joint.second if link.reverse else joint.first)
+        return base @ joint_motion(joint, ca.SX(0, 1), link.reverse)
+
     def _ground_step(self, link: Link) -> Step:
         motion: Pose = link.carrier.motion  # type: ignore[attr-defined]
 
@@ -150,14 +157,18 @@ class Kinematics:
             return Relative(Pose.constant(), ca.SX(6, 1), ca.SX(6, 1))
         up, down = self.topology.path(start, end)
         if down:
-            return self._descend(self.relative(start, down[-1].parent), down[-1])
+            held, top = Pose.constant(), len(down) - 1
+            while top and down[top - 1].rigid:  # welds on the way are part of the step that follows them
+                top -= 1
+                held = self.rigid_pose(down[top]) @ held
+            return self._descend(self.relative(start, down[top].parent), held, down[-1])
         return self._climb(self.relative(start, up[-1].carrier), up[-1])
 
-    def _descend(self, before: Relative, link: Link) -> Relative:
+    def _descend(self, before: Relative, held: Pose, link: Link) -> Relative:
         step = self.step(link)
 
         def trace(p0: Any, r0: Any, w0: Any, b0: Any, p: Any, r: Any, sv: Any, bias: Any) -> tuple[Any, ...]:
-            pose = Pose(p, r)
+            pose = held @ Pose(p, r)
             total = Pose(p0, r0) @ pose
             twist = carry_twist(pose, w0) + sv
             return total.position, total.rotation, twist, carry_twist(pose, b0) + bias + twist_cross(twist, sv)

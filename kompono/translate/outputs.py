@@ -10,15 +10,17 @@ import casadi as ca
 from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
+from kompono.model.sensor import SENSED, Sensor
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
-from kompono.spatial.vectors import carry_twist, carry_wrench_back, twist_cross
+from kompono.spatial.vectors import carry_wrench_back
 from kompono.translate.closure import Closure
 from kompono.translate.condense import ground_acceleration
 from kompono.translate.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
 from kompono.translate.loads import Loads, body_inertia, effort_wrench
 from kompono.translate.program import Channel
-from kompono.translate.signals import bind_signals, frame_acceleration
+from kompono.translate.sensors import frame_acceleration, relative_change, sensor_signal
+from kompono.translate.signals import bind_signals
 
 _XYZ = ("x", "y", "z")
 
@@ -34,6 +36,8 @@ def trace_channels(
         writer.joint(joint)
     for coupling in kinematics.model.couplings:
         writer.coupling(coupling)
+    for sensor in kinematics.model.sensors:
+        writer.sensor(sensor)
     writer.energy()
     writer.drift()
     writer.declared()
@@ -128,17 +132,13 @@ class ChannelWriter:
     def _joint_acceleration(self, joint: Joint, q: Any, v: Any, path: str) -> Any:
         if id(joint) in self.kinematics.q:
             return self.solution["joint", id(joint)]
-        frames = self.kinematics.frames
-        first, second = frames.locate(joint.first), frames.locate(joint.second)
         motion = self.kinematics.motion(joint.first, joint.second)
         twist = [self.kinematics.absolute(f.body).twist for f in (joint.first, joint.second)]
         a = [self.acceleration(f.body) for f in (joint.first, joint.second)]
 
         def trace(q: Any, v: Any, p: Any, r: Any, w1: Any, w2: Any, a1: Any, a2: Any) -> Any:
-            x = Pose(p, r)
-            inner_twist = carry_twist(second, w2)
-            moving = inner_twist - carry_twist(x, carry_twist(first, w1))
-            change = carry_twist(second, a2) - carry_twist(x, carry_twist(first, a1)) - twist_cross(inner_twist, moving)
+            ends = joint.first, joint.second
+            _, change = relative_change(self.kinematics, *ends, Pose(p, r), (w1, w2), (a1, a2))
             return speeds_of_twist(joint.subspace(q), change - rate_along(joint, False, q, v))
 
         return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
@@ -197,6 +197,13 @@ class ChannelWriter:
         multiplier = self.solution["rows", id(coupling)]
         names = ("effort",) if multiplier.numel() == 1 else tuple(f"effort.{i}" for i in range(multiplier.numel()))
         self.write(self.model.path(coupling), names, "", self.tracer.call(lambda m: -m, multiplier))
+
+    def sensor(self, sensor: Sensor) -> None:
+        """All a sensor sees."""
+        path = self.model.path(sensor)
+        for kind, (names, unit) in SENSED.items():
+            value = sensor_signal(self.kinematics, sensor, kind, self.acceleration)
+            self.write(f"{path}.{kind}", names, unit, value)
 
     def transmitted(self) -> dict[int, Any]:
         """Wrench each tree joint exerts on its child, in the child's working frame: Newton-Euler, leaves to root."""

@@ -8,19 +8,28 @@ project      coordinates and speeds back on the loop conditions: two coordinate 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kompono.model.constraint import Coupling
-from kompono.translate.closure import Closure, trace_closure, trace_violation
+from kompono.translate.closure import Closure, path_joints, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, make_plan
 from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
+from kompono.translate.linear import (
+    Form,
+    LinearSet,
+    find_forms,
+    make_sets,
+    set_closure,
+    trace_level,
+    trial_speeds,
+)
 from kompono.translate.loads import Loads
 from kompono.translate.program import Routine
 from kompono.translate.tracer import Tracer
@@ -37,33 +46,103 @@ class RelativeEngine(Engine):
     name = "relative"
 
     @cached_property
-    def plan(self) -> Plan:
-        """The order of elimination."""
-        return make_plan(self.model, self.topology)
+    def present(self) -> Present:
+        """Accelerations with a multiplier for every condition, for outputs."""
+        return self._solved(
+            self.closing, (), settled=self.linear and all(isinstance(e, Coupling) for e in self.closing)
+        )
 
     @cached_property
-    def present(self) -> Present:
-        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them.
+    def moving(self) -> Present:
+        """Accelerations with linear conditions substituted, for the derivative."""
+        return self._solved(self.loops, self.sets, self.linear) if self.forms else self.present
+
+    def _solved(self, elements: Sequence[Any], sets: Sequence[LinearSet], settled: bool) -> Present:
+        """Kinematics, loads, factors and accelerations at the state.
 
         Speeds are first made consistent with the conditions. Between the stages of a step they are not quite, and near
-        a singular position the acceleration would divide that error by a small number. Linear conditions need nothing.
+        a singular position the acceleration would divide that error by a small number. Not needed where they are
+        `settled`: by linear conditions.
         """
         tracer, kinematics = self._start() if self.shared else self._probe[:2]
-        closures = self._closures(kinematics)
-        condensation = Condensation(kinematics, self.plan, closures)
-        if self.closing and not self.linear:
+        if not self.shared:
+            kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
+        closures = self._closures(kinematics, elements, sets)
+        condensation = Condensation(kinematics, self._plan(elements, sets), closures)
+        if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
             kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
-            biases = {id(e): trace_closure(kinematics, e, self.laws).bias for e in self.closing}
+            biases = {id(e): trace_closure(kinematics, e, self.laws).bias for e in elements}
+            biases |= {id(s): self._level(kinematics, s, "bias") for s in sets}
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
         solution = condensation.accelerations(loads)
         closures = {key: replace(c, rate=closures[key].rate) for key, c in condensation.closures.items()}
         return Present(tracer, kinematics, closures, loads, condensation.elimination, solution)
 
+    def _plan(self, elements: Sequence[Any], sets: Sequence[LinearSet]) -> Plan:
+        return make_plan(self.model, self.topology, (*elements, *sets))
+
+    # -- conditions that are linear in the coordinates
+
+    @cached_property
+    def forms(self) -> dict[int, Form]:
+        """Closing elements with linear conditions, by id."""
+        tracer, _, closures = self._probe
+        implied = [key for key, dead in self.dead_rows.items() if len(dead) and dead.all()]
+        joints = {id(joint): joint for element in self.closing for joint in path_joints(self.topology, element)}
+        return find_forms(closures.values(), implied, tracer.symbols, self._samples(tracer, 6), joints)
+
+    @cached_property
+    def _divided(self) -> tuple[tuple[Any, ...], tuple[LinearSet, ...]]:
+        """Elements that are not linear, or cannot be solved for coordinates no other loop uses, and sets of others."""
+        forms = dict(self.forms)
+        while True:
+            loops = tuple(element for element in self.closing if id(element) not in forms)
+            used = {id(joint) for element in loops for joint in path_joints(self.topology, element)}
+            sets, failed = make_sets(forms, self.model, self.topology, used)
+            if not failed:
+                return loops, sets
+            forms = {key: form for key, form in forms.items() if key not in failed}
+
+    @property
+    def loops(self) -> tuple[Any, ...]:
+        """Elements held by multipliers while the model moves."""
+        return self._divided[0]
+
+    @property
+    def sets(self) -> tuple[LinearSet, ...]:
+        """Linear conditions that are substituted."""
+        return self._divided[1]
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all conditions are linear in coordinates and time, such as gears: methods keep those by themselves,
+        except for rounding.
+        """
+        _, kinematics, _ = self._probe
+        settled = (ca.SX(self._level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
+        return bool(self.closing) and not self.loops and all(settled)
+
+    @property
+    def straying(self) -> tuple[Any, ...]:
+        return () if self.linear else self.closing
+
+    def _level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Any:
+        slopes: list[Any] = [ca.SX(0)] * len(linear.forms)
+        if level == "residual":
+            slopes = [self._slope(kinematics, form) if form.measured else ca.SX(0) for form in linear.forms]
+        return trace_level(kinematics, linear, level, slopes, self.laws)
+
+    def _slope(self, kinematics: Kinematics, form: Form) -> Any:
+        """How fast each condition of an element changes with its form."""
+        still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
+        trial = self._rebind(kinematics.tracer, kinematics.q, still | trial_speeds(form))
+        return trace_violation(trial, form.element, self.laws, "rate")  # type: ignore[arg-type]
+
     def speed_rates(self) -> Any:
         """v_dot of the tree joints."""
-        return ca.vertcat(*[self.present.solution["joint", id(joint)] for joint in self.joints if joint.freedoms])
+        return ca.vertcat(*[self.moving.solution["joint", id(joint)] for joint in self.joints if joint.freedoms])
 
     @cached_property
     def posed(self) -> Posed:
@@ -78,46 +157,34 @@ class RelativeEngine(Engine):
         if self.linear:
             q = self._move(tracer, q, self._shares(tracer, self._violations(tracer, q, v, "residual")))
             v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
-        elif self.closing:
+        elif self.loops or self.sets:
+            plan = self._plan(self.loops, self.sets)
             kinematics = self._rebind(tracer, q, v)
-            condensation = Condensation(kinematics, self.plan, self._closures(kinematics), PROJECTION_TOLERANCE)
+            closures = self._closures(kinematics, self.loops, self.sets)
+            condensation = Condensation(kinematics, plan, closures, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
                 q = self._move(tracer, q, condensation.corrections(gaps))
             q = self._normalized(tracer, q)
             kinematics = self._rebind(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
-            condensation = Condensation(kinematics, self.plan, self._closures(kinematics), tolerance)
+            closures = self._closures(kinematics, self.loops, self.sets)
+            condensation = Condensation(kinematics, plan, closures, tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
         return tracer.routine("project", [("state", self._state(tracer, q, v))])
 
-    @cached_property
-    def linear(self) -> bool:
-        """Whether all conditions are linear in coordinates and time, such as gears: methods keep those by themselves,
-        except for rounding.
-        """
-        closures = self._probe[2].values() if all(isinstance(e, Coupling) for e in self.closing) else ()
-        return bool(closures) and all(
-            c.bias.nnz() == 0 and all(ca.SX(block).is_constant() for block in c.columns.values()) for c in closures
-        )
-
     def _shares(self, tracer: Tracer, gaps: dict[int, Any]) -> dict[Any, Any]:
         """The least changes of speeds that undo violations of linear conditions."""
-        columns = {key: closure.columns for key, closure in self._probe[2].items()}
-        joints = [joint for joint in self.joints if joint.freedoms]
-        rows = [
-            ca.horzcat(*[columns[key].get(id(j), ca.SX(gap.shape[0], j.freedoms)) for j in joints])
-            for key, gap in gaps.items()
-        ]
-        inverse = np.linalg.pinv(ca.DM(ca.vertcat(*rows)).full())
-        inverse[np.abs(inverse) < 1e-12 * np.abs(inverse).max(initial=0.0)] = 0.0
-        places = np.cumsum([0, *(joint.freedoms for joint in joints)])
-        matrix = ca.sparsify(ca.DM(inverse))
-        blocks = [matrix[int(a) : int(b), :] for a, b in pairwise(places)]
-        values = tracer.call(lambda *g: tuple(-block @ ca.vertcat(*g) for block in blocks), *gaps.values())
-        return {("joint", id(joint)): value for joint, value in zip(joints, values, strict=True)}
+        shares = {("joint", id(joint)): ca.SX(joint.freedoms, 1) for joint in self.joints if joint.freedoms}
+        for linear in self.sets:
+            inverse = np.linalg.pinv(linear.solved)
+            inverse[np.abs(inverse) < 1e-12 * np.abs(inverse).max()] = 0.0
+            for joint in linear.joints:
+                block = ca.sparsify(ca.DM(inverse[linear.columns(joint)]))
+                shares["joint", id(joint)] = tracer.call(lambda g, b=block: -b @ g, gaps[id(linear)])
+        return shares
 
     def _closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
         """Of pivots at closed loops: what rounding, and what is left of the gaps, could make of an implied row."""
@@ -179,16 +246,20 @@ class RelativeEngine(Engine):
 
     def _violations(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any], level: str) -> dict[int, Any]:
         kinematics = self._rebind(tracer, q, v)
-        return {id(element): trace_violation(kinematics, element, self.laws, level) for element in self.closing}
+        gaps = {id(element): trace_violation(kinematics, element, self.laws, level) for element in self.loops}
+        return gaps | {id(linear): self._level(kinematics, linear, level) for linear in self.sets}
 
-    def _closures(self, kinematics: Kinematics) -> dict[int, Closure]:
-        _, probed, known = self._probe
-        closures = known if kinematics is probed else None
-        result = {}
-        for element in self.closing:
-            closure = closures[id(element)] if closures else trace_closure(kinematics, element, self.laws)
-            result[id(element)] = closure.without(self.dead_rows[id(element)], kinematics.tracer)
-        return result
+    def _closures(
+        self, kinematics: Kinematics, elements: Sequence[Any], sets: Sequence[LinearSet]
+    ) -> dict[int, Closure]:
+        closures = {}
+        for element in elements:
+            closure = trace_closure(kinematics, element, self.laws)
+            closures[id(element)] = closure.without(self.dead_rows[id(element)], kinematics.tracer)
+        for linear in sets:
+            rate, bias = (self._level(kinematics, linear, level) for level in ("rate", "bias"))
+            closures[id(linear)] = set_closure(linear, rate, bias)
+        return closures
 
     def _move(self, tracer: Tracer, q: dict[int, Any], change: dict[Any, Any]) -> dict[int, Any]:
         moved = {}

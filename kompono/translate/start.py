@@ -14,6 +14,7 @@ import numpy as np
 
 from kompono.errors import ModelError, RunError, nearest
 from kompono.model.body import Body
+from kompono.model.free import Turned
 from kompono.model.joint import Joint
 from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia
@@ -161,7 +162,7 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
 
 
 def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
-    """The state of the absolute engine from the `placement` of bodies and joints at a consistent start."""
+    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start."""
     bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
     coordinates, place = {}, bodies.size
     for joint in engine.model.joints:
@@ -169,4 +170,13 @@ def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
         place += len(joint.coordinates)
     counted = [coordinates[id(joint)] for joint in engine.counted]
     modes = [mode.start for mode in engine.model.modes]
-    return np.concatenate([bodies[:, :7].ravel(), *counted, bodies[:, 7:].ravel(), modes])
+    if isinstance(engine.joints[0], Turned):
+        bodies = np.array([_turned(body) for body in bodies])
+    size = bodies.shape[1] - 6
+    return np.concatenate([bodies[:, :size].ravel(), *counted, bodies[:, size:].ravel(), modes])
+
+
+def _turned(body: np.ndarray) -> np.ndarray:
+    """Position, quaternion and speeds in the world (13) as position, rotation matrix and speeds in body axes (18)."""
+    rotation = np.asarray(ca.DM(quaternion_matrix(body[3:7])))
+    return np.concatenate([body[:3], rotation.ravel(order="F"), body[7:10] @ rotation, body[10:] @ rotation])

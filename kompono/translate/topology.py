@@ -1,9 +1,10 @@
 """The spanning tree ("sequence of dependencies") and what closes its loops.
 
 The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
-joints that must be in the tree (their coordinates are used, or they cannot close a loop), then those with
+joints that must be in the tree (their coordinates are used, or they cannot close a loop) and welds, then those with
 start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads
-to get a free joint to the world: the first of each island is "independent". Joints left over close loops.
+to get a free joint to the world: the first of each island is "independent". Joints left over close loops. Pairs that
+mates hold firmly are welded in the tree before anything else.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import symbolic_pose
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.mates import FirmPair, firm_pairs
 from kompono.translate.references import referenced_joints
 
 
@@ -37,14 +39,20 @@ class Link:
     depth: int
     independent: bool = False
 
+    @property
+    def rigid(self) -> bool:
+        """Whether the carrier cannot move relative to its parent."""
+        return self.joint is not None and not self.joint.freedoms
+
 
 @dataclass(frozen=True)
 class Topology:
-    """The tree, roots first, and the joints that close loops."""
+    """The tree, roots first, the joints that close loops, and the mates that rigid links of the tree stand for."""
 
     world: Ground
     links: tuple[Link, ...]
     closing: tuple[Joint, ...]
+    firm: tuple[FirmPair, ...] = ()
 
     def link(self, carrier: Carrier) -> Link:
         """The link of a carrier (not of the world)."""
@@ -84,7 +92,9 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
     links: dict[int, Link] = {}
     for ground in model.grounds:
         links[id(ground)] = Link(ground, world, None, False, 1)
+    pairs = firm_pairs(model)
     growth = _Growth(model, world, links, cut_joints)
+    growth.weld(pairs)
     for body in roots:
         growth.free(body)
     growth.grow([world, *model.grounds, *roots])
@@ -101,15 +111,15 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
                 path=model.path(joint),
                 fix="Write conditions(pose) for it, or cut the loop at another joint (cut=...).",
             )
-    return Topology(world, tuple(links.values()), closing)
+    return Topology(world, tuple(links.values()), closing, tuple(pair for pair in pairs if id(pair.joint) in used))
 
 
-def place_all(model: Elaborated) -> Topology:
+def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
     """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop."""
     world = Ground()
     links = [Link(ground, world, None, False, 1) for ground in model.grounds]
     for body in model.bodies:
-        joint = Placed(world, body)
+        joint = placed(world, body)
         joint._name = model.path(body)
         links.append(Link(body, world, joint, False, 1, independent=True))
     for joint in model.joints:
@@ -137,10 +147,18 @@ class _Growth:
                 continue
             if type(joint) not in closing:
                 closing[type(joint)] = joint.conditions(symbolic_pose()) is not None
-            needed = id(joint) in referenced or not closing[type(joint)]
-            rank = (not needed, not joint.start, order, joint)
-            self.neighbours[id(joint.first.body)].append((rank, joint))
-            self.neighbours[id(joint.second.body)].append((rank, joint))
+            welds = not joint.freedoms
+            needed = welds or id(joint) in referenced or not closing[type(joint)]
+            self._offer(joint, (not needed, not (welds or joint.start), order))
+
+    def weld(self, pairs: Iterable[FirmPair]) -> None:
+        """Take rigid pairs before all joints."""
+        for order, pair in enumerate(pairs):
+            self._offer(pair.joint, (-1, False, order))
+
+    def _offer(self, joint: Joint, rank: tuple[int, bool, int]) -> None:
+        self.neighbours[id(joint.first.body)].append((rank, joint))
+        self.neighbours[id(joint.second.body)].append((rank, joint))
 
     def depth(self, carrier: Carrier) -> int:
         return 0 if carrier is self.world else self.links[id(carrier)].depth
@@ -154,7 +172,7 @@ class _Growth:
         frontier: list[tuple[Any, ...]] = []
 
         def offer(carrier: Carrier) -> None:
-            for (not_needed, no_start, order, joint), _ in self.neighbours[id(carrier)]:
+            for (not_needed, no_start, order), joint in self.neighbours[id(carrier)]:
                 key = (not_needed, no_start, self.depth(carrier), joint.freedoms, order)
                 heapq.heappush(frontier, (key, id(joint), joint))
 

@@ -13,11 +13,13 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import RunError, nearest
+from kompono.model.free import Placed, Turned
 from kompono.model.subsystem import Subsystem
 from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
 from kompono.translate.allowed import check_conditions
 from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
+from kompono.translate.discrete import DiscreteEngine
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
 from kompono.translate.keep import Kept, Shelf, find_kept
@@ -28,7 +30,7 @@ from kompono.translate.relative import RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
-ENGINES = ("relative", "absolute")
+ENGINES = ("relative", "absolute", "discrete")
 NESTED_FROM = 1000  # bodies from which on a model is translated by types of components, if it can be
 INLINE_LIMIT = 60_000  # operations of the derivative; a larger model stays a schedule of shared kernels
 
@@ -123,7 +125,7 @@ def translate(
     elaborated = elaborate(model)
     check_conditions(elaborated)
     relative = engine == "relative"
-    topology = find_topology(elaborated, cut=cut, independent=independent) if relative else place_all(elaborated)
+    topology = _topology(elaborated, engine, cut, independent)
     kernels: dict[str, ca.Function] = {}
     if relative and len(elaborated.bodies) >= nested_from:
         nested = _nested(elaborated, topology, kernels)
@@ -133,6 +135,8 @@ def translate(
     def make(shared: bool) -> Engine:
         if relative:
             return RelativeEngine(elaborated, topology, kernels, shared=shared)
+        if engine == "discrete":
+            return DiscreteEngine(elaborated, topology, kernels, shared=shared)
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
@@ -146,6 +150,12 @@ def translate(
         kept.put_head(chosen.shared, channels)
     routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels), kept)
     return Translation(elaborated, topology, chosen, _program(chosen, routines, channels), make)
+
+
+def _topology(model: Elaborated, engine: str, cut: Iterable[str], independent: Iterable[str]) -> Topology:
+    if engine == "relative":
+        return find_topology(model, cut=cut, independent=independent)
+    return place_all(model, Turned if engine == "discrete" else Placed)
 
 
 def _chosen(make: Callable[[bool], Engine], model: Elaborated, closing: Iterable[Any], limit: int) -> Engine:
@@ -165,7 +175,7 @@ def _program(engine: Engine, routines: Routines, channels: Any) -> Program:
         engine.coordinate_names(),
         engine.speed_names(),
         tuple(model.path(signal) for signal in model.inputs),
-        tuple(model.path(signal) for signal in model.parameters),
+        (*(model.path(signal) for signal in model.parameters), *engine.hidden_names()),
         channels,
         tuple(model.path(mode) for mode in model.modes),
         tuple(model.path(event) for event in model.events),
@@ -215,10 +225,11 @@ def _routines(engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None
         "placement": engine.placement,
         "rates": engine.rates,
         "jacobian": jacobian,
+        **engine.own_routines(),
     }
     if engine.projects:
         makers["project"] = engine.project
-        if any(group_sizes(element) for element in engine.closing):
+        if any(group_sizes(element) for element in engine.straying):
             makers["gap"] = engine.gap
     if engine.model.events:
         makers["guards"] = engine.guards

@@ -178,3 +178,46 @@ def test_version_and_usage(capsys: Capture) -> None:
             main(arguments)
         assert caught.value.code == code
     assert re.match(r"kompono (\d+\.\d+\.\d+|unknown)\n", capsys.readouterr().out)
+
+
+# -- real time
+
+
+def test_realtime_options_reach_the_run(recorder, model_file: Write) -> None:
+    options = "--realtime --frame 0.005 --speed 2 --behind slip --keep 30 --udp 6000 --send rod.* --receive torque"
+    assert main(["run", model_file(SWING), *options.split()]) == 0
+    realtime = recorder.request["realtime"]
+    assert (realtime.frame, realtime.speed, realtime.behind, realtime.keep) == (0.005, 2.0, "slip", 30.0)
+    (link,) = realtime.observers
+    assert (link.host, link.port, link.outputs, link.inputs) == ("127.0.0.1", 6000, ["rod.*"], ["torque"])
+
+
+def test_realtime_by_shared_memory_and_on_another_host(recorder, model_file: Write) -> None:
+    options = "--realtime --udp 0.0.0.0:6000 --shared-memory arm --send rod.*"
+    assert main(["run", model_file(SWING), *options.split()]) == 0
+    udp, memory = recorder.request["realtime"].observers
+    assert udp.host == "0.0.0.0"
+    assert memory.path.name.endswith("-arm")
+
+
+def test_without_realtime_there_is_none(recorder, model_file: Write) -> None:
+    assert main(["run", model_file(SWING)]) == 0
+    assert "realtime" not in recorder.request
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--frame 0.01", "--frame belongs to runs in real time. Add --realtime."),
+        ("--realtime --frame 0", "frame = 0.0 is not positive"),
+        ("--realtime --udp 6000", "--udp needs channels to send"),
+        ("--realtime --send rod.*", "--send and --receive need a way"),
+        ("--realtime --udp here --send rod.*", "expected [HOST:]PORT"),
+    ],
+)
+def test_wrong_realtime_options_are_errors(
+    recorder, model_file: Write, capsys: Capture, options: str, message: str
+) -> None:
+    assert main(["run", model_file(SWING), *options.split()]) == 1
+    assert message in capsys.readouterr().err
+    assert recorder.model is None

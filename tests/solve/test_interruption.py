@@ -27,16 +27,18 @@ def test_ctrl_c_ends_a_scipy_run_and_keeps_its_results(method: str) -> None:
 
 
 def interrupted(method: str, until: float, every: int) -> Result:
-    """A run of at least some seconds that gets the signal after 0.3 s."""
-    simulate(Pendulum(angle=1.0), until=0.01, method=method)  # compiled now, so that the timer hits the run
+    """A run of at least some seconds that gets the signal 0.2 s after it began to listen."""
+    simulate(Pendulum(angle=1.0), until=0.01, method=method)  # compiled now, so that the signal hits the run
     done = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
 
     def interrupt() -> None:
-        if not done.wait(0.3):
+        while signal.getsignal(signal.SIGINT) is before and not done.wait(0.01):
+            pass
+        if not done.wait(0.2):
             os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    before = signal.getsignal(signal.SIGINT)
     thread.start()
     try:
         result = simulate(

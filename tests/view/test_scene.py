@@ -14,9 +14,9 @@ from kompono import Body, Ground, ModelError, Parameter, Result, RunError, Subsy
 from kompono.library import Distance, Drive, Gravity, Prismatic, Revolute, Spherical, SpringDamper, shapes, solids
 from kompono.scene import Scene, describe, matrices, mesh_of, poses
 from kompono.scene.bodies import body_shapes
-from kompono.scene.motion import quaternions, rotations
 from kompono.scene.record import record
 from kompono.scene.values import Values
+from kompono.spatial.numeric import quaternions, rotations
 
 L = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
 SOLIDS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import kompono
 from kompono.edges import plot
+from kompono.edges.cli import live
 from kompono.edges.cli.load import Loaded, load
 from kompono.errors import RunError, nearest
 from kompono.result import Result, extra
@@ -16,7 +17,11 @@ from kompono.result import Result, extra
 UNTIL = 1.0  # s, where neither the command nor the model says
 PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "stabilize", "cache")
 ENGINE = ("engine", "projection", "metric", "cut")
-KNOWN_DEFAULTS = (*PASSED_ON, *ENGINE, "baumgarte", "independent", "inputs", "parameters", "initial", "progress")
+OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
+KNOWN_DEFAULTS = (
+    *PASSED_ON, *ENGINE, "baumgarte", "independent", "stiffness", "damping",
+    "inputs", "parameters", "initial", "progress",
+)  # fmt: skip
 
 
 def add_command(commands: Any) -> None:
@@ -25,6 +30,7 @@ def add_command(commands: Any) -> None:
     parser.set_defaults(command=command)
     add_request(parser)
     add = parser.add_argument
+    live.add_options(parser)
     add("--csv", metavar="FILE", help="write the channels as text, all digits")
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
     add("--hdf5", metavar="FILE", help="write the channels as HDF5")
@@ -61,7 +67,7 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose how a model is solved."""
     add = parser.add_argument
-    add("--engine", metavar="NAME", help="relative (joint coordinates) or absolute (all bodies)")
+    add("--engine", metavar="NAME", help="relative (joint coordinates), absolute (all bodies) or discrete (tiny steps)")
     add("--projection", metavar="NAME", help="absolute: distributed, successive, standard, baumgarte or none")
     add("--metric", metavar="NAME", help="absolute: identity or mass")
     add("--cut", action="append", metavar="JOINT", help="relative: this joint shall close a loop; may be repeated")
@@ -83,11 +89,13 @@ def command(options: argparse.Namespace) -> int:
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
     wanted = request(options, loaded)
-    live = kompono.LiveView(loaded.model, port=options.port) if options.view else None
-    if live is not None:
-        wanted["watcher"] = live
-        print(f"{loaded.name}: {live.url}", flush=True)
-    result = kompono.simulate(loaded.model, **wanted)
+    watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
+    if watching is not None:
+        wanted["watcher"] = watching
+        chosen = wanted.get("channels", "*")
+        wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *watching.channels]  # to show later
+        print(f"{loaded.name}: {watching.url}", flush=True)
+    result = kompono.simulate(loaded.model, **wanted, **live.request(options))
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():
@@ -99,9 +107,9 @@ def command(options: argparse.Namespace) -> int:
             print(f"  {kind:10s} {path}")
     if not result.status.ok:
         print(f"kompono: ended early at {result.status.time:.9g} s: {result.status.message}", file=sys.stderr)
-    if live is not None:
-        print(f"{live.url}  (Ctrl-C ends it)", flush=True)
-        live.finish(result).wait()
+    if watching is not None:
+        print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
+        watching.finish(result).wait()
     return 0 if result.status.ok else 3
 
 
@@ -121,6 +129,8 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
     given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
+    if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
+        defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
     wanted = {"until": UNTIL, **defaults, **given}
     initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):

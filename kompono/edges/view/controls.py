@@ -11,6 +11,7 @@ from kompono.edges.view.stage import Stage
 from kompono.scene import Scene
 
 NOTHING = "(nothing)"
+LISTED = 500  # parts that are all listed
 
 
 class ComponentPanel:
@@ -21,7 +22,11 @@ class ComponentPanel:
         self.boxes: dict[str, Any] = {}
         self._busy = False
         self.paths = _with_owners([part.path for part in scene.parts])
-        self.lit = self.gui.add_dropdown("highlight", (NOTHING, *self.paths), initial_value=NOTHING)
+        self.types = {part.path: part.type for part in scene.parts}
+        self.members: dict[str, list[str]] = {}
+        for path in self.paths:
+            self.members.setdefault(path.rpartition(".")[0], []).append(path)
+        self.lit = self.gui.add_dropdown("highlight", (NOTHING, *self.paths[:LISTED]), initial_value=NOTHING)
         self.lit.on_update(lambda _: self.highlight(self.lit.value))
         self.glass = self.gui.add_checkbox("x-ray", False, hint="bodies as if of glass")
         self.glass.on_update(lambda _: stage.glass(self.glass.value))
@@ -29,7 +34,8 @@ class ComponentPanel:
             self._kinds()
         with self.gui.add_folder("components", expand_by_default=len(scene.parts) < 60):
             self._level("")
-        stage.on_pick(self._picked)
+        if len(self.paths) <= LISTED:
+            stage.on_pick(self._picked)
 
     def _kinds(self) -> None:
         groups = {"bodies": ("body", "ground"), "joints": ("joint", "constraint"), "forces": ("force", "coupling")}
@@ -39,19 +45,16 @@ class ComponentPanel:
                 box = self.gui.add_checkbox(f"all {name}", True)
                 box.on_update(lambda _, box=box, parts=parts: self._show_all(parts, box.value))
 
-    def _level(self, owner: str) -> None:
-        """The members of one subsystem."""
-        own = [path for path in self.paths if path.rpartition(".")[0] == owner]
-        for path in own:
+    def _level(self, owner: str, depth: int = 0) -> None:
+        """The members of one subsystem; of large models only the upper levels."""
+        for path in self.members.get(owner, [])[:LISTED]:
             name = path.rpartition(".")[2]
-            inner = any(other.startswith(f"{path}.") for other in self.paths)
-            part = next((part for part in self.scene.parts if part.path == path), None)
-            if not inner:
-                self._box(path, f"{name} ({part.type})" if part else name)
+            if path not in self.members or (depth and len(self.paths) > LISTED):
+                self._box(path, f"{name} ({self.types[path]})" if path in self.types else name)
                 continue
             with self.gui.add_folder(name, expand_by_default=False):
                 self._box(path, f"all of {name}")
-                self._level(path)
+                self._level(path, depth + 1)
 
     def _box(self, path: str, label: str) -> None:
         box = self.gui.add_checkbox(label, True, hint=path)

@@ -20,8 +20,9 @@ from kompono.model.body import Ground
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
 from kompono.scene import Scene, describe, extent
-from kompono.scene.motion import POSE, quaternions
+from kompono.scene.motion import POSE
 from kompono.scene.values import Values
+from kompono.spatial.numeric import quaternions
 
 
 class LiveView:

@@ -45,7 +45,7 @@ def view(
     if in_notebook():
         from IPython.display import HTML  # type: ignore[import-not-found]
 
-        return HTML(fragment(scene, result, channels=channels, speed=speed))
+        return HTML(f"<div>{fragment(scene, result, channels=channels, speed=speed)}</div>")
     return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
 
 

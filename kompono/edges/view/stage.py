@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kompono.scene import Extent, Scene, matrices
-from kompono.scene.motion import quaternions
+from kompono.spatial.numeric import quaternions
 
 LIT, REDUNDANT, VIOLATED = (255, 194, 32), (142, 68, 173), (224, 35, 28)
 VIEW_FROM = (0.62, -1.25, 0.52)  # along the axes of the floor, third up

@@ -170,7 +170,7 @@ def motion(scene: Scene, result: Result | None) -> tuple[np.ndarray, np.ndarray]
     if result is None or not len(result.time):
         return np.zeros(1), start_poses(scene)
     rows = frame_rows(result)
-    return result.time[rows], poses(scene, result, rows)
+    return result.time[rows], np.nan_to_num(poses(scene, result, rows))
 
 
 def address(server: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kompono.model.body import Body, Carrier
 from kompono.model.force import Effort, Field, Force
+from kompono.model.sensor import Sensor
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.topology import Link, Topology, common_owner
@@ -34,6 +35,7 @@ class Cell:
     links: list[Link] = field(default_factory=list)
     forces: list[Force] = field(default_factory=list)
     efforts: list[Effort] = field(default_factory=list)
+    sensors: list[Sensor] = field(default_factory=list)
     fields: tuple[Field, ...] = ()
     owner: Cell | None = None  # the cell of the body this one hangs on
     children: list[tuple[Body, Cell]] = field(default_factory=list)
@@ -62,6 +64,8 @@ def find_cells(model: Elaborated, topology: Topology, largest: int = LARGEST) ->
         raise Apart
     for effort in model.efforts:
         _cell_of_joint(topology, of_body, effort).efforts.append(effort)
+    for sensor in model.sensors:
+        _cell_of_sensor(of_body, sensor).sensors.append(sensor)
     _give_fields(model, cells)
     return _connect(cells, of_body)
 
@@ -152,6 +156,14 @@ def _cell_of_joint(topology: Topology, of_body: dict[int, Cell], effort: Effort)
         if cell is not None and topology.link(frame.body).joint is effort.joint:
             return cell
     raise Apart
+
+
+def _cell_of_sensor(of_body: dict[int, Cell], sensor: Sensor) -> Cell:
+    """The cell of all bodies a sensor looks at."""
+    found = [of_body.get(id(frame.body)) for frame in sensor.frames]
+    if found[0] is None or any(cell is not found[0] for cell in found):
+        raise Apart
+    return found[0]
 
 
 def _give_fields(model: Elaborated, cells: Iterable[Cell]) -> None:

@@ -1,14 +1,14 @@
 """Channels of a large model: named when asked for, computed for the components asked for.
 
-The channels of a cell are those of its bodies and joints, worked out once per type; those of all cells form one long
-list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and inputs.
+The channels of a cell are those of its bodies, joints and sensors, worked out once per type; those of all cells form
+one long list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and inputs.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate as glob_to_regex
 from typing import TYPE_CHECKING, Any
@@ -28,18 +28,21 @@ TOTALS = (
     Channel("energy.kinetic", "J"), Channel("energy.potential", "J"), Channel("energy.total", "J"),
     Channel("drift.position"), Channel("drift.velocity"),
 )  # fmt: skip
+BODY, JOINT, SENSOR = range(3)  # parts of a cell that have channels; sensors are numbered on from there
 _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
 class TypeChannels:
-    """Channels of one type of cell: number of the link, whether of its joint, name after the path, and values (m)."""
+    """Channels of one type of cell: number of the link and what of it (its body, its joint, or a sensor of the cell),
+    name after the path, and values (m).
+    """
 
     links: tuple[int, ...]
-    of_joint: tuple[bool, ...]
+    parts: tuple[int, ...]
     names: tuple[str, ...]
     channels: tuple[Channel, ...]  # unit and angle
-    state: tuple[int, ...]  # which of them are coordinates and their rates
+    plain: tuple[int, ...]  # those that `*` means: coordinates, their rates, sensors
     values: ca.SX
     totals: ca.SX  # kinetic and potential energy, drift (3)
 
@@ -47,28 +50,35 @@ class TypeChannels:
 def type_channels(traced: Traced) -> TypeChannels:
     """All channels of a type of cell, from one trace."""
     writer = ChannelWriter(traced.kinematics, traced.loads, {}, traced.solution, traced.hanging)
-    links, of_joint, names = [], [], []
+    links, parts, names = [], [], []
+
+    def note(number: int, part: int, element: Element, write: Callable[[Any], None]) -> None:
+        before = len(writer.channels)
+        write(element)
+        stem = len(traced.kinematics.model.path(element)) + 1
+        made = writer.channels[before:]
+        links.extend([number] * len(made))
+        parts.extend([part] * len(made))
+        names.extend([channel.name[stem:] for channel in made])
+
     moving = [link for link in traced.kinematics.topology.links if link.joint is not None]
     for number, link in enumerate(moving):
-        elements: list[Any] = [link.carrier, *([link.joint] if link.joint is not None and link.joint.owner else [])]
-        for element in elements:
-            before = len(writer.channels)
-            (writer.body if element is link.carrier else writer.joint)(element)
-            stem = len(traced.kinematics.model.path(element)) + 1
-            made = writer.channels[before:]
-            links += [number] * len(made)
-            of_joint += [element is link.joint] * len(made)
-            names += [channel.name[stem:] for channel in made]
+        note(number, BODY, link.carrier, writer.body)
+        if link.joint is not None and link.joint.owner:
+            note(number, JOINT, link.joint, writer.joint)
+    for k, sensor in enumerate(traced.kinematics.model.sensors):
+        note(0, SENSOR + k, sensor, writer.sensor)
     channels = tuple(writer.channels)
     values = ca.vertcat(ca.SX(0, 1), *writer.values)
     kinetic, potential = writer.energies()
     totals = ca.densify(ca.vertcat(kinetic, potential, writer.position_drift()))
-    state = []
-    for k, (number, joint, name) in enumerate(zip(links, of_joint, names, strict=True)):
+    plain = []
+    for k, (number, part, name) in enumerate(zip(links, parts, names, strict=True)):
         known: Any = moving[number].joint
-        if joint and (name in known.coordinates or name.removesuffix(".rate") in known.coordinates):
-            state.append(k)
-    return TypeChannels(tuple(links), tuple(of_joint), tuple(names), channels, tuple(state), values, totals)
+        coordinate = name in known.coordinates or name.removesuffix(".rate") in known.coordinates
+        if part >= SENSOR or (part == JOINT and coordinate):
+            plain.append(k)
+    return TypeChannels(tuple(links), tuple(parts), tuple(names), channels, tuple(plain), values, totals)
 
 
 class CellChannels(Sequence[Channel]):
@@ -90,28 +100,31 @@ class CellChannels(Sequence[Channel]):
         cell, k = self.locate(index)
         kind = self.types[self.engine.placed.types[cell]]
         base = kind.channels[k]
-        return Channel(f"{self._path(cell, kind.links[k], kind.of_joint[k])}.{kind.names[k]}", base.unit, base.angle)
+        return Channel(f"{self._path(cell, kind.links[k], kind.parts[k])}.{kind.names[k]}", base.unit, base.angle)
 
     def locate(self, index: int) -> tuple[int, int]:
         """Cell, and place among the channels of its type."""
         cell = int(bisect_right(self.starts, index)) - 1
         return cell, index - int(self.starts[cell])
 
-    def _path(self, cell: int, link: int, of_joint: bool) -> str:
-        found = self.engine.cells[cell].links[link]
-        element: Element = found.joint if of_joint and found.joint is not None else found.carrier
+    def _path(self, cell: int, link: int, part: int) -> str:
+        found = self.engine.cells[cell]
+        element: Element | None = found.links[link].carrier if part == BODY else found.links[link].joint
+        if part >= SENSOR:
+            element = found.sensors[part - SENSOR]
+        assert element is not None
         return self.engine.model.path(element)
 
     def matching(self, pattern: str) -> list[int]:
         """Places of the channels whose names match a glob pattern.
 
-        `*` alone means the channels that cost nothing: coordinates and rates of joints, energy, drift and inputs.
+        `*` alone means coordinates and rates of joints, which cost nothing, sensors, energy, drift and inputs.
         """
         totals = [int(self.starts[-1]) + k for k, c in enumerate((*TOTALS, *self.inputs)) if fits(c.name, pattern)]
         if pattern == "*":
             types = self.engine.placed.types.tolist()
             starts = self.starts.tolist()
-            return [starts[cell] + k for cell, kind in enumerate(types) for k in self.types[kind].state] + totals
+            return [starts[cell] + k for cell, kind in enumerate(types) for k in self.types[kind].plain] + totals
         return [*self._of_cells(pattern), *totals]
 
     def _of_cells(self, pattern: str) -> Iterator[int]:
@@ -121,11 +134,11 @@ class CellChannels(Sequence[Channel]):
         types = self.engine.placed.types.tolist()
         for cell, number in enumerate(types):
             kind, start = self.types[number], int(self.starts[cell])
-            seen: tuple[int, bool] = (-1, False)
+            seen = (-1, -1)
             path, possible = "", False
             for k, name in enumerate(kind.names):
-                if (kind.links[k], kind.of_joint[k]) != seen:
-                    seen = kind.links[k], kind.of_joint[k]
+                if (kind.links[k], kind.parts[k]) != seen:
+                    seen = kind.links[k], kind.parts[k]
                     path = self._path(cell, *seen) + "."
                     possible = path.startswith(prefix) or prefix.startswith(path)
                 if possible and fitting(path + name):

@@ -47,6 +47,7 @@ class Likeness:
             tuple([reader.link_key(link) for link in cell.links]),
             tuple([reader.element_key(force) for force in cell.forces]),
             tuple([reader.element_key(effort) for effort in cell.efforts]),
+            tuple([reader.element_key(sensor) for sensor in cell.sensors]),
             tuple([(reader.element_key(f), f.owner is self.model.model) for f in cell.fields]),
             tuple([reader.bodies[id(body)] for body, _ in cell.children]),
         )
@@ -154,8 +155,11 @@ class _Reader:
         return self._symbols[key]
 
     def _own_symbols(self) -> dict[int, Any]:
-        """Symbols of the cell's own joints and bodies."""
+        """Symbols of the cell's own joints, bodies and sensors."""
         found: dict[int, Any] = {}
+        for k, sensor in enumerate(self.cell.sensors):
+            for kind, column in sensor._signals.items():
+                found.update((column[i].element_hash(), ("sensor", k, kind, i)) for i in range(column.numel()))
         for k, link in enumerate(self.cell.links):
             joint: Any = link.joint
             for kind, column in (("q", joint.q), ("v", joint.v)):

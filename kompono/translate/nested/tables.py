@@ -83,15 +83,15 @@ class Tables:
             one, kind = cells[first], types[first]
             columns: list[Column] = []
             row: list[int] = []
-            _put(columns, row, [(own[first], width)], "lanes" if width > 1 else "one")
+            put_places(columns, row, [(own[first], width)], "lanes" if width > 1 else "one")
             for values in (q, v):
-                _put(columns, row, [(values[c], 1) for c in members])
-            _put(columns, row, [above[c] for c in members])
+                put_places(columns, row, [(values[c], 1) for c in members])
+            put_places(columns, row, [above[c] for c in members])
             for j in range(len(one.children)):
                 below = [cells[c].children[j][1].place for c in members]
-                _put(columns, row, [(own[c], stride[c]) for c in below])
+                put_places(columns, row, [(own[c], stride[c]) for c in below])
             for j in range(len(placed.signals[first])):
-                _put(columns, row, [(placed.signals[c][j], 1) for c in members])
+                put_places(columns, row, [(placed.signals[c][j], 1) for c in members])
             key = (kind, width, tuple(columns))
             if key not in self.variants:
                 self.variants[key] = _Rows(kind, width, key[2], len(self.variants), [])
@@ -176,7 +176,7 @@ def _packs(placed: Placed, lanes: int, least: int) -> list[tuple[int, int, int]]
     return items
 
 
-def _put(columns: list[Column], row: list[int], places: list[tuple[int, int]], spread: str = "") -> None:
+def put_places(columns: list[Column], row: list[int], places: list[tuple[int, int]], spread: str = "") -> None:
     """Append one reference of all lanes to a row, in the simplest form that fits."""
     start, lanes = len(row), len(places)
     addresses, strides = [a for a, _ in places], {s for _, s in places}

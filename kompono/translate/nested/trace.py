@@ -23,6 +23,7 @@ from kompono.translate.elimination import RightSide
 from kompono.translate.kinematics import Kinematics, Step, WorkingFrames
 from kompono.translate.loads import Loads
 from kompono.translate.nested.cells import Cell
+from kompono.translate.rigid import RigidGroups
 from kompono.translate.signals import bind_signals
 from kompono.translate.topology import Link, Topology
 from kompono.translate.tracer import InlineTracer
@@ -126,7 +127,7 @@ def trace_cell(model: Elaborated, topology: Topology, cell: Cell, signals: tuple
     hanging: dict[int, ca.SX] = {}
     for (body, _), answer in zip(cell.children, answers, strict=True):
         hanging[id(body)] = hanging[id(body)] + answer if id(body) in hanging else answer
-    condensation = _CellCondensation(kinematics, _plan(model, cell), hanging, base.carrier if base else None)
+    condensation = _CellCondensation(kinematics, _plan(model, small, cell), hanging, base.carrier if base else None)
     loads = Loads(kinematics)
     right = condensation.right_side(loads)
     left, eliminated = condensation.elimination.forward(right)
@@ -185,11 +186,13 @@ def _small_model(model: Elaborated, cell: Cell, topology: Topology) -> Elaborate
         efforts=tuple(cell.efforts),
         fields=cell.fields,
         outputs=(),
+        sensors=tuple(cell.sensors),
     )  # type: ignore[arg-type]
 
 
-def _plan(model: Elaborated, cell: Cell) -> Plan:
+def _plan(model: Elaborated, topology: Topology, cell: Cell) -> Plan:
     """Deepest bodies first; without loops each joint goes at once."""
     operations = tuple(Operation(model.model, link=link) for link in reversed(cell.links))
     last = {id(operation.link.joint): i for i, operation in enumerate(operations) if operation.link is not None}
-    return Plan(operations, last, {id(link.joint): link.joint for link in cell.links if link.joint is not None})
+    joints = {id(link.joint): link.joint for link in cell.links if link.joint is not None}
+    return Plan(operations, last, joints, RigidGroups(topology, merge=False))

@@ -1,0 +1,19 @@
+"""Runs in step with the wall clock, driven and watched from outside while they go on."""
+
+from kompono.realtime.clock import Clock, WallClock
+from kompono.realtime.frame import Live, LiveFrame
+from kompono.realtime.session import RealTime
+from kompono.realtime.shared import SharedMemory, SharedMemoryClient
+from kompono.realtime.udp import Udp, UdpClient
+
+__all__ = [
+    "Clock",
+    "Live",
+    "LiveFrame",
+    "RealTime",
+    "SharedMemory",
+    "SharedMemoryClient",
+    "Udp",
+    "UdpClient",
+    "WallClock",
+]

@@ -1,0 +1,96 @@
+"""The links of one run of the discrete engine: their strength chosen at the start, their stability judged there and
+where a run failed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import RunError
+from kompono.solve.stability import Fastest, fastest, shares
+from kompono.solve.stiffness import Given, LinkTable, choose
+
+LOOKS = 12  # records before a failure that are looked at for its cause
+
+
+class Linking:
+    """Stiffness and damping for the program of a discrete engine.
+
+    `engine` names and places the links, `reading` says which paths load each body; None, a number, or numbers by path
+    replace what is chosen automatically.
+    """
+
+    def __init__(self, kernel: Any, engine: Any, stiffness: Given = None, damping: Given = None) -> None:
+        self.kernel, self.engine = kernel, engine
+        self.given = stiffness, damping
+
+    def complete(
+        self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
+    ) -> np.ndarray:
+        """The model's parameters with the hidden ones behind them; raises if the step is unstable from the start."""
+        table = self._table(time, state, inputs, parameters)
+        norms = table.norms()
+        modes = len(self.kernel.program.modes)
+        if modes:  # rows that are switched off now count as if they were on
+            on = state.copy()
+            on[-modes:] = 1.0
+            norms = np.maximum(norms, self._table(time, on, inputs, parameters).norms())
+        norms = norms + _unknown(table, norms)
+        strength = choose(table, norms, step, *self.given)
+        whole = np.concatenate([parameters, self.engine.hidden_values(*strength)])
+        found = fastest(self.kernel, time, state, inputs, whole, step)
+        if not found.stable:
+            raise RunError(self._complaint(table, strength, found, step), path=self._blame_path)
+        return whole
+
+    def explain(self, rows: np.ndarray, parameters: np.ndarray, step: float) -> str:
+        """Why a run ended: the first of its last records (time, state..., inputs...) where the step was unstable."""
+        model, end = len(parameters) - self.engine.hidden.numel(), 1 + self.kernel.program.state_size
+        for row in rows[np.unique(np.linspace(0, len(rows) - 1, LOOKS).astype(int))]:
+            state, inputs = row[1:end], row[end:]
+            found = fastest(self.kernel, row[0], state, inputs, parameters, step)
+            if np.isfinite(found.size) and not found.stable:
+                table = self._table(row[0], state, inputs, parameters[:model])
+                strength = self.engine.strengths(parameters[model:])
+                message = self._complaint(table, strength, found, step)
+                return f"{self._blame_path}: from t = {row[0]:.6g} s {message}"
+        return ""
+
+    def _table(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> LinkTable:
+        """Conditions on bodies at a state; no link has a force there yet."""
+        count = self.engine.hidden.numel()
+        whole = np.concatenate([parameters, np.zeros(count)])
+        numbers, weights = self.kernel.evaluate("blocks", time, state, inputs, whole)
+        blocks, place = [], 0
+        for first, rows, body in self.engine.touched():
+            blocks.append((first, body, numbers[place : place + 6 * rows].reshape(6, rows).T))
+            place += 6 * rows
+        return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6))
+
+    def _complaint(self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float) -> str:
+        shapes = found.shape.reshape(-1, 6)
+        links = shares(table, *strength, found.size, shapes, step)
+        worst = max(links, key=links.__getitem__, default="")
+        energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights), shapes)
+        loads = self.engine.loads_on(int(np.argmax(energy)))
+        by_link = sum(links.values()) > 0.5 or not loads
+        self._blame_path = worst if by_link else loads[0]
+        what = "its stiffness and damping" if by_link else f"what {', '.join(loads)} exert"
+        return (
+            f"{what} make a step of {step:.3g} s unstable; steps up to {found.step():.2g} s would be stable "
+            f"(h^2 k + 4 h c is {found.size:.3g}, the limit is 4)."
+        )
+
+    _blame_path = ""
+
+
+def _unknown(table: LinkTable, norms: np.ndarray) -> np.ndarray:
+    """Norms of groups that vanish at the start: as if their rows were unit rows on the lightest motion of a body."""
+    result, starts = np.zeros_like(norms), table.starts
+    for first, body, block in table.blocks:
+        for group in range(np.searchsorted(starts, first), np.searchsorted(starts, first + len(block))):
+            if norms[group, group] == 0:
+                result[group, group] += np.linalg.eigvalsh(table.weights[body])[-1]
+    return result

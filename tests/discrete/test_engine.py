@@ -1,0 +1,99 @@
+"""The third engine behind the same door: channels, start values, inputs, parameters, chunks, command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference.support import ROOT, example
+from solve.machines import Oscillator, Pendulum
+
+from kompono import Input, Parameter, RunError, Simulation, simulate, simulate_many
+from kompono.edges.cli import main
+from kompono.library import JointEffort
+
+
+class Driven(Pendulum):
+    """A pendulum with a motor: torque from outside, mass tunable."""
+
+    def __init__(self, torque: object = 0.0) -> None:
+        self.mass = Parameter(1.0)
+        super().__init__(mass=self.mass)
+        self.torque = torque if isinstance(torque, Input) else Input(torque)
+        self.motor = JointEffort(self.pin, self.torque)
+
+
+@pytest.mark.parametrize("model", ["car", "engine"])
+def test_channels_have_the_names_of_the_other_engines(model: str) -> None:
+    machine = getattr(example(model), model.capitalize())
+    names = [
+        {channel.name for channel in Simulation(machine(), engine=engine).program.channels}
+        for engine in ("absolute", "discrete")
+    ]
+    assert names[0] == names[1]
+
+
+def test_angles_count_turns() -> None:
+    options = {"until": 2.0, "step": 1e-3, "initial": {"pin.angle.rate": 12.0}}
+    result, exact = simulate(Pendulum(), engine="discrete", **options), simulate(Pendulum(), **options)
+    assert exact["pin.angle"][-1] > 4 * np.pi
+    assert result["pin.angle"] == pytest.approx(exact["pin.angle"], abs=2e-2)
+
+
+def test_inputs_and_parameters_act() -> None:
+    table = Input(table=([0.0, 0.5, 1.0], [0.0, 2.0, -1.0]))
+    options = {"until": 1.0, "parameters": {"mass": 2.0}}
+    exact = simulate(Driven(table), step=1e-3, **options)
+    table = Input(table=([0.0, 0.5, 1.0], [0.0, 2.0, -1.0]))
+    result = simulate(Driven(table), step=1e-4, every=10, engine="discrete", **options)
+    assert result["pin.angle"] == pytest.approx(exact["pin.angle"], abs=1e-5)
+    assert result["torque"] == pytest.approx(exact["torque"], abs=1e-12)
+
+
+def test_a_callable_controller_is_sampled() -> None:
+    calls = []
+
+    def controller(t: float, read) -> float:
+        calls.append(t)
+        return -5.0 * read("pin.angle")
+
+    result = simulate(Driven(Input(controller, period=0.01)), until=0.1, step=1e-4, every=100, engine="discrete")
+    assert result.status.ok
+    assert len(calls) == pytest.approx(10, abs=1)
+
+
+def test_chunks_change_nothing() -> None:
+    simulation = Simulation(Pendulum(angle=1.0), engine="discrete")
+    feed = simulation.feed()
+    state = simulation.assemble(feed=feed).state
+    parameters = simulation.completed(simulation.parameters(), state, feed, 1e-4)
+    ends = []
+    for size in (1000, 7):
+        run = simulation.kernel.fixed("leapfrog", 0.0, state, step=1e-4, parameters=parameters, every=10**6)
+        for _ in range(0, 1000, size):
+            run.advance(min(size, 1000 - run.step))
+        ends.append(run.state.copy())
+    assert np.array_equal(*ends)
+
+
+def test_moving_grounds_carry_along() -> None:
+    bench = example("car").DamperBench
+    exact = simulate(bench(), until=0.5, step=5e-4, method="dopri5")
+    result = simulate(bench(), until=0.5, step=1e-5, every=50, engine="discrete")
+    name = "damper.cylinder.position.z"
+    assert result[name] == pytest.approx(exact[name], abs=1e-6)
+
+
+def test_energy_of_an_oscillator_does_not_wander() -> None:
+    result = simulate(Oscillator(), until=1000.0, step=1e-2, every=100, engine="discrete")
+    assert np.ptp(result["energy.total"]) < 1e-4 * result["energy.total"][0]
+
+
+def test_the_command_line_knows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", str(ROOT / "examples" / "car.py"), "--engine", "discrete", "--until", "0.05", "--quiet"]
+    assert main(command) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_ensembles_say_that_they_do_not() -> None:
+    with pytest.raises(RunError, match="discrete"):
+        simulate_many(Driven(), until=0.1, parameters={"mass": [1.0, 2.0]}, engine="discrete")
