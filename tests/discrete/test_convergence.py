@@ -32,7 +32,7 @@ def order(found: list[float]) -> float:
 
 def test_the_car() -> None:
     names = ["body.position.z", "left.beam.position.x", "left_arm.angle"]
-    found = errors(example("car").Car, names, 0.3, [1e-4, 5e-5, 2.5e-5])
+    found = errors(example("car").Car, names, 0.1, [1e-4, 5e-5, 2.5e-5])
     assert found[-1] < 1e-4
     assert order(found) == pytest.approx(2, abs=0.1)
 
