@@ -1,5 +1,6 @@
 # make run    simulate the car: summary on the terminal, curves and data in build/
 # make test   lint, format, types, import contracts, tests
+# make docs   the documentation site: build/site/index.html
 # make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md
 # make bench-internal  timings and costs of Kompono alone: benchmarks/results-internal.md
 # make browser  Chromium for the tests of the viewer, if none is here (Debian and Ubuntu, as root)
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test bench bench-internal browser clean
+.PHONY: run test docs bench bench-internal browser clean
 
 run: $(VENV)/.ready-run
 	$(BIN)/kompono run examples/car.py \
@@ -24,6 +25,10 @@ test: $(VENV)/.ready-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto -q
+
+docs: $(VENV)/.ready-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/site/index.html (search works when served: python -m http.server -d build/site)"
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/compare.py

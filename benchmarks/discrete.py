@@ -4,7 +4,7 @@ python benchmarks/discrete.py            the table
 python benchmarks/discrete.py --quick    shorter runs
 
 The time is processor time of the native loop (one thread, one core), the best of several chunks of one run, so that
-what others do on the machine counts little. Accuracy is the largest violation of a joint condition [m, rad] on the way.
+what others do on the machine counts little. Accuracy is the largest violation of a joint condition [m, rad] at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reference.n_four_bar import NFourBar
 from kompono import Simulation, Subsystem
 
 MACHINES = {
-    "KUKA robot": Kuka,
+    "KUKA robot, motor encoders": lambda: Kuka(motor_encoders=True),
     "12 windows (four-bars)": lambda: NFourBar(12),
     "inline-four engine": lambda: Engine(starter=False),
     "car": Car,

@@ -230,9 +230,20 @@ class CycloGear(Subsystem):
 
 
 class Axis(Subsystem):
-    """A motor and a gear that turn a `driven` part, and a controller that makes it follow a reference."""
+    """A motor and a gear that turn a `driven` part, and a controller that makes it follow a reference.
 
-    def __init__(self, drive: Drive = DRIVES[0], driven: Casting = DRIVEN[0], *, welded: bool = False) -> None:
+    Its encoder sits behind the gear, or, as on the machine, on the motor (`motor_encoder`): with gears that yield a
+    little, as those of the discrete engine do, a controller that looks behind the gear shakes it.
+    """
+
+    def __init__(
+        self,
+        drive: Drive = DRIVES[0],
+        driven: Casting = DRIVEN[0],
+        *,
+        welded: bool = False,
+        motor_encoder: bool = False,
+    ) -> None:
         self.motor, self.gear = Motor(drive), CycloGear(drive)
         self.driven = casting(driven)
         halfway = np.add(drive.motor, drive.gear) / 2
@@ -240,8 +251,12 @@ class Axis(Subsystem):
         flange = self.gear.output, on(self.driven, self.gear.output.start_position)
         self.output_mount = Weld(*flange) if welded else stiff(*flange)
         reference = drive.amplitude * (1 - cos(2 * pi * time / drive.period)) / 2
-        late = reference - self.gear.output_bearing.angle
-        slow = jacobian(reference, time) - self.gear.output_bearing.angle_rate
+        angle, rate = self.gear.output_bearing.angle, self.gear.output_bearing.angle_rate
+        if motor_encoder:
+            angle, rate = (
+                -turned / drive.ratio for turned in (self.motor.bearing.angle, self.motor.bearing.angle_rate)
+            )
+        late, slow = reference - angle, jacobian(reference, time) - rate
         torque = drive.stiffness * late + drive.damping * slow
         self.torque = JointEffort(self.motor.bearing, -torque / drive.ratio)  # the gear turns the other way round
         self.reference = Output(reference, unit="rad")
@@ -253,14 +268,14 @@ class Kuka(Subsystem):
 
     run_defaults = {"engine": "absolute", "until": 2.0, "step": 5e-4, "method": "rk4", "every": 2}  # noqa: RUF012
 
-    def __init__(self) -> None:
+    def __init__(self, motor_encoders: bool = False) -> None:
         self.ground = Ground()
         self.gravity = Gravity((0, 0, -9.8))
         self.base = casting(BASE)
         self.foot = stiff(self.ground, on(self.base, (0, 0, 0)))
         carrier = self.base
         for i, (drive, driven) in enumerate(zip(DRIVES, DRIVEN, strict=True), start=1):
-            axis = Axis(drive, driven, welded=i > 4)
+            axis = Axis(drive, driven, welded=i > 4, motor_encoder=motor_encoders)
             setattr(self, f"axis{i}", axis)
             setattr(self, f"motor_mount{i}", stiff(on(carrier, drive.motor), axis.motor.housing))
             setattr(self, f"gear_mount{i}", stiff(on(carrier, drive.gear), axis.gear.housing))

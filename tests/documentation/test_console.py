@@ -1,0 +1,70 @@
+"""The command lines of the documentation work, and say what the pages say they do.
+
+In a `console` block, lines that start with `$ ` are commands, the others are lines of their output: they appear in this
+order (others may stand between them), and `...` in a line stands for anything. `kompono` is run in an empty folder
+beside the examples. Of commands that go on until Ctrl-C or in real time the options are checked, of anything
+that takes long (`make`, figures, installations) that it exists.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from documentation.pages import ROOT, Block, blocks
+from documentation.test_blocks import EXTRAS
+
+from kompono.edges.cli import _parser, main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def commands(block: Block) -> list[tuple[list[str], list[str]]]:
+    """Each command as words, with the lines of output shown after it."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in re.sub(r"\\\n\s*", " ", block.code).splitlines():
+        if line.startswith("$ "):
+            found.append((shlex.split(line[2:], comments=True), []))
+        elif line.strip():
+            found[-1][1].append(line)
+    return found
+
+
+CASES = [pytest.param(block, id=block.name) for block in blocks("console")]
+
+
+@pytest.mark.parametrize("block", CASES)
+def test_commands_work(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for words, shown in commands(block):
+        assert run(words) == 0, " ".join(words)
+        output = capsys.readouterr().out.splitlines()
+        for line in shown:
+            pattern = re.escape(line).replace(r"\.\.\.", ".*")
+            while output and not re.fullmatch(pattern, output[0].rstrip()):
+                output.pop(0)
+            assert output, f"{' '.join(words)} does not print {line!r}"
+
+
+def goes_on(words: list[str]) -> bool:
+    """Whether a command waits for people or clocks."""
+    return (words[0] == "view" and "--html" not in words) or "--view" in words or "--realtime" in words
+
+
+def run(words: list[str]) -> int:
+    """The exit code of a command that is run, 0 for one that exists."""
+    match words:
+        case ["kompono", *rest] if goes_on(rest):
+            return _parser().parse_args(rest) is None
+        case ["kompono", *rest]:
+            return main(rest)
+        case ["make", *targets]:
+            return any(f"\n{target}:" not in (ROOT / "Makefile").read_text(encoding="utf-8") for target in targets)
+        case ["pip", "install", *_, package]:
+            return not set(re.findall(r"\w+", package.partition("[")[2])) <= set(EXTRAS)
+        case ["python", file, *_]:
+            return not (ROOT / file).is_file()
+    raise AssertionError(f"{' '.join(words)}: no such command in the documentation")

@@ -1,0 +1,64 @@
+"""The site builds without a warning (no broken link, anchor or formula) and asks nobody for anything."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from documentation.pages import ROOT
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+FETCHED = re.compile(r'<(?:script|img|iframe|source)\b[^>]*\bsrc="([^"]*)"|<link\b[^>]*\bhref="([^"]*)"')
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; strict, so a warning is an error."""
+    logging.getLogger("mkdocs").setLevel(logging.WARNING)
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+def test_nothing_comes_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        fetched = [a or b for a, b in FETCHED.findall(page.read_text(encoding="utf-8"))]
+        assert fetched
+        assert not [link for link in fetched if re.match(r"(?:https?:)?//", link)], page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(\s*[\"']?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet.name
+
+
+def test_formulas_are_mathml_in_a_font_of_the_site(site: Path) -> None:
+    text = (site / "theory" / "condense-and-resolve.html").read_text(encoding="utf-8")
+    assert text.count("<math") > 20
+    assert 'class="arithmatex"' not in text
+    assert (site / "assets" / "STIXTwoMath-Regular.ttf").stat().st_size > 1e5
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    import kompono
+    import kompono.library
+
+    text = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
+    missing = [name for name in kompono.__all__ if f'id="kompono.{name}"' not in text]
+    missing += [name for name in kompono.library.__all__ if f'id="kompono.library.{name}"' not in text]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", ["README.md", "examples/README.md", "CHANGELOG.md"])
+def test_links_of_pages_outside_the_site_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+
+
+def test_links_to_files_of_the_project_lead_to_their_text(site: Path) -> None:
+    assert "DamperBench" in (site / "source" / "examples" / "car.py.html").read_text(encoding="utf-8")
+    index = (site / "decisions" / "index.html").read_text(encoding="utf-8")
+    for page in (ROOT / "docs" / "decisions").glob("0*.md"):
+        assert f'href="{page.stem}.html"' in index
