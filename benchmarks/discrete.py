@@ -36,8 +36,8 @@ CHUNKS = 15
 def loads(model: Subsystem, seconds: float) -> tuple[int, int, int, dict[float, tuple[float, float]]]:
     """Bodies, joints and constraints, conditions, and (microseconds of a step, largest violation) by step."""
     simulation = Simulation(model, engine="discrete")
-    engine, program = simulation.translation.engine, simulation.program
-    feed, found = simulation.feed(), {}
+    engine, feed = simulation.translation.engine, simulation.feed()
+    found = {}
     state = simulation.assemble(feed=feed).state
     for step in STEPS:
         parameters = simulation.completed(simulation.parameters(), state, feed, step)
@@ -52,7 +52,6 @@ def loads(model: Subsystem, seconds: float) -> tuple[int, int, int, dict[float, 
         drift = simulation.channel(run.time, run.state, feed.at(run.time), parameters, "drift.position")
         found[step] = 1e6 * best, drift
     connections = len(engine.model.joints) + len(engine.model.constraints) + len(engine.model.couplings)
-    assert program.speeds
     return len(engine.model.bodies), connections, len(engine.row_labels()), found
 
 

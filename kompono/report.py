@@ -89,6 +89,8 @@ def inspect(model: Subsystem, **options: Any) -> Report:
     translation = simulation.translation
     assembly = simulation.assemble()
     feed, parameters = simulation.feed(), simulation.parameters()
+    hidden = len(simulation.program.parameters) - len(parameters)  # of the engine; no condition depends on them
+    parameters = np.concatenate([parameters, np.zeros(hidden)])
     speeds = len(simulation.program.speeds)
     here = (0.0, assembly.state, feed.at(0.0), parameters)
     g, _, matrix, _ = simulation.kernel.evaluate("conditions", *here)

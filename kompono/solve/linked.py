@@ -18,8 +18,8 @@ LOOKS = 12  # records before a failure that are looked at for its cause
 class Linking:
     """Stiffness and damping for the program of a discrete engine.
 
-    `engine` names and places the links, `reading` says which paths load each body; None, a number, or numbers by path
-    replace what is chosen automatically.
+    `engine` names and places the links and knows what loads each body. A number, or numbers by path, replace what is
+    chosen automatically.
     """
 
     def __init__(self, kernel: Any, engine: Any, stiffness: Given = None, damping: Given = None) -> None:
@@ -42,7 +42,8 @@ class Linking:
         whole = np.concatenate([parameters, self.engine.hidden_values(*strength)])
         found = fastest(self.kernel, time, state, inputs, whole, step)
         if not found.stable:
-            raise RunError(self._complaint(table, strength, found, step), path=self._blame_path)
+            path, message = self._complaint(table, strength, found, step)
+            raise RunError(message, path=path)
         return whole
 
     def explain(self, rows: np.ndarray, parameters: np.ndarray, step: float) -> str:
@@ -54,8 +55,8 @@ class Linking:
             if np.isfinite(found.size) and not found.stable:
                 table = self._table(row[0], state, inputs, parameters[:model])
                 strength = self.engine.strengths(parameters[model:])
-                message = self._complaint(table, strength, found, step)
-                return f"{self._blame_path}: from t = {row[0]:.6g} s {message}"
+                path, message = self._complaint(table, strength, found, step)
+                return f"{path}: from t = {row[0]:.6g} s on {message}"
         return ""
 
     def _table(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> LinkTable:
@@ -69,21 +70,21 @@ class Linking:
             place += 6 * rows
         return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6))
 
-    def _complaint(self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float) -> str:
+    def _complaint(
+        self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float
+    ) -> tuple[str, str]:
+        """The link or load that makes a motion unstable, and what to do about it."""
         shapes = found.shape.reshape(-1, 6)
         links = shares(table, *strength, found.size, shapes, step)
         worst = max(links, key=links.__getitem__, default="")
         energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights), shapes)
         loads = self.engine.loads_on(int(np.argmax(energy)))
         by_link = sum(links.values()) > 0.5 or not loads
-        self._blame_path = worst if by_link else loads[0]
-        what = "its stiffness and damping" if by_link else f"what {', '.join(loads)} exert"
-        return (
+        what = "its stiffness and damping" if by_link else f"the forces of {', '.join(loads)}"
+        return worst if by_link else loads[0], (
             f"{what} make a step of {step:.3g} s unstable; steps up to {found.step():.2g} s would be stable "
             f"(h^2 k + 4 h c is {found.size:.3g}, the limit is 4)."
         )
-
-    _blame_path = ""
 
 
 def _unknown(table: LinkTable, norms: np.ndarray) -> np.ndarray:

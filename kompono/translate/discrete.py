@@ -72,10 +72,10 @@ class DiscreteEngine(AbsoluteEngine):
         return np.array(values)
 
     def strengths(self, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness and damping of each condition row (rows) from hidden parameters."""
-        place = {symbol.element_hash(): k for k, symbol in enumerate(self._cut.data.symbols)}
+        """Stiffness and damping of each condition row (rows) from hidden parameters; zero where a row moves nothing."""
+        value = {s.element_hash(): number for s, number in zip(self._cut.data.symbols, hidden, strict=True)}
         rows = [ca.vertcat(*[getattr(s, kind) for s in self.links.strengths]) for kind in ("stiffness", "damping")]
-        stiffness, damping = ([hidden[place[symbol.element_hash()]] for symbol in _entries(row)] for row in rows)
+        stiffness, damping = ([value.get(symbol.element_hash(), 0.0) for symbol in _entries(row)] for row in rows)
         return np.array(stiffness), np.array(damping)
 
     def loads_on(self, body: int) -> list[str]:

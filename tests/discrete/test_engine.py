@@ -7,7 +7,7 @@ import pytest
 from reference.support import ROOT, example
 from solve.machines import Oscillator, Pendulum
 
-from kompono import Input, Parameter, RunError, Simulation, simulate, simulate_many
+from kompono import Input, Parameter, RunError, Simulation, inspect, simulate, simulate_many
 from kompono.edges.cli import main
 from kompono.library import JointEffort
 
@@ -92,6 +92,11 @@ def test_the_command_line_knows_it(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", str(ROOT / "examples" / "car.py"), "--engine", "discrete", "--until", "0.05", "--quiet"]
     assert main(command) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_inspection_counts_conditions_and_freedoms() -> None:
+    report = inspect(example("car").Car(), engine="discrete")
+    assert (report.conditions, report.degrees_of_freedom) == (52, 6)
 
 
 def test_ensembles_say_that_they_do_not() -> None:

@@ -99,6 +99,8 @@ def test_an_ensemble_is_drawn_as_bands() -> None:
     assert middle.y0 == 6
     assert wide.y1 == 200
     assert "101 runs" in texts(picture)
+    with pytest.raises(RunError, match="an ensemble has no difference"):
+        plot(Ensemble(time, ["a"], table, status=status), difference=wave())
 
 
 def test_many_channels_are_capped_with_a_note() -> None:

@@ -12,6 +12,7 @@ from kompono.edges.plot.names import method
 from kompono.edges.plot.panels import Sheet, axis_label, group
 from kompono.edges.plot.picture import Picture, check_path
 from kompono.edges.plot.style import COLOURS, STYLE, WIDTH
+from kompono.errors import RunError
 from kompono.result import Ensemble, Result
 
 __all__ = ["COLOURS", "STYLE", "WIDTH", "Picture", "alongside", "check_path", "plot"]
@@ -37,6 +38,10 @@ def plot(
     """
     by_label = named(results)
     shown = list(by_label.values())
+    if difference is not None and any(isinstance(result, Ensemble) for result in shown):
+        raise RunError(
+            "an ensemble has no difference to one result.", fix="Draw single runs: ensemble.run(i).plot(...)."
+        )
     wanted = channels(shown, patterns or ("*",))
     found = curves(shown, wanted, over=x, less=difference)
     unit = "s" if x == "time" else next(result.units[x] for result in shown)

@@ -77,7 +77,7 @@ def method(result: Result) -> str:
     adaptive = known.get("method") in ("dopri5", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
     words = [str(known["method"])] if "method" in known else []
     words += [duration(float(known["step"]))] if "step" in known and not adaptive else []
-    words += ["absolute"] if known.get("engine") == "absolute" else []
+    words += [str(known["engine"])] if known.get("engine", "relative") != "relative" else []
     return ", ".join(words)
 
 

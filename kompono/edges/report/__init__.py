@@ -84,11 +84,11 @@ def write_report(
 ) -> Written:
     """Run a model and write one self-contained HTML page about it and the run.
 
-    request: keyword arguments of `simulate`, over the model's `run_defaults`. `plots` are globs of channels to draw
+    request: keyword arguments of `simulate` (None: the model's `run_defaults`). `plots` are globs of channels to draw
     instead of the joint coordinates; figures the model declares are always there. `source` says where it came from.
     """
     extra("matplotlib", "plot")
-    asked = {"until": 1.0, **model.run_defaults, **(request or {})}
+    asked = {"until": 1.0, **(model.run_defaults if request is None else request)}
     gathered = _Gathered(model, asked)
     gathered.parts = gathered.attempt("The model", lambda: elaborate(model))
     if gathered.parts is not None:

@@ -16,6 +16,7 @@ from kompono.scene.values import Values
 from kompono.translate.elaborate import Elaborated
 
 MOST = 2000  # lines of the tree
+KEPT = {"absolute": "condition", "discrete": "stiff link"}  # by engine; otherwise it closes a loop
 OPEN = 60  # members up to which the components of a model are open at first
 
 
@@ -91,9 +92,7 @@ def connections(model: Elaborated, report: Report | None, engine: str) -> str:
     for element in (*model.joints, *model.constraints):
         path = model.path(element)
         first, second = (_place(model, frame) for frame in (element.first, element.second))
-        kept = (
-            "condition" if path in closing and engine == "absolute" else "closes a loop" if path in closing else "tree"
-        )
+        kept = KEPT.get(engine, "closes a loop") if path in closing else "tree"
         freedoms = getattr(element, "freedoms", "")
         rows.append((path, type(element).__name__, first, second, freedoms, kept, dropped.get(path, "").strip()))
     for coupling in model.couplings:

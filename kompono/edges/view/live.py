@@ -6,7 +6,7 @@ controller in the loop, a measured machine) may call it as well, as often as it 
 
 from __future__ import annotations
 
-import time as clock
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -39,9 +39,12 @@ class LiveView:
         self._bodies = len(bodies)
         self._grounds, self._values = _grounds(model, self.scene), Values(model)
         self._stage: Stage | None = None
-        self._last = -np.inf
+        self._newest: tuple[float, np.ndarray] | None = None
         self.server = start_server(host, port, self.scene.model)
         self._clock = self.server.gui.add_markdown("waiting for the run")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
 
     @property
     def url(self) -> str:
@@ -49,31 +52,36 @@ class LiveView:
         return address(self.server)
 
     def update(self, time: float, poses: Any) -> None:
-        """Show `poses` (bodies, 7), or all their numbers in a row, at a `time` [s]; of more than 30 a second some are
-        skipped.
+        """Show `poses` (bodies, 7), or all their numbers in a row, at a `time` [s].
 
-        A pose is x, y, z [m] and the quaternion e0..e3; bodies are in the order of `channels`.
+        A pose is x, y, z [m] and the quaternion e0..e3; bodies are in the order of `channels`. It is drawn by a thread
+        of its own, the newest 30 times a second: the run does not wait.
         """
-        now = clock.perf_counter()
-        self.time = float(time)
-        if now - self._last < 1 / RATE:
-            return
-        self._last = now
-        rows = np.asarray(poses, dtype=float).reshape(-1, 7)
+        rows = np.array(poses, dtype=float).reshape(-1, 7)
         if len(rows) != self._bodies:
             raise RunError(f"{len(rows)} poses for {self._bodies} bodies.", fix="Give those named in `channels`.")
-        table = np.vstack([rows, *self._ground_poses()])
+        self.time, self._newest = float(time), (float(time), rows)
+
+    def _run(self) -> None:
+        while not self._stop.wait(1 / RATE):
+            newest, self._newest = self._newest, None
+            if newest is not None:
+                self._draw(*newest)
+
+    def _draw(self, time: float, rows: np.ndarray) -> None:
+        table = np.vstack([rows, *self._ground_poses(time)])
         if not np.isfinite(table).all():
             return
         if self._stage is None:
             self._stage = Stage(self.server, self.scene, extent(self.scene, table[None]), shadows=self.shadows)
             ComponentPanel(self.server, self.scene, self._stage)
         self._stage.pose(table)
-        self._clock.content = f"running, **t = {self.time:.3f} s**"
+        self._clock.content = f"running, **t = {time:.3f} s**"
         self.frames += 1
 
     def finish(self, result: Result, channels: str | Iterable[str] | None = None) -> Viewer:
         """The whole motion on the same page, with clock and curves."""
+        self._end()
         self.server.gui.reset()
         self.server.scene.reset()
         scene = self.scene if result.scene is None else Scene.from_data(result.scene)
@@ -81,10 +89,15 @@ class LiveView:
 
     def stop(self) -> None:
         """End the server."""
+        self._end()
         stop_server(self.server)
 
-    def _ground_poses(self) -> list[np.ndarray]:
-        instant = np.array([self.time])
+    def _end(self) -> None:
+        self._stop.set()
+        self._thread.join(timeout=5)
+
+    def _ground_poses(self, time: float) -> list[np.ndarray]:
+        instant = np.array([time])
         moved = [self._values.motion(ground, instant) for ground in self._grounds]
         return [np.concatenate([position[-1], quaternions(turn[-1])]) for position, turn in moved]
 

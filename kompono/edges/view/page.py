@@ -51,7 +51,7 @@ def fragment(scene: Scene, result: Result | None = None, *, height: int = 480, *
 
 
 def _asset(name: str) -> str:
-    return (files("kompono.edges.view") / "page" / name).read_text(encoding="utf-8")
+    return (files("kompono.edges.view") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _content(
