@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kompono.translate.program import Channel
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
+GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,12 @@ def conclude(kernel: Any, trajectory: Trajectory, outputs: Outputs, table: np.nd
     """The outcome of a run whose channels are computed: `table` (n, k) at the rows of the trajectory."""
     rows = trajectory.rows
     blame = None if trajectory.ok else rows[-1]
-    if trajectory.ok and settings.stabilize and "project" in kernel.program.routines:
+    grown = np.flatnonzero(np.abs(rows[:, 1 : 1 + kernel.program.state_size]).max(axis=1, initial=0.0) > GROWN)
+    if trajectory.ok and len(grown):
+        message = "the motion grew without bound; take a smaller step or method='dopri5',"
+        trajectory = replace(trajectory, ok=False, message=message, time=float(rows[grown[0], 0]))
+        blame = rows[grown[0]]
+    elif trajectory.ok and settings.stabilize and "project" in kernel.program.routines:
         open_rows = np.flatnonzero(table[:, outputs.drift] > OPEN)
         blame = rows[open_rows[0]] if len(open_rows) else None
     return Outcome(

@@ -107,6 +107,15 @@ def test_a_fixed_step_too_long_for_a_stiff_model_says_what_to_try() -> None:
     assert "step" in result.status.message
 
 
+def test_motion_that_is_absurd_but_finite_is_no_success() -> None:
+    """An unstable step that has come to 1e76 m at the end of the run."""
+    result = simulate(Oscillator(k=1e8), until=0.04, step=2e-3)
+    assert np.all(np.isfinite(result.table))
+    assert not result.status.ok
+    assert "without bound" in result.status.message
+    assert 0 < result.status.time < 0.04
+
+
 def test_a_singular_motion_stops_a_free_step_with_advice() -> None:
     """x'' = -1 / x falls into the origin in finite time: no step is small enough."""
 
