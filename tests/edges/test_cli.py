@@ -50,6 +50,13 @@ def test_options_reach_simulate(recorder, model_file: Write) -> None:
     }
 
 
+def test_strengths_of_links_by_path_or_for_all(recorder, model_file: Write) -> None:
+    options = ["--engine", "discrete", "--stiffness", "pin=1e6,1e4", "--stiffness", "*_axle=1e5", "--damping", "20"]
+    assert main(["run", model_file(SWING), *options]) == 0
+    assert recorder.request["stiffness"] == {"pin": (1e6, 1e4), "*_axle": 1e5}
+    assert recorder.request["damping"] == {"*": 20.0}
+
+
 def test_what_is_not_given_is_left_to_simulate(recorder, model_file: Write) -> None:
     assert main(["run", model_file(SWING)]) == 0
     assert recorder.request == {"until": 1.0}
@@ -108,6 +115,7 @@ def test_an_error_of_the_run_is_one_message(monkeypatch, model_file: Write, caps
         (["--set", "links"], "--set links: expected NAME=VALUE."),
         (["--set", "lynks=2"], "Did you mean 'links'?"),
         (["--initial", "a.angle=fast"], "--initial a.angle: 'fast' is not a number."),
+        (["--stiffness", "pin=hard"], "--stiffness pin: 'hard' is not a number."),
         (["--plot", "a.gif"], "cannot draw a picture into 'a.gif'."),
         (["--csv", "."], "cannot write '.': it is a folder."),
     ],

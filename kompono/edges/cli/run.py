@@ -17,9 +17,10 @@ from kompono.result import Result, extra
 UNTIL = 1.0  # s, where neither the command nor the model says
 PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "stabilize", "cache")
 ENGINE = ("engine", "projection", "metric", "cut")
+STRENGTHS = ("stiffness", "damping")
 OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
 KNOWN_DEFAULTS = (
-    *PASSED_ON, *ENGINE, "baumgarte", "independent", "stiffness", "damping",
+    *PASSED_ON, *ENGINE, *STRENGTHS, "baumgarte", "independent",
     "inputs", "parameters", "initial", "progress",
 )  # fmt: skip
 
@@ -60,6 +61,8 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
     add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
     add("--every", type=int, metavar="N", help="record every Nth step")
+    for name, unit in (("stiffness", "N/m, N m/rad"), ("damping", "N s/m, N m s/rad")):
+        add(f"--{name}", action="append", metavar="[GLOB=]X[,X]", help=f"discrete: of joints [{unit}], by path or all")
     add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
     add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
 
@@ -132,7 +135,8 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
         defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
     wanted = {"until": UNTIL, **defaults, **given}
-    initial = {name: _number(name, text) for name, text in pairs(options.initial, "--initial").items()}
+    wanted |= {name: _strengths(name, getattr(options, name)) for name in STRENGTHS if getattr(options, name, None)}
+    initial = {name: _number(f"--initial {name}", t) for name, t in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):
         if values:
             wanted[name] = {**(wanted.get(name) or {}), **values}
@@ -141,11 +145,18 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     return wanted
 
 
-def _number(name: str, text: str) -> float:
+def _strengths(name: str, texts: list[str]) -> dict[str, Any]:
+    """Stiffness or damping by glob: one number, or one for each group of conditions; without a glob it is for all."""
+    given = pairs([text if "=" in text else f"*={text}" for text in texts], f"--{name}")
+    numbers = {glob: [_number(f"--{name} {glob}", part) for part in text.split(",")] for glob, text in given.items()}
+    return {glob: values[0] if len(values) == 1 else tuple(values) for glob, values in numbers.items()}
+
+
+def _number(what: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise RunError(f"--initial {name}: {text!r} is not a number.") from None
+        raise RunError(f"{what}: {text!r} is not a number.") from None
 
 
 def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
