@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from realtime.support import FakeClock
 from reference.support import ROOT, example
 from solve.machines import Oscillator, Pendulum
 
-from kompono import Input, Parameter, RunError, Simulation, inspect, simulate, simulate_many
+from kompono import Input, Parameter, RunError, Sensor, Simulation, inspect, simulate, simulate_many
 from kompono.edges.cli import main
 from kompono.library import JointEffort
+from kompono.realtime import RealTime
 
 
 class Driven(Pendulum):
@@ -102,3 +106,51 @@ def test_inspection_counts_conditions_and_freedoms() -> None:
 def test_ensembles_say_that_they_do_not() -> None:
     with pytest.raises(RunError, match="discrete"):
         simulate_many(Driven(), until=0.1, parameters={"mass": [1.0, 2.0]}, engine="discrete")
+
+
+class Measured(Pendulum):
+    """A pendulum on a moving base with sensors off its centre, in the world and in its own axes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reach = np.array([0.1, 0.2, -0.3])
+        self.tip = Sensor(self.rod.at(self.reach))
+        self.felt = Sensor(self.rod.at(self.reach), axes=self.rod)
+
+
+def test_sensors_show_the_motion_of_points() -> None:
+    """Eqs 12 to 17: a_P = a + alpha x r + w x (w x r), and the same in the axes of the body."""
+    result = simulate(Measured(), until=0.5, step=1e-4, every=50, engine="discrete", initial={"pin.angle.rate": 3.0})
+
+    def column(name: str, axes: str = "xyz") -> np.ndarray:
+        return np.column_stack([result[f"{name}.{k}"] for k in axes])
+
+    e0, *e = (result[f"rod.orientation.e{k}"] for k in range(4))
+    vector, reach = np.column_stack(e), np.array([0.1, 0.2, -0.3])
+    r = reach + 2 * np.cross(vector, np.cross(vector, reach) + e0[:, None] * reach)
+    w, alpha = column("rod.angular_velocity"), column("rod.angular_acceleration")
+    assert np.allclose(column("tip.position"), column("rod.position") + r, atol=1e-12)
+    assert np.allclose(column("tip.velocity"), column("rod.velocity") + np.cross(w, r), atol=1e-12)
+    expected = column("rod.acceleration") + np.cross(alpha, r) + np.cross(w, np.cross(w, r))
+    assert np.allclose(column("tip.acceleration"), expected, atol=1e-9)
+    sizes = [np.linalg.norm(column(f"{name}.acceleration"), axis=1) for name in ("tip", "felt")]
+    assert np.allclose(*sizes, rtol=1e-12)
+    assert np.abs(w).max() >= 3
+
+
+def test_real_time_changes_nothing() -> None:
+    """In step with a clock, frame by frame, with inputs written on the way: as if a controller had been sampled."""
+    clock, seen = FakeClock(), []
+
+    def push(frame: Any) -> None:
+        seen.append(frame["pin.angle"])
+        frame["torque"] = 1.0 if frame.time >= 0.05 - 1e-9 else 0.0
+
+    options: dict[str, Any] = {"until": 0.1, "step": 1e-4, "every": 100, "engine": "discrete"}
+    live = simulate(Driven(), realtime=RealTime(frame=0.01, on_frame=push, clock=clock), **options)
+    told = simulate(Driven(Input(lambda t, read: float(t >= 0.05 - 1e-9), period=0.01)), **options)
+    assert live.status.ok
+    assert len(seen) == 11
+    assert np.allclose(live["pin.angle"], told["pin.angle"], rtol=1e-12, atol=1e-16)
+    assert live["pin.angle"][-1] > 1e-3
+    assert np.allclose(clock.waits, 0.01)
