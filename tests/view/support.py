@@ -1,10 +1,4 @@
-"""What the tests of the viewer share: machines in motion, a page of the browser, and how pictures differ.
-
-The car and the engine are simulated here. The robot is a stored run, for translating its 43 bodies takes too long; it
-is made by `kompono run examples/kuka.py --until 1 --step 1e-3 --every 50 --channels '*.position.?' --channels
-'*.orientation.e?' --channels 'axis?.reference' --channels 'drift.*' --hdf5 tests/view/kuka.h5`, and its scene is
-made anew from the model.
-"""
+"""What the tests of the viewer share: machines in motion, a page of the browser, and how pictures differ."""
 
 from __future__ import annotations
 
@@ -12,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,16 +13,15 @@ from reference.support import example
 
 from kompono import Result, simulate
 from kompono.scene import Scene
-from kompono.scene.record import record
 
 
 @cache
 def motion_of(name: str) -> tuple[Scene, Result]:
     """A machine by name: its scene and a short run of it."""
     if name == "kuka":
-        result = Result.load(Path(__file__).parent / "kuka.h5")
-        return record(example("kuka").Kuka(), None, result), result
-    if name == "car":
+        wanted = ("*.position.?", "*.orientation.e?", "axis?.reference", "drift.*")
+        result = simulate(example("kuka").Kuka(), until=1.0, every=50, channels=wanted, progress=False)
+    elif name == "car":
         result = simulate(example("car").Car(), until=0.6, step=2e-3, progress=False)
     else:
         result = simulate(example("engine").Engine(), until=0.6, step=2e-3, method="rk2", progress=False)
