@@ -175,12 +175,13 @@ def test_without_the_extra_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "viser", None)
-    for words in (["view"], ["run", "--view"]):
+    for words in (["view", "--viser"], ["run", "--view"]):
         assert main([*words, str(EXAMPLES / "car.py")]) == 1
         said = capsys.readouterr().err.strip()
         assert said == "kompono: viser is not installed. Try: pip install 'kompono[view]'"
     with pytest.raises(MissingExtra, match=r"kompono\[view\]"):
-        motion_of("car")[1].view()
+        motion_of("car")[1].view(viser=True)
+    motion_of("car")[1].view(port=0).stop()  # the page needs nothing
 
 
 def test_what_cannot_be_viewed_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

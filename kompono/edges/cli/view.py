@@ -30,7 +30,8 @@ def add_command(commands: Any) -> None:
     add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
     add("--channels", action="append", metavar="GLOB", help="curves to offer and draw; may be repeated")
     add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
-    add("--html", metavar="FILE", help="write one self-contained page instead; needs no extra")
+    add("--html", metavar="FILE", help="write one self-contained page instead of serving it")
+    add("--viser", action="store_true", help="on viser's server (extra view), as live views are")
     add("--speed", type=float, default=1.0, metavar="X", help="of time at the start (default: 1)")
     add("--host", default="127.0.0.1", metavar="NAME", help="listen here (default: this machine only; 0.0.0.0: all)")
     add("--port", type=int, default=8080, metavar="N", help="listen here, or on the next free one (default: 8080)")
@@ -38,22 +39,22 @@ def add_command(commands: Any) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Show until interrupted, or write the page."""
-    if options.html is None:
+    if options.viser:
         extra("viser", "view")  # say what is missing before anything takes time
-    elif Path(options.html).is_dir():
+    if options.html is not None and Path(options.html).is_dir():
         raise RunError(f"cannot write {options.html!r}: it is a folder.")
-    from kompono.edges.view import Viewer, view  # other commands start without it
+    from kompono.edges.view import view  # other commands start without it
 
     source, model = _source(options)
     shown = view(
         source, model=model, channels=options.channels, html=options.html, host=options.host, port=options.port,
-        speed=options.speed,
+        speed=options.speed, viser=options.viser,
     )  # fmt: skip
-    if isinstance(shown, Viewer):
-        print(f"{shown.scene.model}: {shown.url}  (Ctrl-C ends it)", flush=True)
-        shown.wait()
+    if isinstance(shown, Path):
+        print(f"{shown}: {shown.stat().st_size / 1e6:.2f} MB")
     else:
-        print(f"{shown}: {Path(shown).stat().st_size / 1e6:.2f} MB")
+        print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
+        shown.wait()
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kompono.edges.view.page import fragment, page
+from kompono.edges.view.serve import PageServer
 from kompono.edges.view.viewer import Viewer
 from kompono.errors import RunError
 from kompono.model.subsystem import Subsystem
@@ -28,13 +29,14 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
     speed: float = 1.0,
+    viser: bool = False,
 ) -> Any:
     """Show a model as assembled at its start, or the motion of a result (or of a file with one), in the browser.
 
-    Returns a `Viewer`; its `url` is the address, on this machine only unless `host` says otherwise. In a notebook it
-    returns the page itself, shown below the cell. With `html` one self-contained page is written to that file and its
-    path returned; that needs no extra. `model` is what a result is of that does not say so itself (CSV). `channels`
-    are globs of the curves to offer.
+    Returns a `PageServer`; its `url` is the address, on this machine only unless `host` says otherwise. In a notebook
+    it returns the page itself, shown below the cell. With `html` the self-contained page is written to that file and
+    its path returned. With `viser` it is a `Viewer` on viser's server (extra `view`), which Python can steer while
+    people look. `model` is what a result is of that does not say so itself (CSV). `channels` are globs of the curves.
     """
     scene, result = scene_of(source, model)
     if html is not None:
@@ -42,11 +44,13 @@ def view(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page(scene, result, channels=channels, speed=speed), encoding="utf-8")
         return path
+    if viser:
+        return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
     if in_notebook():
         from IPython.display import HTML  # type: ignore[import-not-found]
 
         return HTML(f"<div>{fragment(scene, result, channels=channels, speed=speed)}</div>")
-    return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
+    return PageServer(page(scene, result, channels=channels, speed=speed), host=host, port=port)
 
 
 def scene_of(source: Subsystem | Result | str | Path, model: Subsystem | None = None) -> tuple[Scene, Result | None]:
