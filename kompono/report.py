@@ -17,7 +17,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
-from kompono.translate.closure import path_joints
+from kompono.translate.closure import group_sizes, path_joints
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Routine
 from kompono.translate.topology import common_owner
@@ -67,7 +67,7 @@ class Report:
         lines += ["", f"Spanning tree: {self.coordinates} coordinates", *(f"  {line}" for line in self.spanning_tree)]
         if self.independent:
             lines.append(f"  independent bodies: {', '.join(self.independent)}")
-        if self.loops:
+        if self.conditions:
             lines += ["", f"Closing conditions: {self.conditions} rows, {self.redundant_count} redundant"]
             lines += [f"  {line}" for line in self.loops]
         lines += [f"  {line}" for line in self.redundant]
@@ -100,6 +100,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
     implied = kept < 0.5
     freedoms = degrees_of_freedom(rows)
     rank = speeds - freedoms
+    firm = _firm(translation)
     types, kernels, calls = _types(translation)
     program = simulation.program
     names = [name for name in ("derivative", "project", "outputs") if name in program.routines]
@@ -110,15 +111,15 @@ def inspect(model: Subsystem, **options: Any) -> Report:
         joints=len(translation.model.joints),
         constraints=len(translation.model.constraints) + len(translation.model.couplings),
         coordinates=speeds,
-        conditions=len(g),
+        conditions=len(g) + sum(rows for _, rows in firm),
         degrees_of_freedom=freedoms,
         spanning_tree=tuple(_spanning_tree(translation)),
         independent=tuple(
             translation.model.path(link.carrier) for link in translation.topology.links if link.independent
         ),
         loops=tuple(_loops(translation)),
-        redundant=tuple(_redundant(rows, labels, implied)),
-        redundant_count=len(g) - rank,
+        redundant=(*_redundant(rows, labels, implied), *_firm_lines(firm)),
+        redundant_count=len(g) - rank + sum(rows - 6 for _, rows in firm),
         moved=assembly.moved,
         types=types,
         kernels=kernels,
@@ -149,6 +150,21 @@ def _spanning_tree(translation: Translation) -> Iterator[str]:
             kind = type(link.joint).__name__.lower()
             by = mates.get(id(link.joint)) or path(link.joint)
             yield f"{indent}{path(link.carrier)} on {parent} by {by} ({kind}, {link.joint.freedoms})"
+
+
+def _firm(translation: Translation) -> list[tuple[str, int]]:
+    """Paths and number of conditions of the mates that hold a pair of bodies firmly."""
+    path, pairs = translation.model.path, translation.topology.firm
+    return [
+        (", ".join(map(path, pair.constraints)), sum(sum(group_sizes(c)) for c in pair.constraints)) for pair in pairs
+    ]
+
+
+def _firm_lines(firm: list[tuple[str, int]]) -> Iterator[str]:
+    for paths, rows in firm:
+        if rows > 6:
+            verb = "is" if rows == 7 else "are"
+            yield f"{paths}: {rows - 6} of their {rows} conditions {verb} implied by the others"
 
 
 def _loops(translation: Translation) -> Iterator[str]:

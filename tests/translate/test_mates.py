@@ -62,6 +62,8 @@ def test_the_report_names_them() -> None:
     report = inspect(Hammer("mates"))
     assert report.degrees_of_freedom == 1
     assert any("head on handle by mates" in line and "rigid, 0" in line for line in report.spanning_tree)
+    assert (report.conditions, report.redundant_count) == (9, 3)
+    assert any("3 of their 9 conditions are implied" in line for line in report.redundant)
 
 
 @pytest.mark.filterwarnings("ignore::kompono.ModelWarning")  # assembly says what it moved
