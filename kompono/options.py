@@ -1,11 +1,23 @@
-"""Checks of what a run is asked for: names that exist, options that belong to the engine."""
+"""What a run may be asked for: who may watch it; names must exist, options belong to the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from kompono.errors import RunError, nearest
+
+
+class Watcher(Protocol):
+    """Who looks on while a run is going, about ten times a second: a live view, a recorder."""
+
+    channels: tuple[str, ...]
+
+    def update(self, time: float, values: np.ndarray, /) -> None:
+        """The values of its channels at a time [s]."""
+        ...
 
 
 def check_options(engine: str, projecting: Mapping[str, Any], linking: Mapping[str, Any]) -> None:

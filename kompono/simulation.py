@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +17,15 @@ from kompono.compile.cache import Shelf
 from kompono.errors import ModelWarning, RunError
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
-from kompono.options import check_known, check_method, check_options
+from kompono.options import Watcher, check_known, check_method, check_options
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
-from kompono.scene.record import scenery
 from kompono.solve.assemble import Assembly, assemble, moves
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
-from kompono.solve.linked import Linking
 from kompono.solve.outcome import Outcome, Outputs, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.scipy_methods import SCIPY_METHODS
-from kompono.solve.stiffness import Given
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
@@ -36,6 +33,8 @@ from kompono.translate.start import check_tuned_bodies, placed_state, start_stat
 if TYPE_CHECKING:
     from kompono.realtime import RealTime
     from kompono.realtime.session import Session
+    from kompono.solve.linked import Linking
+    from kompono.solve.stiffness import Given
 
 
 def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
@@ -50,16 +49,6 @@ def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> O
         tuple(places[i] for i in columns),
         places[drift[0]],
     )
-
-
-class Watcher(Protocol):
-    """Who looks on while a run is going, about ten times a second: a live view, a recorder."""
-
-    channels: tuple[str, ...]
-
-    def update(self, time: float, values: np.ndarray, /) -> None:
-        """The values of its channels at a time [s]."""
-        ...
 
 
 class Simulation:
@@ -107,7 +96,11 @@ class Simulation:
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
         self.engine = engine
-        self.links = Linking(self.kernel, self.translation.engine, stiffness, damping) if engine == "discrete" else None
+        self.links: Linking | None = None
+        if engine == "discrete":
+            from kompono.solve.linked import Linking  # others start without it
+
+            self.links = Linking(self.kernel, self.translation.engine, stiffness, damping)
         self.seconds_translate = clock.perf_counter() - begun
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
@@ -243,7 +236,7 @@ class Simulation:
                 **outcome.statistics,
             },
             model=self.name,
-            scene=functools.partial(scenery, self.translation.model.model, parameters),
+            scene=functools.partial(_scenery, self.translation.model.model, parameters),
         )
         return session.complete(result) if session else result
 
@@ -388,6 +381,13 @@ def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool)
     from kompono.realtime.session import as_options
 
     return as_options(realtime).settings(settings), bool(progress)
+
+
+def _scenery(*arguments: Any) -> Any:
+    """The scene of a run, made when it is asked for; most runs are not looked at in 3D."""
+    from kompono.scene.record import scenery
+
+    return scenery(*arguments)
 
 
 def _tell_moves(assembly: Assembly) -> None:

@@ -1,8 +1,8 @@
 """Routines of a translated model as text and back, so that a model translated before is not traced again.
 
-A `Shelf` keeps texts by name (the compiler's cache on disk is one). The *head* of a translation says whether kernels
-are shared and what the channels are; routines are kept one by one, as they are first asked for, with the kernels they
-call.
+A `Shelf` keeps texts by name (the compiler's cache on disk is one). The *head* of a translation says what must be known
+before any routine is asked for, such as its channels; routines are kept one by one, as they are first asked for, with
+the kernels they call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 
@@ -31,20 +31,31 @@ class Shelf(Protocol):
         ...
 
 
+class Head(NamedTuple):
+    """Whether kernels are shared, all channels, and whether stages of a step may leave the conditions."""
+
+    shared: bool
+    channels: tuple[Channel, ...]
+    strays: bool
+
+
 class Kept:
     """The translation of one model on a shelf."""
 
     def __init__(self, shelf: Shelf, fingerprint: str, kernels: dict[str, ca.Function]) -> None:
         self.shelf, self.fingerprint, self.kernels = shelf, fingerprint, kernels
 
-    def head(self) -> tuple[bool, tuple[Channel, ...]] | None:
-        """Whether kernels are shared, and all channels; nothing if this model is new."""
+    def head(self) -> Head | None:
+        """What can be known of a translation without tracing anything; nothing if this model is new."""
         data = self._read("head")
-        return None if data is None else (data["shared"], tuple(Channel(*item) for item in data["channels"]))
+        if data is None:
+            return None
+        return Head(data["shared"], tuple(Channel(*item) for item in data["channels"]), data["strays"])
 
-    def put_head(self, shared: bool, channels: tuple[Channel, ...]) -> None:
+    def put_head(self, head: Head) -> None:
         """Remember that this model was translated."""
-        self._write("head", {"shared": shared, "channels": [[c.name, c.unit, c.angle] for c in channels]})
+        channels = [[channel.name, channel.unit, channel.angle] for channel in head.channels]
+        self._write("head", {"shared": head.shared, "channels": channels, "strays": head.strays})
 
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import casadi as ca
@@ -141,6 +140,8 @@ def _form(closure: Closure, joints: tuple[Joint, ...], symbols: ca.SX, samples: 
 
 def _plain(values: np.ndarray) -> np.ndarray:
     """Values rid of rounding where they are fractions of small numbers, as ratios of gears are."""
+    from fractions import Fraction  # a model without such conditions starts without it
+
     plain = values.copy()
     for place, value in np.ndenumerate(values):
         near = float(Fraction(value).limit_denominator(1000)) if abs(value) < 1e6 else value

@@ -19,10 +19,9 @@ from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
 from kompono.translate.allowed import check_conditions
 from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
-from kompono.translate.discrete import DiscreteEngine
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
-from kompono.translate.keep import Kept, Shelf, find_kept
+from kompono.translate.keep import Head, Kept, Shelf, find_kept
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
@@ -136,6 +135,8 @@ def translate(
         if relative:
             return RelativeEngine(elaborated, topology, kernels, shared=shared)
         if engine == "discrete":
+            from kompono.translate.discrete import DiscreteEngine  # others start without it
+
             return DiscreteEngine(elaborated, topology, kernels, shared=shared)
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
@@ -144,12 +145,18 @@ def translate(
     kept = find_kept(shelf, model, options, kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
-    chosen = make(head[0]) if head else _chosen(make, elaborated, closing, inline_limit)
-    channels = head[1] if head else chosen.channels
-    if kept and not head:
-        kept.put_head(chosen.shared, channels)
-    routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels), kept)
-    return Translation(elaborated, topology, chosen, _program(chosen, routines, channels), make)
+    chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
+    if head is None:
+        head = Head(chosen.shared, chosen.channels, _strays(chosen))
+        if kept:
+            kept.put_head(head)
+    routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels), kept, head.strays)
+    return Translation(elaborated, topology, chosen, _program(chosen, routines, head.channels), make)
+
+
+def _strays(engine: Engine) -> bool:
+    """Whether stages of a step may leave the conditions."""
+    return engine.projects and any(group_sizes(element) for element in engine.straying)
 
 
 def _topology(model: Elaborated, engine: str, cut: Iterable[str], independent: Iterable[str]) -> Topology:
@@ -215,7 +222,9 @@ def _check_frequencies(baumgarte: tuple[float, float]) -> None:
         raise RunError(f"baumgarte = {baumgarte!r} are not two frequencies.", fix="Use e.g. baumgarte=(20, 20) [1/s].")
 
 
-def _routines(engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None = None) -> Routines:
+def _routines(
+    engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None = None, strays: bool = False
+) -> Routines:
     """All routines an engine offers, each traced when first asked for."""
     makers: dict[str, Callable[[], Routine]] = {
         "derivative": engine.derivative,
@@ -229,8 +238,8 @@ def _routines(engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None
     }
     if engine.projects:
         makers["project"] = engine.project
-        if any(group_sizes(element) for element in engine.straying):
-            makers["gap"] = engine.gap
+    if strays:
+        makers["gap"] = engine.gap
     if engine.model.events:
         makers["guards"] = engine.guards
         for k in range(len(engine.model.events)):

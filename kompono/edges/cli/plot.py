@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kompono.edges import plot
-from kompono.edges.plot.panels import KINDS
 from kompono.errors import RunError, nearest
 from kompono.result import Result, extra
 from kompono.result.store import READERS
@@ -23,13 +21,15 @@ def add_command(commands: Any) -> None:
     add("--x", default="time", metavar="CHANNEL", help="horizontal axis (default: time)")
     add("--difference", metavar="RESULT", help="subtract this reference, interpolated in time")
     add("--log", action="store_true", help="magnitudes on a logarithmic axis")
-    add("--panels", default="unit", choices=KINDS, help="what shares a panel (default: unit)")
+    add("--panels", default="unit", choices=("unit", "quantity", "channel"), help="what shares a panel (default: unit)")
     add("--label", action="append", default=[], metavar="TEXT", help="name of a run in the legend, in their order")
     add("--title", metavar="TEXT", help="title (default: model and method)")
 
 
 def command(options: argparse.Namespace) -> int:
     """Draw into the file, or in a window."""
+    from kompono.edges import plot  # other commands start without it
+
     files, patterns = split(options.items)
     if options.out:
         plot.check_path(options.out)

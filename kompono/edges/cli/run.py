@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import kompono
-from kompono.edges import plot
 from kompono.edges.cli import live
 from kompono.edges.cli.load import Loaded, load
 from kompono.errors import RunError, nearest
@@ -169,6 +168,8 @@ def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
         if kind in files:
             extra(module, kind)
     if "plot" in files:
+        from kompono.edges import plot  # a run without a picture starts without it
+
         plot.check_path(files["plot"])
     for path in files.values():
         if path.is_dir():
@@ -178,6 +179,8 @@ def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
 
 def _write(result: Result, kind: str, path: Path) -> None:
     if kind == "plot":
+        from kompono.edges import plot
+
         plot.plot(result).save(path)
     else:
         {"csv": result.to_csv, "parquet": result.to_parquet, "hdf5": result.to_hdf5}[kind](path)
