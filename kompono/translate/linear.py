@@ -47,9 +47,10 @@ class Form:
 
 
 class LinearSet(Coupling):
-    """Forms solved for the coordinates of some joints: `dependent` k follows from `others` by `ratios` (k, others).
+    """Forms that share coordinates, solved for those of `dependent` joints, one for each row of `solved`.
 
-    `combine` makes the solved rows out of those of the forms.
+    `solved` (dependent, coordinates of all joints) is the identity on these and R on the others; `combine` (dependent,
+    rows of all forms) makes its rows out of those of the forms.
     """
 
     def __init__(self, forms: Sequence[Form], model: Elaborated) -> None:
@@ -58,7 +59,7 @@ class LinearSet(Coupling):
         self.forms = tuple(forms)
         self.dependent: tuple[Joint, ...] = ()
         self.combine = np.zeros((0, 0))
-        self.solved = np.zeros((0, 0))  # (dependent, coordinates of all joints): the identity, and R
+        self.solved = np.zeros((0, 0))
 
     def columns(self, joint: Joint) -> np.ndarray:
         """Where the coordinates of a joint are in the columns of `solved`."""

@@ -53,8 +53,8 @@ def _firm_pair(constraints: tuple[Constraint, ...]) -> FirmPair | None:
     function = _conditions(constraints, first)
     if function is None or function.size1_out(0) < 6:
         return None
-    back = _placed(first).T
-    position, rotation = back @ (_place(second) - _place(first)), back @ _placed(second)
+    back = _start_rotation(first).T
+    position, rotation = back @ (_start_position(second) - _start_position(first)), back @ _start_rotation(second)
     if np.abs(function(position, rotation)[0].full()).max() > CLOSE:
         return None
     for _ in range(3):
@@ -78,21 +78,22 @@ def _conditions(constraints: tuple[Constraint, ...], first: Carrier) -> ca.Funct
         pose = constraint.first.pose.inverse() @ between @ constraint.second.pose
         groups += [ca.vec(ca.SX(group)) for group in constraint.conditions(pose)]
     g = ca.densify(ca.vertcat(*groups))
-    own = ca.vertcat(position, ca.vec(rotation), small)
-    if ca.symvar(g) and {s.element_hash() for s in ca.symvar(g)} - {s.element_hash() for s in ca.vertsplit(own)}:
+    own = {symbol.element_hash() for symbol in ca.vertsplit(ca.vertcat(position, ca.vec(rotation), small))}
+    if any(symbol.element_hash() not in own for symbol in ca.symvar(g)):
         return None  # it follows time, an input or a parameter
     here = [ca.substitute(value, small, ca.SX.zeros(6)) for value in (g, ca.densify(ca.jacobian(g, small)))]
     return ca.Function("mates", [position, rotation], here)
 
 
-def _place(carrier: Carrier) -> np.ndarray:
+def _start_position(carrier: Carrier) -> np.ndarray:
+    """Position (3) [m] in the world at the start, as declared."""
     if isinstance(carrier, Body):
         return carrier.start_position
     return ca.DM(carrier.motion.position).full().ravel()  # type: ignore[attr-defined]
 
 
-def _placed(carrier: Carrier) -> np.ndarray:
-    """Rotation (3, 3) at the start."""
+def _start_rotation(carrier: Carrier) -> np.ndarray:
+    """Rotation (3, 3) in the world at the start, as declared."""
     if isinstance(carrier, Body):
         return ca.DM(quaternion_matrix(carrier.start_orientation)).full()
     return ca.DM(carrier.motion.rotation).full()  # type: ignore[attr-defined]
