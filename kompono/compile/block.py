@@ -110,8 +110,8 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     """
     n = program.state_size
     routines = loop_routines(program)
-    sizes = {"lost": 1, "gap": 1}
-    sizes |= dict.fromkeys(("state", "next", "stage", "corrected"), n)
+    sizes = {"lost": 1, "gap": 1, "near": 2, "rank": 1}
+    sizes |= dict.fromkeys(("state", "next", "stage", "corrected", "beside", "rate_beside", "mean"), n)
     sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(5)} | {f"past{i}": n for i in range(4)}
     sizes |= {"relative": n, "absolute": n}  # tolerances
     sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)

@@ -10,7 +10,7 @@ from kompono.compile.block import Status
 from kompono.compile.emit import Value
 from kompono.compile.loop_fixed import stages, weighted
 from kompono.compile.machine import Machine
-from kompono.compile.staying import stage_rate
+from kompono.compile.staying import rate_at, stage_rate
 from kompono.compile.tableaux import CLASSIC
 
 _PAST = ["past0", "past1", "past2", "past3"]
@@ -30,7 +30,7 @@ class Adams:
             stages(machine, CLASSIC, time, h, first="past0")
         with code.when(started):
             machine.combine("stage", "state", weighted(h, _PREDICTOR, _PAST))
-            stage_rate(machine, time + h, "rate1", second=True)
+            stage_rate(machine, time + h, "rate1", h, second=True)
             machine.combine("next", "state", weighted(h, _CORRECTOR, ["rate1", *_PAST]))
 
     def partial(self, machine: Machine, time: Value, h: Value) -> None:
@@ -40,12 +40,12 @@ class Adams:
 
     def _begin(self, machine: Machine, time: Value) -> None:
         with machine.code.when(machine.block.history.equals(0)):
-            machine.rate(time, "state", "past0")
+            rate_at(machine, time, "state", "past0", machine.block.step_size)
             machine.block.set("history", 1)
 
     def settle(self, machine: Machine, time: Value) -> None:
         """The rate of the corrected and projected state."""
-        machine.rate(time, "next", "rate0")
+        rate_at(machine, time, "next", "rate0", machine.block.step_size)
         machine.fail(~machine.finite("rate0"), Status.NOT_FINITE)
 
     def commit(self, machine: Machine) -> None:

@@ -13,6 +13,7 @@ from kompono.compile.block import Status
 from kompono.compile.emit import BOOL, INT, REAL, Cell, Value
 from kompono.compile.loop_fixed import stages, weighted
 from kompono.compile.machine import Machine
+from kompono.compile.staying import note_rank, rate_at
 from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR
 
 _RATES = [f"rate{i}" for i in range(7)]
@@ -69,7 +70,7 @@ def _begin(machine: Machine, time: Value) -> None:
     """The rate at the start of a step, unless the last step left it, and the very first step size."""
     code, block = machine.code, machine.block
     with code.when(block.history.equals(0)):
-        machine.rate(time, "state", "rate0")
+        rate_at(machine, time, "state", "rate0", block.step_size)
         block.set("history", 1)
         bad = ~machine.finite("rate0", "state")
         with code.when(bad):
@@ -112,6 +113,7 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
     _prepare_dense(machine, time, h)
     machine.copy("stage", "next")
     near = machine.project(end, "next")
+    note_rank(machine)
     finite = machine.finite("next")
     with code.when(~near):
         machine.status.set(Status.OFF_CONSTRAINTS)
@@ -232,7 +234,7 @@ def _record(machine: Machine) -> None:
         inside = wanted < now
         with code.when(inside):
             _interpolate(machine, wanted)
-            machine.project(wanted, "stage")
+            machine.project(wanted, "stage", aside=True)
             machine.record(wanted, "stage")
         with code.when(~inside):
             machine.record(now, "state")

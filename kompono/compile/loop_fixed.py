@@ -11,7 +11,7 @@ from typing import Protocol
 from kompono.compile.block import Status
 from kompono.compile.emit import Value
 from kompono.compile.machine import Machine
-from kompono.compile.staying import come_back, mirror_speeds, stage_rate
+from kompono.compile.staying import come_back, mirror_speeds, rate_at, stage_rate
 from kompono.compile.tableaux import MIDPOINT, Tableau
 
 
@@ -43,7 +43,7 @@ class RungeKutta:
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """All stages."""
-        machine.rate(time, "state", "rate0")
+        rate_at(machine, time, "state", "rate0", h)
         stages(machine, self.tableau, time, h)
 
     def partial(self, machine: Machine, time: Value, h: Value) -> None:
@@ -62,7 +62,7 @@ def stages(machine: Machine, tableau: Tableau, time: Value, h: Value, first: str
     names = [first, *(f"rate{i}" for i in range(1, len(tableau.b)))]
     for i in range(1, len(tableau.b)):
         machine.combine("stage", "state", weighted(h, tableau.a[i], names))
-        stage_rate(machine, time + tableau.c[i] * h, names[i], second=i == 1)
+        stage_rate(machine, time + tableau.c[i] * h, names[i], h, second=i == 1)
     machine.combine("next", "state", weighted(h, tableau.b, names))
     if tableau is MIDPOINT:
         mirror_speeds(machine, time, h)

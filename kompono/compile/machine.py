@@ -126,11 +126,12 @@ class Machine:
         self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
 
-    def project(self, time: Value, state: str, where: Value | bool = True) -> Value:
+    def project(self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False) -> Value:
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
 
         On several lanes, only those of `where` move, and each only as often as it needs, as if it were alone.
-        One projection leaves about the square of the change it made, so a large change asks for another.
+        One projection leaves about the square of the change it made, so a large change asks for another. What a
+        projection says of the rank there goes to `near`, except for a state `aside` of the motion.
         """
         near = self.code.cell(self.lanes.truth, True)
         routine = self.program.routines.get("project")
@@ -140,7 +141,7 @@ class Machine:
         with code.when(self.block.projecting > 0):
             count, moving = code.cell(INT, 0), code.cell(self.lanes.truth, where)
             with code.forever():
-                self.evaluate(routine, time, state, "corrected")
+                self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
                 change = code.cell(self.lanes.real, 0.0)
                 with code.loop(self.size) as i:
                     square = (after[i] - before[i]) * (after[i] - before[i])
@@ -152,12 +153,19 @@ class Machine:
                 code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
         return near.get()
 
-    def evaluate(self, routine: Routine, time: Value, state: str, target: str) -> None:
+    @property
+    def tells_nearness(self) -> bool:
+        """Whether projections say how near to a loss of rank the state is (vector `near`)."""
+        routine = self.program.routines.get("project")
+        return routine is not None and len(routine.outputs) > 1
+
+    def evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
+        """Write the outputs of a routine to vectors; those not named are not kept."""
         self.vector("time")[0] = time
         self.set_inputs(time)
-        spare = [self.vector("spare")] * (len(routine.outputs) - 1)
+        wanted = [*map(self.vector, targets), *[self.vector("spare")] * (len(routine.outputs) - len(targets))]
         inputs = [self.vector("time"), self.vector(state), self.vector("inputs"), self._parameters]
-        self.code.call(symbol(routine.name), [*inputs, self.vector(target), *spare, self.vector("work")])
+        self.code.call(symbol(routine.name), [*inputs, *wanted, self.vector("work")])
 
     # -- the run -----------------------------------------------------------------------------------------------------
 

@@ -2,29 +2,88 @@
 
 The motion solves y' = f(y) and, lying on the constraints, also y' = f(P(y)) with the projection P. A method applied to
 the second equation has the same order and never evaluates f where conditions that are implied on the constraints are
-not implied any more. The second stage, an explicit Euler step, tells which equation a step takes; all its stages take
-the same, because mixing them would cost order.
+not implied any more, or divides what a stage is off the constraints by the small pivot of a nearly singular position.
+The second stage, an explicit Euler step, and the rank at the last state on the constraints tell which equation a step
+takes; all its stages take the same, because mixing them would cost order.
 """
 
 from __future__ import annotations
 
 from kompono.compile.block import Status
-from kompono.compile.emit import Value, anywhere
+from kompono.compile.emit import INT, REAL, Value, anywhere
 from kompono.compile.machine import Machine
 
+NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
+MOST_DOUBLINGS = 6
+_AROUND = (
+    (1.0, 4 / 6),
+    (-1.0, 4 / 6),
+    (2.0, -1 / 6),
+    (-2.0, -1 / 6),
+)  # shares of a distance, weights: exact for cubics
 
-def stage_rate(machine: Machine, time: Value, target: str, *, second: bool) -> None:
+
+def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) -> None:
+    """target = derivative(time, state); at a singular position, where conditions are lost for a moment and accelerations
+    are a small number over another, from the motion shortly before and after it.
+    """
+    machine.rate(time, state, target)
+    if not machine.tells_nearness:
+        return
+    code = machine.code
+    singular = machine.vector("near")[1] < machine.vector("rank")[0]
+    singular = code.select(machine.block.projecting > 0, singular, False)
+    with code.when(anywhere(singular)):
+        _rate_from_around(machine, time, state, target, h, singular)
+
+
+def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h: Value, where: Value) -> None:
+    """The rate as the mean of those at four states on the motion, far enough from here that no condition is lost."""
+    code, near = machine.code, machine.vector("near")
+    here = [code.cell(machine.lanes.real, near[k]) for k in range(2)]
+    distance, tries = code.cell(REAL, h * 0.25), code.cell(INT, 0)
+
+    def go(share: float) -> None:
+        machine.combine("beside", state, [(distance.get() * share, target)])
+        machine.project(time + distance.get() * share, "beside", where)
+
+    with code.forever():
+        go(1.0)
+        lost = where & (near[1] < machine.vector("rank")[0])
+        code.leave(~anywhere(lost) | (tries.get() >= MOST_DOUBLINGS))
+        distance.set(distance.get() * 2.0)
+        tries.set(tries.get() + 1)
+    found = where & ~lost
+    mean, part, rate = machine.vector("mean"), machine.vector("rate_beside"), machine.vector(target)
+    with code.loop(machine.size) as i:
+        mean[i] = 0.0 * rate[i]
+    for share, weight in _AROUND:
+        go(share)
+        machine.rate(time + distance.get() * share, "beside", "rate_beside")
+        with code.loop(machine.size) as i:
+            mean[i] = mean[i] + weight * part[i]
+    with code.loop(machine.size) as i:
+        rate[i] = code.select(found, mean[i], rate[i])
+    for k in range(2):
+        near[k] = here[k].get()
+
+
+def stage_rate(machine: Machine, time: Value, target: str, h: Value, *, second: bool) -> None:
     """target = derivative(time, stage), at the projected stage if this step strays; the `second` stage decides."""
     gap = machine.program.routines.get("gap")
-    if gap is not None:
-        if second:
-            machine.evaluate(gap, time, "stage", "gap")
-            wide = machine.vector("gap")[0] > 1.0
-            machine.strays.set(machine.code.select(machine.block.projecting > 0, wide, False))
-        strays = machine.strays.get()
-        with machine.code.when(anywhere(strays)):
-            machine.project(time, "stage", strays)
-    machine.rate(time, "stage", target)
+    if gap is None:
+        machine.rate(time, "stage", target)
+        return
+    if second:
+        machine.evaluate(gap, time, "stage", "gap")
+        wide = machine.vector("gap")[0] > 1.0
+        if machine.tells_nearness:
+            wide = wide | (machine.vector("near")[0] < NEAR)
+        machine.strays.set(machine.code.select(machine.block.projecting > 0, wide, False))
+    strays = machine.strays.get()
+    with machine.code.when(anywhere(strays)):
+        machine.project(time, "stage", strays)
+    rate_at(machine, time, "stage", target, h)
 
 
 def mirror_speeds(machine: Machine, time: Value, h: Value) -> None:
@@ -53,5 +112,13 @@ def come_back(machine: Machine, time: Value, state: str) -> None:
     if "project" not in machine.program.routines:
         return
     near = machine.project(time, state)
+    note_rank(machine)
     machine.fail(~machine.finite(state), Status.NOT_FINITE)
     machine.fail(~near, Status.OFF_CONSTRAINTS)
+
+
+def note_rank(machine: Machine) -> None:
+    """Remember the largest number of independent conditions seen at a state on the constraints."""
+    if machine.tells_nearness:
+        rank, now = machine.vector("rank"), machine.vector("near")[1]
+        rank[0] = machine.code.select(now > rank[0], now, rank[0])

@@ -28,13 +28,16 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.closure import Closure, trace_body_closure, trace_violation
 from kompono.translate.condense import ground_acceleration
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.elimination import Reference
 from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import Loads, body_inertia
 from kompono.translate.mobility import Mobility, flat_levels, levels_by_component
 from kompono.translate.program import Routine
 from kompono.translate.references import referenced_joints
-from kompono.translate.topology import Topology
+from kompono.translate.relative import RelativeEngine
+from kompono.translate.sizes import ALWAYS, absolute_references
+from kompono.translate.topology import Topology, find_topology
 from kompono.translate.tracer import Tracer
 
 PROJECTIONS = ("standard", "successive", "distributed", "baumgarte", "none")
@@ -60,6 +63,7 @@ class AbsoluteEngine(Engine):
     ) -> None:
         super().__init__(model, topology, kernels, shared=shared)
         self.projection, self.metric, self.feedback = projection, metric, baumgarte
+        self._references: dict[bool, dict[int, Reference]] = {}
 
     def counted_joints(self) -> tuple[Joint, ...]:
         """All joints whose coordinates somebody uses."""
@@ -77,7 +81,7 @@ class AbsoluteEngine(Engine):
         loads = Loads(kinematics)
         closures = self._closures(kinematics, loads)
         weights = {id(body): self._mass_inverse(kinematics, body) for body in self.model.bodies}
-        mobility = Mobility(tracer, self.model, closures, weights, self._levels(closures))
+        mobility = Mobility(tracer, self.model, closures, weights, self.references(unit=False), self._levels(closures))
         free = {}
         for body in self.model.bodies:
             path = self.model.path(body)
@@ -87,6 +91,19 @@ class AbsoluteEngine(Engine):
         solution: dict[Any, Any] = {("body", key): value for key, value in changes.items()}
         solution.update({("rows", key): value for key, value in multipliers.items()})
         return Present(tracer, kinematics, closures, loads, mobility.elimination, solution)
+
+    def references(self, *, unit: bool) -> dict[int, Reference]:
+        """What pivots are compared with, by id(element), for weights 1/M or `unit` weights."""
+        if unit not in self._references:
+            tree = self._by_joints
+            live = tree.live if not unit else tree.find_live(unit=True)
+            self._references[unit] = absolute_references(self.model, self.laws, tree.topology, live, unit)
+        return self._references[unit]
+
+    @cached_property
+    def _by_joints(self) -> RelativeEngine:
+        """The same model in joint coordinates, where its loops are seen."""
+        return RelativeEngine(self.model, find_topology(self.model), {}, shared=False)
 
     def _levels(self, closures: dict[int, Closure]) -> list[Any]:
         if self.projection in ("standard", "successive"):
@@ -157,7 +174,8 @@ class AbsoluteEngine(Engine):
         q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
-        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), self._levels(closures))
+        references = self.references(unit=self.metric == "identity")
+        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), references, self._levels(closures))
         if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
@@ -165,7 +183,8 @@ class AbsoluteEngine(Engine):
         for _ in range(2):
             changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
             v = self._faster(tracer, kinematics, v, changes)
-        return tracer.routine("project", [("state", self._state(tracer, q, v))])
+        near = mobility.elimination.nearness()
+        return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
 
     def _weights(self, kinematics: Kinematics) -> dict[int, Any]:
         if self.metric == "mass":
@@ -228,7 +247,9 @@ class AbsoluteEngine(Engine):
         weights = {id(body): ca.SX(ca.DM.eye(7)) for body in self.model.bodies}
         if self.metric == "mass":
             weights = self._mass_on_coordinates(kinematics, joints)
-        mobility = Mobility(tracer, self.model, closures, weights, flat_levels(closures))
+        references = dict(self.references(unit=self.metric == "identity"))
+        references |= {id(body): Reference(ca.SX(ALWAYS)) for body in self.model.bodies}
+        mobility = Mobility(tracer, self.model, closures, weights, references, flat_levels(closures))
         for _ in range(2):
             right = self._violations(tracer, q, v, "residual")
             for body in self.model.bodies:

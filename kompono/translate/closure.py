@@ -11,11 +11,10 @@ the tree path between the two bodies, so it touches only the joints of the loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.model.body import Body
@@ -27,7 +26,6 @@ from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.topology import Topology
-from kompono.translate.tracer import Tracer
 
 
 @dataclass(frozen=True)
@@ -47,14 +45,6 @@ class Closure:
     def size(self) -> int:
         """Number of rows."""
         return sum(self.groups)
-
-    def without(self, dead: np.ndarray, tracer: Tracer) -> Closure:
-        """The same conditions with exact zeros in place of the noise in `dead` rows of G."""
-        if not dead.any():
-            return self
-        live = ca.sparsify(ca.diag(ca.DM((~dead).astype(float))))
-        columns = {key: tracer.call(lambda block: live @ block, block) for key, block in self.columns.items()}
-        return replace(self, columns=columns)
 
 
 def group_sizes(element: Any) -> tuple[int, ...]:
@@ -235,8 +225,7 @@ def trace_body_closure(kinematics: Kinematics, element: Any, laws: Laws, ground_
         velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
         acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
         g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
-        on_second = gamma @ ca.diagcat(turn, turn) @ twist_matrix(inner)
-        return g, g_dot, u, gamma, on_second, -on_second @ twist_matrix(Pose(p, r))
+        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, Pose(p, r))
 
     pose = relative.pose
     g, g_dot, u, gamma, *blocks = call(trace, pose.position, pose.rotation, relative.twist, twist, path=path)
@@ -248,6 +237,14 @@ def trace_body_closure(kinematics: Kinematics, element: Any, laws: Laws, ground_
             known = ground_acceleration(frame.body)
             u = call(lambda u, g, a: u + g @ a, u, block, known, path=path)
     return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma)
+
+
+def rows_on_bodies(gamma: Any, turn: Any, inner: Pose, between: Pose) -> tuple[Any, Any]:
+    """G on the twists of second and first body, from the rows on the relative twist (first-frame axes): `turn` is the
+    rotation between the two frames, `inner` the second frame on its body, `between` the second body in the first.
+    """
+    on_second = gamma @ ca.diagcat(turn, turn) @ twist_matrix(inner)
+    return on_second, -on_second @ twist_matrix(between)
 
 
 def _trace_body_coupling(kinematics: Kinematics, coupling: Coupling, ground_acceleration: Any) -> Closure:

@@ -23,7 +23,7 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, twist_matrix
 from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.elimination import Elimination, RightSide
+from kompono.translate.elimination import Elimination, Reference, RightSide
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.linear import LinearSet
 from kompono.translate.loads import Loads
@@ -142,9 +142,14 @@ class Condensation:
     """
 
     def __init__(
-        self, kinematics: Kinematics, plan: Plan, closures: dict[int, Closure], tolerance: Any = TOLERANCE
+        self,
+        kinematics: Kinematics,
+        plan: Plan,
+        closures: dict[int, Closure],
+        references: dict[int, Reference],
+        tolerance: Any = TOLERANCE,
     ) -> None:
-        self.kinematics, self.plan, self.closures = kinematics, plan, closures
+        self.kinematics, self.plan, self.closures, self.references = kinematics, plan, closures, references
         self.model, self.topology = kinematics.model, kinematics.topology
         self.elimination = Elimination(kinematics.tracer, tolerance)
         self.chains: dict[int, list[tuple[Link, Any]]] = {}  # per body: links whose offsets add up to its own
@@ -199,7 +204,8 @@ class Condensation:
             self.substituted |= {id(joint): (element, k) for k, joint in enumerate(element.dependent)}
         elif closure.size:
             columns = {("joint", key): block for key, block in closure.columns.items()}
-            self.elimination.add_rows(("rows", id(element)), columns, closure.groups, self.model.path(element))
+            reference, path = self.references[id(element)], self.model.path(element)
+            self.elimination.add_rows(("rows", id(element)), columns, reference, path)
 
     def _eliminate_finished(self, index: int) -> None:
         finished = [key for key, last in self.plan.last_use.items() if last == index]

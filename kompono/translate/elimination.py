@@ -14,11 +14,11 @@ multipliers. `solve` runs forward (condense, leaves to root) and backward (resol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
@@ -51,14 +51,29 @@ class Pivot:
     path: str
 
 
+@dataclass(frozen=True)
+class Reference:
+    """What pivots of a set of condition rows are compared with (rows,), and what is added to their block (rows, rows)
+    because of slips.
+    """
+
+    sizes: Any
+    slip: Any = None
+
+    @staticmethod
+    def of(sizes: np.ndarray, slip: np.ndarray | None = None) -> Reference:
+        """From numbers; `slip` is K (rows, slips)."""
+        return Reference(ca.SX(ca.DM(sizes)), None if slip is None else ca.SX(ca.sparsify(ca.DM(-slip @ slip.T))))
+
+
 @dataclass
 class Rows:
     """Bookkeeping of a set of condition rows."""
 
-    groups: Sequence[int]  # sizes of groups of like rows
+    reference: Any  # what pivots are compared with, per row
     waiting: set[Key]  # columns not eliminated yet
-    first: Any = None  # first diagonal, per row
     kept: Any = None  # 1 for rows with a multiplier, 0 for rows implied by others
+    smallest: Any = None  # pivot relative to its reference
 
 
 class Elimination:
@@ -83,10 +98,10 @@ class Elimination:
         if block is not None:
             self.blocks[key, key] = ca.SX(block)
 
-    def add_rows(self, key: Key, columns: dict[Key, Any], groups: Sequence[int], path: str) -> None:
+    def add_rows(self, key: Key, columns: dict[Key, Any], reference: Reference, path: str) -> None:
         """Condition rows G y + u = 0 on unknowns that are all present."""
-        self.add(key, sum(groups))
-        self.rows[key] = Rows(groups, set())
+        self.add(key, reference.sizes.numel(), reference.slip)
+        self.rows[key] = Rows(reference.sizes, set())
         for column, block in columns.items():
             block = ca.sparsify(ca.SX(block))
             if block.nnz():
@@ -95,12 +110,20 @@ class Elimination:
         if not self.rows[key].waiting:
             self.pivot(key, path)
 
-    def expect_rows(self, key: Key, groups: Sequence[int], first: Any, waiting: set[Key]) -> None:
-        """Condition rows whose blocks arise when the `waiting` unknowns are hung on them; `first` is their first
-        diagonal.
+    def expect_rows(self, key: Key, reference: Reference, waiting: set[Key]) -> None:
+        """Condition rows whose blocks arise when the `waiting` unknowns are hung on them."""
+        self.add(key, reference.sizes.numel(), reference.slip)
+        self.rows[key] = Rows(reference.sizes, set(waiting))
+
+    def nearness(self) -> Any:
+        """How near to a loss of rank this is (2): the smallest pivot of a condition relative to its reference, at most
+        1, and the number of conditions with a multiplier.
         """
-        self.add(key, sum(groups))
-        self.rows[key] = Rows(groups, set(waiting), first)
+        smallest, count = ca.SX(1), ca.SX(0)
+        for row in self.rows.values():
+            smallest = self.tracer.call(ca.fmin, smallest, row.smallest)
+            count = self.tracer.call(lambda n, kept: n + ca.sum1(ca.densify(kept)), count, row.kept)
+        return ca.vertcat(smallest, count)
 
     def degree(self, key: Key) -> int:
         """How many unknowns a key is coupled with."""
@@ -142,13 +165,8 @@ class Elimination:
             inverse = self.tracer.call(inverse_of, own, path=path)
         else:
             record = self.rows[key]
-            record.first = record.first if record.first is not None else ca.SX(size, 1)
-            inverse, record.kept = self.tracer.call(
-                lambda h, d, t: generalized_inverse(-h, d, record.groups, t),
-                own,
-                record.first,
-                self.tolerance,
-                path=path,
+            inverse, record.kept, record.smallest = self.tracer.call(
+                lambda h, d, t: generalized_inverse(-h, d, t), own, record.reference, self.tolerance, path=path
             )
         scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
         self.steps.append(Pivot(key, sign, inverse, coupled, scaled, path))
@@ -159,8 +177,6 @@ class Elimination:
                     lambda h, z, same=other == k: _downdate(h, z, sign, same), coupled[k], scaled[other], path=path
                 )
                 self._accumulate(k, other, update, path)
-                if sign > 0 and other == k and k in self.rows:
-                    self._note_first(k, update, path)
         for row in self.rows.values():
             row.waiting.discard(key)
         self._forget(key)
@@ -168,11 +184,6 @@ class Elimination:
     def ready_rows(self) -> list[Key]:
         """Rows whose columns are all eliminated."""
         return [key for key, rows in self.rows.items() if key in self.neighbours and not rows.waiting]
-
-    def _note_first(self, key: Key, update: Any, path: str) -> None:
-        record = self.rows[key]
-        before = record.first if record.first is not None else ca.SX(self.sizes[key], 1)
-        record.first = self.tracer.call(lambda d, h: d - ca.diag(h), before, update, path=path)
 
     def _accumulate(self, k: Key, other: Key, term: Any, path: str) -> None:
         if term.nnz() == 0:

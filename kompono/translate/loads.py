@@ -137,6 +137,13 @@ def check_shape(value: Any, shape: tuple[int, int], what: str, path: str) -> Non
         )
 
 
+def central_inertia(body: Body) -> Any:
+    """6x6 inertia in the axes of the centre of mass (constant, or of tunable parameters)."""
+    inertia = body.solid.inertia
+    tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
+    return ca.SX(inertia_matrix(body.solid.mass, ca.DM.zeros(3), tensor))
+
+
 def body_inertia(kinematics: Kinematics, body: Body) -> Any:
     """6x6 inertia in the working frame (constant, or of tunable parameters)."""
     centre = kinematics.frames.centre(body)

@@ -16,7 +16,7 @@ import numpy as np
 from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint
 from kompono.model.free import Rigid
-from kompono.spatial.pose import Pose
+from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, skew
 from kompono.translate.elaborate import Elaborated
 
@@ -26,10 +26,13 @@ FIRM = 1e-6  # least singular value of the conditions, relative to the largest
 
 @dataclass(frozen=True)
 class FirmPair:
-    """Constraints that leave two bodies no freedom, and the joint that stands for them."""
+    """Constraints that leave two bodies no freedom, the joint that stands for them, and the combinations (rows,
+    implied) of the rows of each, by id, that those before it imply.
+    """
 
     joint: Rigid
     constraints: tuple[Constraint, ...]
+    implied: dict[int, np.ndarray]
 
 
 def firm_pairs(model: Elaborated) -> tuple[FirmPair, ...]:
@@ -65,7 +68,21 @@ def _firm_pair(constraints: tuple[Constraint, ...]) -> FirmPair | None:
         step = -np.linalg.lstsq(matrix, residual.ravel(), rcond=None)[0]
         step[np.abs(step) < 1e-14] = 0.0  # rounding must not turn exact zeros of a pose into numbers
         position, rotation = position + rotation @ step[:3], rotation @ constant_matrix([1.0, *(step[3:] / 2)])
-    return FirmPair(Rigid(first.at(position, orientation=rotation), second), constraints)
+    joint = Rigid(first.at(position, orientation=rotation), second)
+    return FirmPair(joint, constraints, _implied(constraints, function(position, rotation)[1].full()))
+
+
+def _implied(constraints: tuple[Constraint, ...], matrix: np.ndarray) -> dict[int, np.ndarray]:
+    """Combinations of the rows of each constraint that the constraints before it imply."""
+    result, basis, place = {}, np.zeros((0, 6)), 0
+    for constraint in constraints:
+        count = sum(ca.SX(group).numel() for group in constraint.conditions(symbolic_pose()))
+        rows = matrix[place : place + count]
+        left, sizes, right = np.linalg.svd(rows - (rows @ basis.T) @ basis)
+        rank = int(np.sum(sizes > FIRM * np.abs(matrix).max()))
+        result[id(constraint)] = left[:, rank:]
+        basis, place = np.vstack([basis, right[:rank]]), place + count
+    return result
 
 
 def _conditions(constraints: tuple[Constraint, ...], first: Carrier) -> ca.Function | None:

@@ -20,7 +20,7 @@ from kompono.model.body import Body
 from kompono.model.subsystem import Subsystem
 from kompono.translate.closure import Closure
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.elimination import Elimination, Key, RightSide
+from kompono.translate.elimination import Elimination, Key, Reference, RightSide
 from kompono.translate.tracer import Tracer
 
 
@@ -78,7 +78,9 @@ def _order(groups: list[list[Closure]]) -> list[Level]:
 
 
 class Mobility:
-    """The conditions of a model, factored for given weights D of its bodies (6x6, by id of body)."""
+    """The conditions of a model, factored for given weights D of its bodies (6x6, by id of body); `references` are what
+    pivots of the rows of each element are compared with.
+    """
 
     def __init__(
         self,
@@ -86,9 +88,11 @@ class Mobility:
         model: Elaborated,
         closures: dict[int, Closure],
         weights: dict[int, Any],
+        references: dict[int, Reference],
         levels: list[Level],
     ) -> None:
         self.tracer, self.model, self.closures, self.weights = tracer, model, closures, weights
+        self.references = references
         self.elimination = Elimination(tracer)
         self._wrench: dict[int, Key] = {}
         for body in model.bodies:
@@ -103,22 +107,11 @@ class Mobility:
     def _condense(self, closure: Closure, level: Level, depth: int) -> None:
         rows = ("rows", id(closure.element))
         waiting = {self._wrench[key] for key in closure.columns}
-        self.elimination.expect_rows(rows, closure.groups, self._first(closure), waiting)
+        self.elimination.expect_rows(rows, self.references[id(closure.element)], waiting)
         for body in self.model.bodies:
             if id(body) in closure.columns:
                 self._hang(body, closure, level, depth)
         self.elimination.pivot(rows, self.model.path(closure.element))
-
-    def _first(self, closure: Closure) -> Any:
-        """Diagonal of G D G^T with all bodies free: the scale a pivot is compared with."""
-        count = len(closure.columns)
-        weights = [self.weights[key] for key in closure.columns]
-
-        def trace(*values: Any) -> Any:
-            pairs = zip(values[:count], values[count:], strict=True)
-            return sum((ca.SX(g * g) @ ca.diag(ca.SX(d)) for g, d in pairs), ca.SX(closure.size, 1))
-
-        return self.tracer.call(trace, *closure.columns.values(), *weights, path=self.model.path(closure.element))
 
     def _hang(self, body: Body, closure: Closure, level: Level, depth: int) -> None:
         path = self.model.path(closure.element)

@@ -19,6 +19,7 @@ import numpy as np
 from kompono.model.constraint import Coupling
 from kompono.translate.closure import Closure, path_joints, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, make_plan
+from kompono.translate.elimination import Reference
 from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.linear import (
@@ -31,13 +32,15 @@ from kompono.translate.linear import (
     trial_speeds,
 )
 from kompono.translate.loads import Loads
+from kompono.translate.probe import Probe
 from kompono.translate.program import Routine
+from kompono.translate.rank import Live
+from kompono.translate.start import start_state
 from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
-PROJECTION_TOLERANCE = 1e-8
-CLOSED_TOLERANCE = 1e-13  # at closed loops implied rows are rounding noise, so speeds can be corrected closer to it
+PROJECTION_TOLERANCE = 1e-6
 
 
 class RelativeEngine(Engine):
@@ -64,20 +67,25 @@ class RelativeEngine(Engine):
         a singular position the acceleration would divide that error by a small number. Not needed where they are
         `settled`: by linear conditions.
         """
-        tracer, kinematics = self._start() if self.shared else self._probe[:2]
+        tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
         if not self.shared:
             kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
         closures = self._closures(kinematics, elements, sets)
-        condensation = Condensation(kinematics, self._plan(elements, sets), closures)
+        condensation = Condensation(kinematics, self._plan(elements, sets), closures, self.references)
         if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
             kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
-            biases = {id(e): trace_closure(kinematics, e, self.laws).bias for e in elements}
+            biases = {
+                id(e): self.live[id(e)].rows(trace_closure(kinematics, e, self.laws).bias, tracer) for e in elements
+            }
             biases |= {id(s): self._level(kinematics, s, "bias") for s in sets}
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
         solution = condensation.accelerations(loads)
-        closures = {key: replace(c, rate=closures[key].rate) for key, c in condensation.closures.items()}
+        for element in elements:
+            found = solution.get(("rows", id(element)), ca.SX(0, 1))
+            solution["rows", id(element)] = self.live[id(element)].multipliers(found, tracer)
+        closures = {id(e): trace_closure(kinematics, e, self.laws) for e in elements}
         return Present(tracer, kinematics, closures, loads, condensation.elimination, solution)
 
     def _plan(self, elements: Sequence[Any], sets: Sequence[LinearSet]) -> Plan:
@@ -88,10 +96,10 @@ class RelativeEngine(Engine):
     @cached_property
     def forms(self) -> dict[int, Form]:
         """Closing elements with linear conditions, by id."""
-        tracer, _, closures = self._probe
-        implied = [key for key, dead in self.dead_rows.items() if len(dead) and dead.all()]
+        tracer, closures = self.probe.tracer, self.probe.closures
+        implied = [key for key, live in self._found.items() if not len(live.reference)]
         joints = {id(joint): joint for element in self.closing for joint in path_joints(self.topology, element)}
-        return find_forms(closures.values(), implied, tracer.symbols, self._samples(tracer, 6), joints)
+        return find_forms(closures.values(), implied, tracer.symbols, self.probe.samples(6), joints)
 
     @cached_property
     def _divided(self) -> tuple[tuple[Any, ...], tuple[LinearSet, ...]]:
@@ -120,7 +128,7 @@ class RelativeEngine(Engine):
         """Whether all conditions are linear in coordinates and time, such as gears: methods keep those by themselves,
         except for rounding.
         """
-        _, kinematics, _ = self._probe
+        kinematics = self.probe.kinematics
         settled = (ca.SX(self._level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
         return bool(self.closing) and not self.loops and all(settled)
 
@@ -147,13 +155,17 @@ class RelativeEngine(Engine):
     @cached_property
     def posed(self) -> Posed:
         """Kinematics and conditions alone, with G on the speeds."""
-        tracer, kinematics, closures = self._probe
-        return Posed(tracer, kinematics, closures, {key: closure.columns for key, closure in closures.items()})
+        tracer, kinematics, closures = self.probe.tracer, self.probe.kinematics, self.probe.closures
+        columns = {
+            key: {joint: self.live[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
+            for key, closure in closures.items()
+        }
+        return Posed(tracer, kinematics, closures, columns)
 
     def project(self) -> Routine:
         """state -> state on the loop conditions."""
         tracer, kinematics = self._start()
-        q, v = self._normalized(tracer, kinematics.q), kinematics.v
+        q, v, near = self._normalized(tracer, kinematics.q), kinematics.v, ca.SX.ones(2)
         if self.linear:
             q = self._move(tracer, q, self._shares(tracer, self._violations(tracer, q, v, "residual")))
             v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
@@ -161,7 +173,7 @@ class RelativeEngine(Engine):
             plan = self._plan(self.loops, self.sets)
             kinematics = self._rebind(tracer, q, v)
             closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, PROJECTION_TOLERANCE)
+            condensation = Condensation(kinematics, plan, closures, self.references, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
                 q = self._move(tracer, q, condensation.corrections(gaps))
@@ -169,11 +181,12 @@ class RelativeEngine(Engine):
             kinematics = self._rebind(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
             closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, tolerance)
+            condensation = Condensation(kinematics, plan, closures, self.references, tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
-        return tracer.routine("project", [("state", self._state(tracer, q, v))])
+            near = condensation.elimination.nearness()
+        return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
 
     def _shares(self, tracer: Tracer, gaps: dict[int, Any]) -> dict[Any, Any]:
         """The least changes of speeds that undo violations of linear conditions."""
@@ -191,7 +204,7 @@ class RelativeEngine(Engine):
         worst = ca.SX(0)
         for gap in gaps.values():
             worst = tracer.call(lambda w, g: w + ca.sumsqr(g), worst, gap)
-        return tracer.call(lambda w: CLOSED_TOLERANCE + 100 * w, worst)
+        return tracer.call(lambda w: PROJECTION_TOLERANCE + 100 * w, worst)
 
     def _faster(self, tracer: Tracer, v: dict[int, Any], change: dict[Any, Any]) -> dict[int, Any]:
         return {
@@ -200,53 +213,44 @@ class RelativeEngine(Engine):
         }
 
     @cached_property
-    def _probe(self) -> tuple[Tracer, Kinematics, dict[int, Closure]]:
+    def probe(self) -> Probe:
         """An inlined trace of all closing conditions."""
         tracer, kinematics = self._start(shared=False)
-        return (
-            tracer,
-            kinematics,
-            {id(element): trace_closure(kinematics, element, self.laws) for element in self.closing},
-        )
+        closures = {id(element): trace_closure(kinematics, element, self.laws) for element in self.closing}
+        return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
 
     @cached_property
-    def dead_rows(self) -> dict[int, np.ndarray]:
-        """Rows no coordinate of their loop can move, by id(element): boolean (rows).
+    def _found(self) -> dict[int, Live]:
+        return self.probe.find_live(unit=False)
 
-        A planar loop whose axes are not coordinate axes has such rows, and so has a second hinge of a door; what is an
-        exact zero on coordinate axes is rounding noise there, and must not become a pivot. They are recognized at three
-        arbitrary states, by comparison with what the row would be if every joint of its path were free.
+    @cached_property
+    def live(self) -> dict[int, Live]:
+        """The conditions that can be violated at all, by id(element); those that others imply have slips. Conditions
+        that are substituted imply others, not the other way round.
         """
-        tracer, _, closures = self._probe
-        pairs = []
-        for closure in closures.values():
-            columns = ca.densify(ca.horzcat(ca.SX(closure.size, 1), *closure.columns.values()))
-            pairs += [columns, ca.densify(ca.horzcat(columns, *closure.carried))]
-        function = ca.Function("columns", [tracer.symbols], pairs)
-        samples = [[np.abs(matrix.full()) for matrix in function.call([state])] for state in self._samples(tracer, 3)]
-        dead = {}
-        for index, key in enumerate(closures):
-            actual, free = (np.nanmax([s[2 * index + i] for s in samples], axis=0).max(axis=1) for i in (0, 1))
-            dead[key] = actual <= 1e-12 * free
-        return dead
+        return self._with_slips(self._found)
 
-    def _samples(self, tracer: Tracer, count: int) -> np.ndarray:
-        """Arbitrary values of all inputs of a routine, quaternions of unit length, parameters as declared."""
-        random = np.random.default_rng(1)
-        rows = random.uniform(0.2, 0.9, (count, tracer.symbols.numel()))
-        constants = [parameter.value for parameter in self.model.parameters]
-        rows[:, rows.shape[1] - len(constants) :] = constants
-        for row in rows:
-            place = 1
-            for joint in self.joints:
-                size = len(joint.coordinates)
-                row[place : place + size] = ca.DM(joint.normalize(ca.DM(row[place : place + size]))).full().ravel()
-                place += size
-        return rows
+    def find_live(self, *, unit: bool) -> dict[int, Live]:
+        """The same for `unit` weights of all bodies."""
+        return self._with_slips(self.probe.find_live(unit=unit))
+
+    def _with_slips(self, found: dict[int, Live]) -> dict[int, Live]:
+        return self.probe.add_slips(found, self.elimination_order(), start_state(self, {}).state)
+
+    def elimination_order(self) -> list[int]:
+        """Closing elements by id, those with linear conditions first."""
+        return sorted((id(element) for element in self.closing), key=lambda key: key not in self.forms)
+
+    @cached_property
+    def references(self) -> dict[int, Reference]:
+        """What pivots of live rows are compared with, by id(element)."""
+        return {key: Reference.of(live.reference, live.slip) for key, live in self.live.items()}
 
     def _violations(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any], level: str) -> dict[int, Any]:
         kinematics = self._rebind(tracer, q, v)
-        gaps = {id(element): trace_violation(kinematics, element, self.laws, level) for element in self.loops}
+        gaps = {
+            id(e): self.live[id(e)].rows(trace_violation(kinematics, e, self.laws, level), tracer) for e in self.loops
+        }
         return gaps | {id(linear): self._level(kinematics, linear, level) for linear in self.sets}
 
     def _closures(
@@ -255,7 +259,7 @@ class RelativeEngine(Engine):
         closures = {}
         for element in elements:
             closure = trace_closure(kinematics, element, self.laws)
-            closures[id(element)] = closure.without(self.dead_rows[id(element)], kinematics.tracer)
+            closures[id(element)] = self.live[id(element)].closure(closure, kinematics.tracer)
         for linear in sets:
             rate, bias = (self._level(kinematics, linear, level) for level in ("rate", "bias"))
             closures[id(linear)] = set_closure(linear, rate, bias)

@@ -1,13 +1,13 @@
 """Inverses of small symmetric matrices by sweeps, with rows that depend on others dropped (DESIGN section 4).
 
-Sweeping all rows of A leaves -1/A. A row whose pivot falls below a tolerance times the largest first diagonal among its
-like rows counts as implied by the others: it is not swept and gets a zero row in the inverse, hence a zero
-multiplier. That is a select, not a branch. Each pattern of zeros is worked out once and kept as a CasADi function.
+Sweeping all rows of A leaves -1/A. A row whose pivot falls below a tolerance times its reference, the size it has at
+arbitrary positions (see `rank`), counts as implied by the others: it is not swept and gets a zero row in the inverse,
+hence a zero multiplier. That is a select, not a branch. Each pattern of zeros is worked out once and kept as a CasADi
+function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ import casadi as ca
 
 from kompono.spatial.vectors import symmetric
 
-TOLERANCE = 1e-9  # of a pivot, relative to the largest first diagonal among its like rows: an angle of 3e-5
+TOLERANCE = 1e-7  # of a pivot, relative to its reference: an angle of 3e-4
 WELL_ABOVE = 1e-2  # what counts as a good pivot in the first round
 
 
@@ -29,15 +29,17 @@ def inverse_of(matrix: Any) -> Any:
     return ca.sparsify(_inverse_function(size, pattern)(ca.vertcat(*entries)))
 
 
-def generalized_inverse(matrix: Any, first: Any, groups: Sequence[int], tolerance: Any) -> tuple[Any, Any]:
-    """A symmetric K with A K A = A for a positive semidefinite A, and which rows it keeps (the rest are zero in K)."""
+def generalized_inverse(matrix: Any, reference: Any, tolerance: Any) -> tuple[Any, Any, Any]:
+    """A symmetric K with A K A = A for a positive semidefinite A, which rows it keeps (the rest are zero in K), and the
+    smallest pivot relative to its reference. Rows whose reference is a constant zero are never taken.
+    """
     size = matrix.shape[0]
     entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
     pattern = tuple(not entry.is_zero() for entry in entries)
-    alive = tuple(not first[k].is_zero() for k in range(size))
-    function = _generalized_inverse_function(tuple(groups), pattern, alive)
-    inverse, kept = function(ca.vertcat(*entries), ca.densify(first), tolerance)
-    return ca.sparsify(inverse), ca.sparsify(kept)
+    alive = tuple(not reference[k].is_zero() for k in range(size))
+    function = _generalized_inverse_function(pattern, alive)
+    inverse, kept, smallest = function(ca.vertcat(*entries), ca.densify(reference), tolerance)
+    return ca.sparsify(inverse), ca.sparsify(kept), smallest
 
 
 def _symbols(size: int, pattern: tuple[bool, ...]) -> tuple[Any, Any]:
@@ -61,45 +63,31 @@ def _inverse_function(size: int, pattern: tuple[bool, ...]) -> ca.Function:
 
 
 @lru_cache(maxsize=256)
-def _generalized_inverse_function(
-    groups: tuple[int, ...], pattern: tuple[bool, ...], alive: tuple[bool, ...]
-) -> ca.Function:
-    """Rows are taken in two rounds, first those well above the rest of their group, so that a row that happens to be
-    small here never stands in for a larger one; then all above `tolerance`. A row is swept at most once.
+def _generalized_inverse_function(pattern: tuple[bool, ...], alive: tuple[bool, ...]) -> ca.Function:
+    """Rows are taken in two rounds, first those well above their limit, so that a row that happens to be small here
+    never stands in for a larger one; then all above `tolerance`. A row is swept at most once.
     """
     size = len(alive)
     swept, column = _symbols(size, pattern)
-    diagonal, tolerance = ca.SX.sym("d", size), ca.SX.sym("t")
-    first = ca.vertcat(*[diagonal[k] if alive[k] else ca.SX(0) for k in range(size)])
-    reference = _group_maxima(first, groups)
-    kept = [ca.SX(0)] * size
+    reference, tolerance = ca.SX.sym("d", size), ca.SX.sym("t")
+    kept, smallest = [ca.SX(0)] * size, ca.SX(1)
     rows = [k for k in range(size) if alive[k]]
-    for level in (WELL_ABOVE, tolerance) if len(rows) > 1 else (tolerance,):
+    rounds = (WELL_ABOVE, tolerance) if len(rows) > 1 else (tolerance,)
+    for level in rounds:
         for k in rows:
             pivot = swept[k, k]
             if pivot.is_zero():
+                smallest = ca.SX(0)
                 continue
             accept = pivot > level * reference[k]
+            if level is tolerance:
+                ratio = pivot / reference[k]
+                smallest = ca.fmin(smallest, ca.if_else(kept[k], 1, ratio) if len(rounds) > 1 else ratio)
             swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), 1 - accept)
             kept[k] = kept[k] + accept
     mask = ca.vertcat(*kept)
-    return ca.Function(
-        "generalized_inverse", [column, diagonal, tolerance], [symmetric(-swept * (mask @ mask.T)), mask]
-    )
-
-
-def _group_maxima(first: Any, groups: Sequence[int]) -> list[Any]:
-    """For each row the largest first diagonal of its group."""
-    result: list[Any] = []
-    start = 0
-    for count in groups:
-        rows = [first[k] for k in range(start, start + count) if not first[k].is_zero()]
-        largest = rows[0] if rows else ca.SX(0)
-        for row in rows[1:]:
-            largest = ca.fmax(largest, row)
-        result += [largest] * count
-        start += count
-    return result
+    outputs = [symmetric(-swept * (mask @ mask.T)), mask, smallest]
+    return ca.Function("generalized_inverse", [column, reference, tolerance], outputs)
 
 
 def _sweep(matrix: Any, k: int, inverse: Any, refused: Any) -> Any:
