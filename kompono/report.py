@@ -94,10 +94,9 @@ def inspect(model: Subsystem, **options: Any) -> Report:
     speeds = len(simulation.program.speeds)
     here = (0.0, assembly.state, feed.at(0.0), parameters)
     g, _, matrix, _ = simulation.kernel.evaluate("conditions", *here)
-    (kept,) = simulation.kernel.evaluate("kept", *here)
     rows = matrix.reshape(speeds, len(g)).T
     labels = translation.engine.row_labels()
-    implied = kept < 0.5
+    implied = _implied(rows) & (simulation.engine != "discrete")  # there each condition has a force of its own
     freedoms = degrees_of_freedom(rows)
     rank = speeds - freedoms
     firm = _firm(translation)
@@ -174,6 +173,20 @@ def _loops(translation: Translation) -> Iterator[str]:
         joints = [path(joint) or joint._name for joint in path_joints(translation.topology, element)]
         over = f" over {', '.join(joints)}" if joints else ""
         yield f"{path(element)} ({type(element).__name__.lower()}, {labels[path(element)]} conditions){over}"
+
+
+def _implied(rows: np.ndarray) -> np.ndarray:
+    """Which rows those before them imply."""
+    implied, basis = np.zeros(len(rows), dtype=bool), np.zeros((0, rows.shape[1]))
+    largest = np.linalg.norm(rows, axis=1).max(initial=0.0)
+    for i, row in enumerate(rows):
+        rest = row - basis.T @ (basis @ row)
+        rest = rest - basis.T @ (basis @ rest)
+        size = float(np.linalg.norm(rest))
+        implied[i] = size <= 1e-7 * max(float(np.linalg.norm(row)), 1e-6 * largest)
+        if not implied[i]:
+            basis = np.vstack([basis, rest / size])
+    return implied
 
 
 def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -> Iterator[str]:

@@ -24,8 +24,8 @@ _AROUND = (
 
 
 def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) -> None:
-    """target = derivative(time, state); at a singular position, where conditions are lost for a moment and accelerations
-    are a small number over another, from the motion shortly before and after it.
+    """target = derivative(time, state); at a singular position, where conditions are lost for a moment and
+    accelerations are a small number over another, from the motion shortly before and after it.
     """
     machine.rate(time, state, target)
     if not machine.tells_nearness:

@@ -99,11 +99,6 @@ class DiscreteEngine(AbsoluteEngine):
         """The parts of a step, and what is needed to choose stiffness."""
         return {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
 
-    def kept(self) -> Routine:
-        """All rows have a force of their own."""
-        rows = sum(sum(group_sizes(element)) for element in self.closing)
-        return self.present.tracer.routine("kept", [("kept", ca.SX.ones(rows))])
-
     def blocks(self) -> Routine:
         """G of each element on the accelerations of each body it touches (rows x 6, column by column), in the order of
         `touched`, and the inverse mass matrix (6 x 6) of each body, all in body axes.

@@ -184,12 +184,6 @@ class Engine(ABC):
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
         return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])
 
-    def kept(self) -> Routine:
-        """1 for condition rows with a multiplier, 0 for rows implied by others."""
-        rows = self.present.elimination.rows
-        parts = [rows["rows", key].kept for key, closure in self.present.closures.items() if closure.size]
-        return self.present.tracer.routine("kept", [("kept", ca.vertcat(*parts) if parts else ca.SX(0, 1))])
-
     def placement(self) -> Routine:
         """Position, orientation, velocity and angular velocity (13) of every body, and coordinates of all joints."""
         kinematics, values = self.posed.kinematics, []

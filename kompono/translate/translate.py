@@ -230,7 +230,6 @@ def _routines(
         "derivative": engine.derivative,
         "outputs": engine.outputs,
         "conditions": engine.conditions,
-        "kept": engine.kept,
         "placement": engine.placement,
         "rates": engine.rates,
         "jacobian": jacobian,

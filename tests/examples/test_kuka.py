@@ -62,10 +62,9 @@ def check_redundancy(robot: Simulation, start: Any) -> None:
     assert start.degrees_of_freedom == 6
     assert not start.moved
     g, g_dot, matrix, _ = robot.kernel.evaluate("conditions", 0.0, start.state)
-    (kept,) = robot.kernel.evaluate("kept", 0.0, start.state)
     values = np.linalg.svd(matrix.reshape(-1, len(g)).T, compute_uv=False)
     assert len(g) == 351
-    assert np.sum(values > 1e-6 * values[0]) == np.sum(kept) == 252
+    assert np.sum(values > 1e-6 * values[0]) == 252
     assert np.abs(g).max() < 1e-15
     assert not np.any(g_dot)
 
@@ -94,7 +93,9 @@ def check_steadiness(robot: Simulation, state: np.ndarray) -> None:
         stage = state + step / 2 * kernel.evaluate("derivative", k * step, state)[0]
         middle = kernel.evaluate("derivative", (k + 0.5) * step, stage)[0]
         if k % 10 == 9:
-            assert np.sum(kernel.evaluate("kept", (k + 0.5) * step, stage)[0]) == 252
+            near = kernel.evaluate("project", (k + 0.5) * step, stage)[0]
+            closed = kernel.evaluate("derivative", (k + 0.5) * step, near)[0]
+            assert np.abs(middle - closed).max() < 1e-3 * np.abs(closed).max()
         state = kernel.evaluate("project", (k + 1) * step, state + step * middle)[0]
 
 

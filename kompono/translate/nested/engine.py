@@ -140,10 +140,6 @@ class NestedEngine(RelativeEngine):
         """There are none."""
         return self._empty("conditions", "g", "g_dot", "G", "u")
 
-    def kept(self) -> Routine:
-        """There are none."""
-        return self._empty("kept", "kept")
-
     def _empty(self, name: str, *outputs: str) -> Routine:
         inputs = self._inputs()
         return Routine(
