@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from documentation.pages import ROOT, Block, blocks
 
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 PEERS = {"pinocchio"} | {re.split(r"[^\w-]", package)[0] for package in EXTRAS["bench"]}
 TUTORIAL = ROOT / "docs" / "tutorial"
 
