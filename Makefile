@@ -20,12 +20,14 @@ run: $(VENV)/.ready-run
 	    --channels 'left_wheel.ring.acceleration.z' --channels 'energy.*' --channels 'drift.*' \
 	    --csv build/car.csv --plot build/car.png
 
-check: lint
-	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -q --durations=5 --changed --seconds 40
+# Tests of one file stay on one processor, where they share translated models.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -q
 
-# Neighbours stay on one processor, where they share translated models.
+check: lint
+	$(PYTEST) --durations=5 --changed --seconds 40
+
 test: lint
-	$(BIN)/python -m pytest -n auto --dist worksteal -q --durations=15
+	$(PYTEST) --durations=15
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

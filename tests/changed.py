@@ -1,7 +1,7 @@
 """Which tests `make check` runs: those of what differs from the main branch, or on it, of what is not committed.
 
 A changed test file is run; so are the folders that test a changed file of the package (AREAS), the blocks of a changed
-page, and everything in ALWAYS. What is nearest to the change comes first.
+page, the rules of style and the first law. What is nearest to the change comes first, what takes no time before it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MAIN = ("main", "origin/main")
-ALWAYS = ("tests/style/", "tests/laws/test_accelerations.py")
+FIRST, LAST = "tests/style/", "tests/laws/test_accelerations.py"  # run in any case
 
 # Beginnings of paths, and where what lies there is tested; the longest that fits counts.
 AREAS = {
@@ -35,6 +35,7 @@ AREAS = {
     "kompono/edges/view/": ("tests/view/",),
     "kompono/edges/": ("tests/plots/",),
     "kompono/examples/": ("tests/examples/", "tests/edges/test_load.py"),
+    "tests/": (),
     "Makefile": ("tests/documentation/test_first_contact.py",),
     "pyproject.toml": ("tests/documentation/test_first_contact.py", "tests/style/"),
     "README.md": ("tests/documentation/test_first_contact.py", "tests/documentation/test_site.py"),
@@ -53,18 +54,18 @@ def changed() -> list[str]:
 
 def wanted(files: Iterable[str]) -> list[str]:
     """What to run for changed files, nearest first: beginnings of the names of tests, or pages of the documentation."""
-    near: list[str] = []
-    far: list[str] = []
+    tests: list[str] = []
+    areas: list[str] = []
+    pages: list[str] = []
     for file in files:
-        folder, name = file.rsplit("/", 1) if "/" in file else ("", file)
-        if file.startswith("tests/") and name.endswith(".py"):
-            near.append(file if name.startswith("test_") else f"{folder}/")
-            continue
-        if file.endswith(".md"):
-            near.append(f"[{file}:")
+        folder, _, name = file.rpartition("/")
+        if folder.startswith("tests/") and name.endswith(".py"):
+            tests.append(file if name.startswith("test_") else f"{folder}/")
+        elif name.endswith(".md"):
+            pages.append(f"[{file}:")
         fitting = [area for area in AREAS if file.startswith(area)]
-        far += AREAS[max(fitting, key=len)] if fitting else ()
-    return list(dict.fromkeys([*near, *far, *ALWAYS]))
+        areas += AREAS[max(fitting, key=len)] if fitting else ()
+    return list(dict.fromkeys([FIRST, *tests, *areas, *pages, LAST]))
 
 
 def rank(test: str, order: list[str]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -37,10 +38,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     left_out = [report for report in terminalreporter.stats.get("skipped", []) if OUT_OF_TIME in str(report.longrepr)]
     if left_out:
-        names = sorted({report.nodeid.partition("::")[0] for report in left_out})
-        terminalreporter.write_line(
-            f"time was up before {len(left_out)} tests of {', '.join(names)}: make test runs all"
-        )
+        folders = Counter("/".join(report.nodeid.split("/")[:2]) for report in left_out)
+        counts = ", ".join(f"{count} of {folder}" for folder, count in folders.items())
+        terminalreporter.write_line(f"time was up before {len(left_out)} tests ({counts}): make test runs all")
 
 
 DEADLINE: pytest.StashKey[float] = pytest.StashKey()
