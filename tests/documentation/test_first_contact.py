@@ -48,6 +48,26 @@ def test_the_readme_from_top_to_bottom(clone: Path) -> None:
     assert user.done >= 15
 
 
+def test_commands_in_the_text_exist() -> None:
+    """Those between backticks, which may take long."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets, files, modules, examples = (
+        set(re.findall(pattern, text))
+        for pattern in (
+            r"`make ([\w-]+)`",
+            r"`python ([\w/]+\.py)`",
+            r"`python -m ([\w.]+)`",
+            r"`kompono \w+ (\S+\.py)`",
+        )
+    )
+    assert not [target for target in targets if f"\n{target}:" not in makefile]
+    assert not [file for file in files if not (ROOT / file).is_file()]
+    assert (modules, examples) == ({"kompono.examples.NAME"}, {"examples/NAME.py"})
+    assert len(targets) >= 2
+    assert len(files) >= 2
+
+
 class User:
     """Somebody at a shell in a clone; what is sourced (`. FILE`) holds for the commands after it."""
 
@@ -101,7 +121,7 @@ class User:
             os.killpg(process.pid, signal.SIGINT)
         elif "--until inf" in line:
             with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(timeout=5)  # it goes on
+                process.wait(timeout=4)  # it goes on
             os.killpg(process.pid, signal.SIGINT)
         return process.communicate(timeout=600)[0]
 
