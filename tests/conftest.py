@@ -1,4 +1,7 @@
-"""`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`."""
+"""`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`.
+
+A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "takes(seconds): about how long it takes, for --seconds")
     config.stash[DEADLINE] = time.monotonic() + config.getoption("--seconds")
 
 
@@ -31,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if time.monotonic() > item.config.stash[DEADLINE]:
+    mark = item.get_closest_marker("takes")
+    if time.monotonic() + (mark.args[0] if mark else 0.0) > item.config.stash[DEADLINE]:
         pytest.skip(OUT_OF_TIME)
 
 

@@ -37,6 +37,7 @@ def clone(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return project
 
 
+@pytest.mark.takes(30)
 def test_the_readme_from_top_to_bottom(clone: Path) -> None:
     user = User(clone)
     for block in README:
