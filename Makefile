@@ -1,5 +1,6 @@
 # make run    simulate the car: summary on the terminal, curves and data in build/
-# make test   lint, format, types, import contracts, tests
+# make check  lint, format, types, import contracts, the tests of what was changed: under 90 s
+# make test   the same with all tests, and which took longest
 # make docs   the documentation site: build/site/index.html
 # make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md
 # make bench-internal  timings and costs of Kompono alone: benchmarks/results-internal.md
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test docs bench bench-internal browser clean
+.PHONY: run check lint test docs bench bench-internal browser clean
 
 run: $(VENV)/.ready-run
 	$(BIN)/kompono run examples/car.py \
@@ -19,12 +20,20 @@ run: $(VENV)/.ready-run
 	    --channels 'left_wheel.ring.acceleration.z' --channels 'energy.*' --channels 'drift.*' \
 	    --csv build/car.csv --plot build/car.png
 
-test: $(VENV)/.ready-test
+# Tests of one file stay on one processor, where they share translated models.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -q
+
+check: lint
+	$(PYTEST) --durations=5 --changed --seconds 40
+
+test: lint
+	$(PYTEST) --durations=15
+
+lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto -q
 
 docs: $(VENV)/.ready-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
@@ -54,9 +63,9 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp per set of dependencies; each is renewed when pyproject.toml changes.
+# One stamp per set of dependencies; each is renewed when pyproject.toml changes. The first has what the README uses.
 $(VENV)/.ready-run: pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[plot,progress]'
+	$(PIP) --editable '.[plot,animate,hdf5,progress]'
 	touch $@
 
 $(VENV)/.ready-test: pyproject.toml | $(BIN)/python

@@ -6,20 +6,15 @@ computed independently (see REFERENCE). Drift is the largest violation of any lo
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
-from evaluation import EXAMPLES
 from tables import show
 
 from kompono import Result, simulate
-
-sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "reference")]
-
-from car import Car  # noqa: E402
-from manipulator import Manipulator  # noqa: E402
-from n_four_bar import NFourBar  # noqa: E402
+from kompono.examples.car import Car
+from kompono.examples.manipulator import Manipulator
+from kompono.examples.reference.n_four_bar import NFourBar
 
 BODY, WHEEL = "body.position.z", "left_wheel.ring.position.z"
 BEARINGS = [f"arm.link{k}.motor.bearing.angle" for k in (1, 2, 3)]

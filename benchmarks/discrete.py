@@ -10,18 +10,13 @@ what others do on the machine counts little. Accuracy is the largest violation o
 from __future__ import annotations
 
 import argparse
-import sys
 import time as clock
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-
-from car import Car
-from engine import Engine
-from kuka import Kuka
-from reference.n_four_bar import NFourBar
 
 from kompono import Simulation, Subsystem
+from kompono.examples.car import Car
+from kompono.examples.engine import Engine
+from kompono.examples.kuka import Kuka
+from kompono.examples.reference.n_four_bar import NFourBar
 
 MACHINES = {
     "KUKA robot, motor encoders": lambda: Kuka(motor_encoders=True),

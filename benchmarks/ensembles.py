@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from math import cos
-from pathlib import Path
 
 import numpy as np
 from chains import Chain
@@ -26,14 +25,13 @@ from kompono.solve.integrate import Settings
 from kompono.solve.many import Batch, prepare, run_batch
 from kompono.solve.progress import Progress
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 RUNS, STEP, REPEATS = 256, 1e-4, 5
 SECONDS = 1.0  # about the wall time of one measurement
 
 
 def crank_mechanism() -> Subsystem:
     """The engine of the examples without starter, gas and friction: a crank, four rods, four pistons."""
-    from engine import PHASES, PITCH, RADIUS, Cylinder
+    from kompono.examples.engine import PHASES, PITCH, RADIUS, Cylinder
 
     class Mechanism(Subsystem):
         """All that moves, at 100 rad/s."""
@@ -54,9 +52,8 @@ def crank_mechanism() -> Subsystem:
 
 def models() -> dict[str, Subsystem]:
     """What is timed, by name."""
-    sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "reference")]
-    from car import Car
-    from n_four_bar import NFourBar
+    from kompono.examples.car import Car
+    from kompono.examples.reference.n_four_bar import NFourBar
 
     return {
         "chain, 6 links": Chain(6),

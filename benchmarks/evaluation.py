@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -28,16 +27,14 @@ from kompono.translate import Translation, translate
 from kompono.translate.relative import RelativeEngine
 from kompono.translate.start import start_state
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 STEPS = 1000
 
 
 def models() -> dict[str, Subsystem]:
     """What is timed, by name."""
-    sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "reference")]
-    from car import Car
-    from manipulator import Manipulator
-    from n_four_bar import NFourBar
+    from kompono.examples.car import Car
+    from kompono.examples.manipulator import Manipulator
+    from kompono.examples.reference.n_four_bar import NFourBar
 
     return {
         "car": Car(),

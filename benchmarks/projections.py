@@ -11,18 +11,15 @@ import sys
 from typing import Any
 
 import numpy as np
-from evaluation import EXAMPLES, seconds
+from evaluation import seconds
 from tables import show
 
 from kompono import Simulation, Subsystem, cost
 from kompono.costs import WAYS, Way
+from kompono.examples.car import Car
+from kompono.examples.engine import Engine
+from kompono.examples.manipulator import Manipulator
 from kompono.solve.integrate import Settings
-
-sys.path.insert(0, str(EXAMPLES))
-
-from car import Car
-from engine import Engine
-from manipulator import Manipulator
 
 STEP, STEPS = 1e-4, 500
 

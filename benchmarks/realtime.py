@@ -5,16 +5,12 @@ Jitter is the system's as much as ours: compare on a machine with nothing else t
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from tables import show
 
 from kompono import Simulation
 from kompono.realtime import LiveFrame, RealTime
 from kompono.solve.integrate import Settings
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 SECONDS = 4.0
 
 
@@ -25,9 +21,9 @@ def watch(frame: LiveFrame) -> None:
 
 def main() -> None:
     """One line per machine and frame."""
-    from balance import Balance
-    from car import Car
-    from engine import Engine
+    from kompono.examples.balance import Balance
+    from kompono.examples.car import Car
+    from kompono.examples.engine import Engine
 
     rows = []
     for machine, step in ((Balance, 1e-3), (Car, 1e-3), (Engine, 5e-4)):

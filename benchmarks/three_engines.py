@@ -8,23 +8,18 @@ Computing time is processor time of the native loop, the best of three runs.
 
 from __future__ import annotations
 
-import sys
 import time as clock
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from evaluation import EXAMPLES
 
 from kompono import Result, Simulation, simulate
 from kompono.edges.plot import COLOURS, STYLE
+from kompono.examples.car import Car
+from kompono.examples.engine import Engine
 from kompono.solve.integrate import Settings, integrate
-
-sys.path.insert(0, str(EXAMPLES))
-
-from car import Car
-from engine import Engine
 
 ROOT = Path(__file__).parents[1]
 GRID = 1e-3

@@ -8,6 +8,7 @@ Pictures of the tutorial come from the code on its pages, those of the gallery f
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 import shutil
@@ -24,7 +25,6 @@ from kompono import simulate
 from kompono.edges.plot import COLOURS, STYLE
 
 DOCS = Path(__file__).parent
-EXAMPLES = DOCS.parent / "examples"
 IMAGES = DOCS / "images"
 COPIED = {
     "car": ["car"],
@@ -48,7 +48,7 @@ def main() -> None:
 
 def copy_figures(name: str) -> None:
     """Let an example draw its figures and take some of them."""
-    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    runpy.run_module(f"kompono.examples.{name}", run_name="__main__")
     for figure in COPIED[name]:
         target = IMAGES / (f"{name}.png" if figure == name else f"{name}-{re.sub(r'^[0-9-]+', '', figure)}.png")
         shutil.copyfile(Path("results") / name / f"{figure}.png", target)
@@ -93,8 +93,8 @@ def tutorial_car() -> None:
 
 def model(name: str) -> Any:
     """The model of a reference example."""
-    space = runpy.run_path(str(EXAMPLES / "reference" / f"{name}.py"))
-    return space["".join(word.capitalize() for word in name.split("_"))]()
+    module = importlib.import_module(f"kompono.examples.reference.{name}")
+    return getattr(module, "".join(word.capitalize() for word in name.split("_")))()
 
 
 def bricard() -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from math import pi
 
-import kuka
 import numpy as np
 from casadi import cos, jacobian
 
 from kompono import Ground, Subsystem, time
+from kompono.examples import kuka
 from kompono.library import Gear, Gravity, JointEffort, Revolute, Weld
 
 

@@ -17,18 +17,17 @@ from parts import Law, Machine
 from walk import walk
 
 from kompono import Body, Ground, Subsystem
+from kompono.examples import engine, kuka
+from kompono.examples.car import Car
+from kompono.examples.manipulator import Manipulator
+from kompono.examples.reference.n_four_bar import NFourBar
 from kompono.library import Revolute
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("examples", "examples/reference", "benchmarks")]
+sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import engine  # noqa: E402
-import kuka  # noqa: E402
-from car import Car  # noqa: E402
 from chains import Chain  # noqa: E402
 from geared import GearedKuka  # noqa: E402
-from manipulator import Manipulator  # noqa: E402
-from n_four_bar import NFourBar  # noqa: E402
 
 CRANK_SPEED = 100.0  # [rad/s]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from realtime.support import FakeClock
-from reference.support import ROOT, example
+from reference.support import example
 from solve.machines import Oscillator, Pendulum
 
 from kompono import Input, Parameter, RunError, Sensor, Simulation, inspect, simulate, simulate_many
@@ -93,8 +93,7 @@ def test_energy_of_an_oscillator_does_not_wander() -> None:
 
 
 def test_the_command_line_knows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["run", str(ROOT / "examples" / "car.py"), "--engine", "discrete", "--until", "0.05", "--quiet"]
-    assert main(command) == 0
+    assert main(["run", "examples/car.py", "--engine", "discrete", "--until", "0.05", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 import tomllib
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +15,8 @@ from pathlib import Path
 import pytest
 from documentation.pages import ROOT, Block, blocks
 
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 PEERS = {"pinocchio"} | {re.split(r"[^\w-]", package)[0] for package in EXTRAS["bench"]}
 TUTORIAL = ROOT / "docs" / "tutorial"
 
@@ -38,7 +38,6 @@ def imported(code: str) -> set[str]:
 @pytest.mark.parametrize("session", sessions())
 def test_blocks_run(session: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(ROOT / "examples"), *sys.path])
     monkeypatch.setenv("MPLBACKEND", "Agg")
     space = {"__name__": "__main__"}
     for block in session:

@@ -58,7 +58,7 @@ def test_links_of_pages_outside_the_site_lead_somewhere(page: str) -> None:
 
 
 def test_links_to_files_of_the_project_lead_to_their_text(site: Path) -> None:
-    assert "DamperBench" in (site / "source" / "examples" / "car.py.html").read_text(encoding="utf-8")
+    assert "DamperBench" in (site / "source" / "kompono" / "examples" / "car.py.html").read_text(encoding="utf-8")
     index = (site / "decisions" / "index.html").read_text(encoding="utf-8")
     for page in (ROOT / "docs" / "decisions").glob("0*.md"):
         assert f'href="{page.stem}.html"' in index

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kompono.edges.cli.load import LoadError, load
+from kompono.edges.cli.find import LoadError, examples
+from kompono.edges.cli.load import load
 from kompono.errors import ModelError, RunError
 
 Write = Callable[..., str]
@@ -112,6 +114,71 @@ def test_wrong_names_are_explained(model_file: Write) -> None:
         load("nowhere.py:A", {})
     with pytest.raises(LoadError, match="defines no Subsystem"):
         load(model_file("x = 1\n", "empty.py"), {})
+
+
+# -- modules and the examples that come with Kompono
+
+
+def test_a_module_is_named_by_dots(model_file: Write) -> None:
+    loaded = load("kompono.examples.car:DamperBench", {"damping": "5e3"})
+    assert (loaded.name, type(loaded.model).__module__) == ("DamperBench", "kompono.examples.car")
+    assert load("kompono.examples.reference.four_bar", {}).name == "FourBar"
+
+
+def test_a_module_may_lie_in_the_current_folder(model_file: Write) -> None:
+    model_file(SWINGS, "swings_of_mine.py")
+    paths = list(sys.path)
+    assert load("swings_of_mine:Part", {}).name == "Part"
+    assert sys.path == paths
+    sys.modules.pop("swings_of_mine")
+
+
+def test_an_example_is_found_where_there_is_no_such_file(model_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert type(load("examples/car.py", {}).model).__module__ == "kompono.examples.car"
+    assert re.match(r"kompono: examples/car\.py is not in this folder; taken from .*car\.py\n", capsys.readouterr().err)
+    assert load("examples/reference/bennett.py:Bennett", {}, quiet=True).name == "Bennett"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_file_of_the_current_folder_comes_before_an_example(model_file: Write) -> None:
+    Path("examples").mkdir()
+    assert load(model_file(SWINGS, "examples/car.py"), {"mass": "1"}).name == "Heavy"
+
+
+def test_every_example_can_be_built(model_file: Write) -> None:
+    assert len(examples()) >= 16
+    for file in examples():
+        assert load(file, {}, quiet=True).model.walk()
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("examples/cra.py", r"there is no file 'examples/cra\.py'\. Did you mean 'examples/car\.py'"),
+        ("examples/../examples/car.py", "there is no file"),
+        ("examples/__init__.py", "there is no file"),
+        ("nowhere.at.all:A", r"there is no file and no module 'nowhere\.at\.all'"),
+        ("kuka", r"there is no file and no module 'kuka'\. Did you mean 'examples/kuka\.py'"),
+        ("sys", "there is no file and no module 'sys'"),
+        ("a folder/car", "there is no file 'a folder/car'"),
+        ("kompono.examples", "defines no Subsystem"),
+    ],
+)
+def test_what_is_nowhere_is_told(model_file: Write, target: str, message: str) -> None:
+    with pytest.raises(LoadError, match=message):
+        load(target, {})
+
+
+def test_a_module_that_breaks_is_blamed_by_line(model_file: Write) -> None:
+    Path("pack").mkdir()
+    model_file("x = 1 / 0\n", "pack/broken_inside.py")
+    with pytest.raises(LoadError, match="ZeroDivisionError") as caught:
+        load("pack.broken_inside", {})
+    assert "broken_inside.py:3: x = 1 / 0" in str(caught.value)
+    Path("torn").mkdir()
+    model_file("import no_such_module\n", "torn/__init__.py")
+    with pytest.raises(LoadError, match=r"cannot load torn\.inside: No module named 'no_such_module'"):
+        load("torn.inside", {})
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,8 @@ def test_assembly_does_not_see_parameters_of_forces() -> None:
     assert parameters_of(simulation.program, simulation.program.routines["conditions"]) == set()
 
 
-def test_the_car(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "examples"), *sys.path])
-    from car import Car
+def test_the_car() -> None:
+    from kompono.examples.car import Car
 
     given = {"initial": {"guide.angle.rate": np.linspace(-0.1, 0.1, 10)}}
     assert_same(Car(), given, until=0.2, every=10, channels=["*.position.*", "*angle*", "energy.*"])
@@ -107,9 +106,8 @@ def test_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same(Chain(6), {"initial": {"pins.0.angle": np.linspace(-1, 1, 9)}}, until=0.2, every=10)
 
 
-def test_an_engine_with_events_runs_one_by_one_on_the_common_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "examples"), *sys.path])
-    from engine import Engine
+def test_an_engine_with_events_runs_one_by_one_on_the_common_grid() -> None:
+    from kompono.examples.engine import Engine
 
     settings = {"until": 0.5, "step": 2e-3, "method": "rk2", "channels": ["speed", "main.angle", "starter.*"]}
     model = Engine()

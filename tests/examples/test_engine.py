@@ -16,7 +16,7 @@ from kompono.edges.cli.load import load
 from kompono.library import Revolute
 from kompono.solve.integrate import Settings
 
-FILE = Path(__file__).parents[2] / "examples" / "engine.py"
+FILE = Path(__file__).parents[2] / "kompono" / "examples" / "engine.py"
 RPM = 30 / pi
 TIMES = (0.0, 0.2, 0.6, 1.0, 2.0)
 TABLE = {  # MODELS.md 3.4: angle [rad] and speed [rpm] at TIMES, then the two switches of the starter [s]

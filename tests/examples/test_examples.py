@@ -11,7 +11,7 @@ import pytest
 from kompono import Result
 from kompono.edges.cli import main
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "kompono" / "examples"
 
 
 def run(target: str, folder: Path, *options: str) -> Result:
@@ -21,7 +21,7 @@ def run(target: str, folder: Path, *options: str) -> Result:
 
 
 @pytest.mark.parametrize(
-    "file", sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*.py")), ids=str
+    "file", sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("[a-z]*.py")), ids=str
 )
 def test_every_example_runs(file: str, tmp_path: Path) -> None:
     result = run(file, tmp_path, "--until", "0.002", "--every", "1")

@@ -31,6 +31,7 @@ def test_it_is_made_of_43_bodies_and_95_connections() -> None:
     assert sum(body.solid.mass for body in model.bodies) == pytest.approx(237.0)
 
 
+@pytest.mark.takes(60)
 def test_the_whole_robot() -> None:
     robot = Simulation(example("kuka").Kuka(), engine="absolute")
     start = robot.assemble()

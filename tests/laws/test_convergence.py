@@ -15,7 +15,7 @@ from kompono import Simulation
 from kompono.solve.integrate import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
-CAR = Path(__file__).parents[2] / "examples" / "car.py"
+CAR = Path(__file__).parents[2] / "kompono" / "examples" / "car.py"
 ORDER = {"rk2": 2, "rk4": 4, "adams": 4}
 
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from reference.support import example
 
 from kompono import simulate
 from kompono.edges.figures import figures, write_figures
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@pytest.fixture
-def example(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
-    return importlib.import_module
 
 
 def words(picture: Any) -> list[str]:
     return [text.get_text() for text in picture.figure().findobj(lambda artist: hasattr(artist, "get_text"))]
 
 
-def test_the_pressure_volume_diagram_does_the_work_of_a_cycle(example: Any) -> None:
+def test_the_pressure_volume_diagram_does_the_work_of_a_cycle() -> None:
     """Figure 2. The area is the net work: mean gas torque 32.81 N m of four cylinders (MODELS 3.3, E4) over 4 pi."""
     axes = example("engine").cycle().figure().axes[0]
     strokes = {line.get_label(): line.get_data() for line in axes.get_lines() if line.get_label()[0] != "_"}
@@ -35,7 +26,7 @@ def test_the_pressure_volume_diagram_does_the_work_of_a_cycle(example: Any) -> N
     assert work == pytest.approx(32.81 * 4 * np.pi / 4, rel=0.01)
 
 
-def test_the_crank_speed_ends_as_in_the_table(example: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_crank_speed_ends_as_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figure 3 with four cylinders, rk2 at 2 ms; MODELS 3.4 expects errors of about 10 rpm."""
     engine = example("engine")
     monkeypatch.setattr(engine, "WORKING", {4: engine.WORKING[4]})  # two and one would be compiled anew
@@ -44,7 +35,7 @@ def test_the_crank_speed_ends_as_in_the_table(example: Any, monkeypatch: pytest.
     assert speed[-1] == pytest.approx(1864.78, abs=10)
 
 
-def test_the_hierarchy_of_the_robot_shows_all_bodies(example: Any) -> None:
+def test_the_hierarchy_of_the_robot_shows_all_bodies() -> None:
     """Figure 6: 43 bodies in 6 axes with a motor and a gear each."""
     kuka = example("kuka")
     shown = words(kuka.hierarchy(kuka.Kuka()))
@@ -53,7 +44,7 @@ def test_the_hierarchy_of_the_robot_shows_all_bodies(example: Any) -> None:
     assert sum(text.startswith("axis") for text in shown) == 6
 
 
-def test_the_joints_of_the_manipulator_have_a_panel_each(example: Any) -> None:
+def test_the_joints_of_the_manipulator_have_a_panel_each() -> None:
     """Figures 8.7 to 8.9."""
     manipulator = example("manipulator")
     result = simulate(manipulator.Manipulator(), until=0.02, step=1e-3, channels="arm.*.bearing.*")
@@ -73,7 +64,7 @@ def test_figures_are_written_under_their_names(tmp_path: Path) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 
 
-def test_a_model_without_figures_has_none(example: Any) -> None:
+def test_a_model_without_figures_has_none() -> None:
     bench = example("car").DamperBench()
     assert list(figures(bench, simulate(bench, until=0.01, step=1e-3))) == []
 

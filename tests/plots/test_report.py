@@ -13,7 +13,7 @@ from kompono.edges import report
 from kompono.edges.cli import main
 from kompono.edges.report import write_report
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "kompono" / "examples"
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 

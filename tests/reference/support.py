@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
+import importlib
 import json
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,17 +19,9 @@ ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
 
 
-@cache
 def example(file: str) -> Any:
-    """A module of `examples/` by its file, e.g. `car` or `reference/bennett`."""
-    name = "example_" + file.replace("/", "_")
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{file}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    """A module of `kompono.examples` by its file, e.g. `car` or `reference/bennett`."""
+    return importlib.import_module(f"kompono.examples.{file.replace('/', '.')}")
 
 
 @cache

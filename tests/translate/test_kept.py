@@ -71,7 +71,7 @@ def forbid(patch: pytest.MonkeyPatch) -> None:
 def test_a_second_run_traces_nothing_and_gives_the_same_bits(
     engine: str, method: str, no_tracing: pytest.MonkeyPatch
 ) -> None:
-    model = example("reference/four_bar").FourBar
+    model = Arm if (engine, method) == ("absolute", "Radau") else example("reference/four_bar").FourBar  # 16 s else
 
     def run() -> np.ndarray:
         result = simulate(model(), until=0.05, step=0.01, method=method, engine=engine, channels=["*.position.*"])

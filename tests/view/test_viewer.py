@@ -20,7 +20,7 @@ from kompono.result import MissingExtra
 from kompono.scene import Scene, poses
 
 CANVAS = "canvas"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "kompono" / "examples"
 COMPONENT = {"car": "body", "engine": "crank", "kuka": "base"}
 
 

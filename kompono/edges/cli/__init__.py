@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from kompono.edges.cli import animate, cache, cost, inspect, plot, report, run, view
-from kompono.edges.cli.load import LoadError
+from kompono.edges.cli.find import LoadError
 from kompono.errors import KomponoError
 
 

@@ -1,4 +1,4 @@
-"""From `FILE.py:NAME` to a model: load the file, choose the model in it, build it with the values of `--set`.
+"""From `FILE.py:NAME` to a model: load the file or module, choose the model in it, build it with the values of `--set`.
 
 NAME is a Subsystem class, a function that returns a Subsystem, or a Subsystem. Without NAME a module-level `model` is
 taken, else the class named like the file (`four_bar.py`: `FourBar`), else the last class defined there.
@@ -7,6 +7,7 @@ taken, else the class named like the file (`four_bar.py`: `FourBar`), else the l
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import inspect
 import linecache
@@ -19,13 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
+from kompono.edges.cli.find import LoadError, Source, find, split
 from kompono.errors import KomponoError, RunError, nearest
 from kompono.model.signal import Parameter
 from kompono.model.subsystem import Subsystem, relative_path
-
-
-class LoadError(KomponoError):
-    """A file that is not there, does not import, or holds no such model."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,13 @@ class Loaded:
     parameters: dict[str, float]
 
 
-def load(target: str, settings: Mapping[str, str]) -> Loaded:
+def load(target: str, settings: Mapping[str, str], *, quiet: bool = False) -> Loaded:
     """The model `target` (`FILE.py[:NAME]`) built with `settings` (constructor keywords or tunable parameters)."""
-    file, name = (target, "") if target.endswith(".py") else _split(target)
-    path = Path(file).resolve()
-    if not path.is_file():
-        raise LoadError(f"there is no file {file!r}.")
-    with _own_folder(path), _blame(path):
-        module = _execute(path)
+    place, name = split(target)
+    source = find(place, quiet=quiet)
+    path = source.file
+    with _neighbours(source), _blame(path):
+        module = importlib.import_module(source.module) if source.module else _execute(path)
         name, found = _named(module, name) if name else _chosen(module, path)
         known = _keywords(found)
         arguments = {key: _value(text) for key, text in settings.items() if key in known}
@@ -53,19 +50,15 @@ def load(target: str, settings: Mapping[str, str]) -> Loaded:
     return Loaded(name, model, _parameters(model, rest, known))
 
 
-def _split(target: str) -> tuple[str, str]:
-    file, colon, name = target.rpartition(":")
-    return (file, name) if colon else (target, "")
-
-
 @contextmanager
-def _own_folder(path: Path) -> Iterator[None]:
-    """Let the file import its neighbours while it is loaded."""
-    sys.path.insert(0, str(path.parent))
+def _neighbours(source: Source) -> Iterator[None]:
+    """Let a file import others of its folder while it is loaded, and a module those of the current folder."""
+    folder = "" if source.module else str(source.file.parent)
+    sys.path.insert(0, folder)
     try:
         yield
     finally:
-        sys.path.remove(str(path.parent))
+        sys.path.remove(folder)
 
 
 @contextmanager

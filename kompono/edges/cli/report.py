@@ -26,7 +26,7 @@ def add_command(commands: Any) -> None:
 def command(options: argparse.Namespace) -> int:
     """Write the page; 0 if all went well, 1 if something could not be done, 3 if the run ended early."""
     extra("matplotlib", "plot")
-    loaded = load(options.target, pairs(options.set, "--set"))
+    loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
     out = Path(options.out or f"{loaded.name}.html")
     if out.suffix.lower() not in (".html", ".htm"):
         raise RunError(f"cannot write a report into {str(out)!r}.", fix="Choose a name with .html.")

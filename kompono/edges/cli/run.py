@@ -43,7 +43,7 @@ def add_command(commands: Any) -> None:
 def add_request(parser: argparse.ArgumentParser) -> None:
     """Add the model and the options that say how it shall run, common to commands that run one."""
     add = parser.add_argument
-    add("target", metavar="FILE.py[:NAME]", help="the model: a class, a function that builds one, or an instance")
+    add("target", metavar="FILE.py[:NAME]", help="the model (or package.module[:NAME], or an example: examples/car.py)")
     add_solver(parser)
     add_engine(parser)
     add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
@@ -88,7 +88,7 @@ def add_set(parser: argparse.ArgumentParser) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Simulate; 0 if the run went through, 3 if it ended early."""
-    loaded = load(options.target, pairs(options.set, "--set"))
+    loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
     files = _files(options, loaded)
     wanted = request(options, loaded)
     watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None

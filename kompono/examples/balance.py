@@ -1,11 +1,11 @@
 """A pole balanced on a cart, in real time: by a function, or by a controller in a process of its own.
 
-python examples/balance.py            a function is the controller; 5 s, with a push at 2 s
-python examples/balance.py udp        the controller is another process, over UDP
-python examples/balance.py memory     the same over shared memory
+python -m kompono.examples.balance            a function is the controller; 5 s, with a push at 2 s
+python -m kompono.examples.balance udp        the controller is another process, over UDP
+python -m kompono.examples.balance memory     the same over shared memory
 kompono run examples/balance.py --realtime --udp 5005 --send rail.displacement --send pin.angle \
     --send rail.displacement.rate --send pin.angle.rate --receive force --wait 60   and, in another terminal,
-python examples/balance.py controller 5005
+python -m kompono.examples.balance controller 5005
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 kompono run examples/kuka.py --plot                   2 s in joint coordinates, where mates are welds and gears ratios
 kompono run examples/kuka.py --engine absolute        all 351 conditions, as in the paper; the same motion
 kompono inspect examples/kuka.py --engine absolute    its parts, and which of its 351 conditions are too many
-python examples/kuka.py                               all figures into results/kuka/
+python -m kompono.examples.kuka                       all figures into results/kuka/
 kompono report examples/kuka.py                       the same figures, the run and the robot in 3D, as a page
 
 Mounts are made as CAD systems make them, by three plane-to-plane mates, three conditions of which are redundant; gears

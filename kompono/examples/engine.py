@@ -4,7 +4,7 @@ driven by the gas of an Otto cycle and braked by friction; one freedom, four red
 kompono run examples/engine.py --plot                                   2 s with rk2 at 2 ms, as in the paper
 kompono run examples/engine.py --set firing=2                           only the cylinders 1 and 4 work
 kompono run examples/engine.py --engine absolute --projection successive
-python examples/engine.py                                               all figures into results/engine/
+python -m kompono.examples.engine                                       all figures into results/engine/
 kompono report examples/engine.py                                       the same figures and more, as a page
 """
 

@@ -2,7 +2,7 @@
 
 kompono run examples/car.py --plot          1.5 s with rk4 at 1 ms, as in the dissertation
 kompono run examples/car.py:DamperBench     one damper alone on a test bench
-python examples/car.py                      all figures into results/car/
+python -m kompono.examples.car              all figures into results/car/
 kompono report examples/car.py              the model, the run, the same figures and the car in 3D, as a page
 """
 

@@ -2,7 +2,7 @@
 freedoms.
 
 kompono run examples/manipulator.py --plot      5 s with adams at 0.1 ms, as in the dissertation
-python examples/manipulator.py                  all figures into results/manipulator/
+python -m kompono.examples.manipulator          all figures into results/manipulator/
 kompono report examples/manipulator.py          the model, the run, the same figures and the arm in 3D, as a page
 """
 

@@ -1,0 +1,82 @@
+"""Which tests `make check` runs: those of what differs from the main branch, or on it, of what is not committed.
+
+A changed test file is run; so are the folders that test a changed file of the package (AREAS), the blocks of a changed
+page, the rules of style and the first law. What is nearest to the change comes first, what takes no time before it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MAIN = ("main", "origin/main")
+FIRST, LAST = "tests/style/", "tests/laws/test_accelerations.py"  # run in any case
+
+# Beginnings of paths, and where what lies there is tested; the longest that fits counts.
+AREAS = {
+    "kompono/": ("tests/solve/", "tests/reference/test_car.py"),
+    "kompono/errors.py": ("tests/model/", "tests/solve/test_failures.py"),
+    "kompono/spatial/": ("tests/library/", "tests/laws/"),
+    "kompono/model/": ("tests/model/", "tests/library/", "tests/translate/"),
+    "kompono/library/": ("tests/library/", "tests/laws/test_joints.py"),
+    "kompono/translate/": ("tests/translate/", "tests/laws/", "tests/solve/test_assembly.py"),
+    "kompono/translate/absolute.py": ("tests/absolute/", "tests/laws/"),
+    "kompono/translate/discrete.py": ("tests/discrete/",),
+    "kompono/compile/": ("tests/compile/", "tests/solve/test_methods.py"),
+    "kompono/solve/": ("tests/solve/", "tests/laws/test_convergence.py"),
+    "kompono/solve/many.py": ("tests/ensembles/",),
+    "kompono/result/": ("tests/result/",),
+    "kompono/realtime/": ("tests/realtime/",),
+    "kompono/scene/": ("tests/view/test_scene.py",),
+    "kompono/many/": ("tests/ensembles/",),
+    "kompono/edges/cli/": ("tests/edges/", "tests/plots/test_commands.py"),
+    "kompono/edges/view/": ("tests/view/",),
+    "kompono/edges/": ("tests/plots/",),
+    "kompono/examples/": ("tests/examples/", "tests/edges/test_load.py"),
+    "tests/": (),
+    "Makefile": ("tests/documentation/test_first_contact.py",),
+    "pyproject.toml": ("tests/documentation/test_first_contact.py", "tests/style/"),
+    "README.md": ("tests/documentation/test_first_contact.py", "tests/documentation/test_site.py"),
+    "docs/": ("tests/documentation/test_site.py",),
+    "mkdocs.yml": ("tests/documentation/test_site.py",),
+    "examples/notebooks/": ("tests/documentation/test_notebooks.py",),
+}
+
+
+def changed() -> list[str]:
+    """Files, as paths from the root, that differ from the common ancestor with the main branch or are not committed."""
+    base = next((found for name in MAIN if (found := _git("merge-base", "HEAD", name))), ["HEAD"])
+    names = _git("diff", "--name-only", base[0]) + _git("ls-files", "--others", "--exclude-standard")
+    return sorted(set(names))
+
+
+def wanted(files: Iterable[str]) -> list[str]:
+    """What to run for changed files, nearest first: beginnings of the names of tests, or pages of the documentation."""
+    tests: list[str] = []
+    areas: list[str] = []
+    pages: list[str] = []
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        if folder.startswith("tests/") and name.endswith(".py"):
+            tests.append(file if name.startswith("test_") else f"{folder}/")
+        elif name.endswith(".md"):
+            pages.append(f"[{file}:")
+        fitting = [area for area in AREAS if file.startswith(area)]
+        areas += AREAS[max(fitting, key=len)] if fitting else ()
+    return list(dict.fromkeys([FIRST, *tests, *areas, *pages, LAST]))
+
+
+def rank(test: str, order: list[str]) -> int | None:
+    """The place in `order` of what asks for a test (`tests/edges/test_cli.py::test_...[docs/plots.md:12]`)."""
+    return next((k for k, part in enumerate(order) if test.startswith(part) or (part[0] == "[" and part in test)), None)
+
+
+def _git(*words: str) -> list[str]:
+    """Lines that git prints; none where there is no git, or nothing of that name."""
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []

@@ -1,0 +1,51 @@
+"""`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`.
+
+A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from changed import changed, rank, wanted
+
+OUT_OF_TIME = "left out, time is up"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--changed", action="store_true", help="run the tests of what differs from the main branch")
+    parser.addoption("--seconds", type=float, default=float("inf"), help="begin no test after this time [s]")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "takes(seconds): about how long it takes, for --seconds")
+    config.stash[DEADLINE] = time.monotonic() + config.getoption("--seconds")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--changed"):
+        order = wanted(changed())
+        ranks = {item: rank(item.nodeid, order) for item in items}
+        chosen = sorted((item for item in items if ranks[item] is not None), key=lambda item: ranks[item] or 0)
+        config.hook.pytest_deselected(items=[item for item in items if ranks[item] is None])
+        items[:] = chosen
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    mark = item.get_closest_marker("takes")
+    if time.monotonic() + (mark.args[0] if mark else 0.0) > item.config.stash[DEADLINE]:
+        pytest.skip(OUT_OF_TIME)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    left_out = [report for report in terminalreporter.stats.get("skipped", []) if OUT_OF_TIME in str(report.longrepr)]
+    if left_out:
+        folders = Counter("/".join(report.nodeid.split("/")[:2]) for report in left_out)
+        counts = ", ".join(f"{count} of {folder}" for folder, count in folders.items())
+        terminalreporter.write_line(f"time was up before {len(left_out)} tests ({counts}): make test runs all")
+
+
+DEADLINE: pytest.StashKey[float] = pytest.StashKey()
