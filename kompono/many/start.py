@@ -66,8 +66,10 @@ def _seen_by_assembly(simulation: Simulation) -> list[int]:
     if simulation.engine != "relative":
         translation = simulation.placing
         program, names = translation.program, ["conditions", "placement"]
-    if any(joint.start for joint in translation.topology.closing) or simulation.engine == "relative":
+    if translation.topology.closing:
         names.append("measured")
+    if translation.engine.whole and any(body.given_start for body in translation.model.bodies):
+        names.append("placement")
     found = [parameters_of(program, program.routines[name]) for name in names if name in program.routines]
     return sorted(set().union(*found))
 

@@ -30,7 +30,7 @@ class Assembly:
 
     `redundant` names the closing elements whose multipliers are not unique, because their conditions depend on others.
     `purpose` says what they were moved for, `not_kept` what was asked for and is not so. A `gap` [m or rad] remains at
-    the element `open_at` where lengths of a redundant loop are rounded; `unused` are start values nothing can use.
+    the element `open_at` where lengths of a redundant loop are rounded; `unused` says what nothing can use.
     """
 
     state: np.ndarray
@@ -82,7 +82,7 @@ def moves(assembly: Assembly) -> str:
 
 def remarks(assembly: Assembly) -> list[str]:
     """Everything a user must know about a start, one sentence each."""
-    said = []
+    said = list(assembly.unused)
     moved = moves(assembly)
     if moved:
         said.append(f"assembly moved {moved} {assembly.purpose}.")
@@ -95,9 +95,6 @@ def remarks(assembly: Assembly) -> list[str]:
             f"{assembly.open_at}: a gap of {assembly.gap:.3g} remains, because points or lengths of its loop are "
             "rounded and the loop is redundant; give them exactly to close it."
         )
-    if assembly.unused:
-        names = ", ".join(assembly.unused[:6])
-        said.append(f"{names}: not used; the joint closes a loop and cannot measure its coordinates (`measure`).")
     return said
 
 

@@ -160,7 +160,7 @@ def _note(loops: Loops, state: np.ndarray, waiting: list[_Open], done: np.ndarra
     for k, now in enumerate(waiting):
         size = float(np.linalg.norm(g[now.part.rows]))
         if not done[k] and size < now.size:
-            now.size, now.best = size, state
+            now.size, now.best = size, state.copy()
             now.turned = {loops.rows.holds[i] for i in bad.get(k, ())}
 
 

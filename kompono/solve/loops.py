@@ -143,7 +143,9 @@ class Loops:
         """Conditions and speeds in independent groups; rows no speed moves are a part of their own."""
         rows = self._pattern()
         group = np.arange(self.nv)
-        blocks = [*rows, *self.moves.T]
+        count, beyond = len(self.rows.elements), len(self.rows.elements) + self.targets.size
+        whole = {e: rows[[k for k in range(count) if self.rows.elements[k] == e]].any(axis=0) for e in self.rows.holds}
+        blocks = [*rows, *self.moves.T, *whole.values()]
         changed = True
         while changed:
             changed = False
@@ -153,12 +155,12 @@ class Loops:
                     group[np.isin(group, numbers)] = numbers.min()
                     changed = True
         where = [int(group[row][0]) if row.any() else -1 for row in rows]
-        count, beyond = len(self.rows.elements), len(self.rows.elements) + self.targets.size
         found = []
         for number in dict.fromkeys(where):
             mine = np.array([k for k, w in enumerate(where) if w == number])
             speeds = np.flatnonzero(group == number)
             own = {self.rows.elements[k] for k in mine if k < count}
+            own -= {element for element, moved in whole.items() if moved.any()} if number < 0 else set()
             holds = np.array([k for k, e in enumerate(self.rows.holds) if e in own], dtype=int)
             coordinates = np.flatnonzero(self.moves[speeds].any(axis=0)) if len(speeds) else np.zeros(0, dtype=int)
             targets = mine[(mine >= count) & (mine < beyond)] - count

@@ -62,7 +62,7 @@ class Start:
     """State (q, v, modes) before assembly, how firmly each entry of q and v was given (0: not), and units of q;
     `neutral` is q where nothing is given.
 
-    `joints` and `bodies` is what was asked beside it, `unused` what nothing can be done about; `called` says that
+    `joints` and `bodies` is what was asked beside it, `unused` what cannot be used, in words; `called` says that
     coordinates were given in the call.
     """
 

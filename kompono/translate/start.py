@@ -97,7 +97,8 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
     called = bool(initial) and any((part >= firmness.called).any() for part in (*given_q, *(j.given for j in closing)))
     return Start(
         np.concatenate([*q, *v, modes]), _together(given_q, int), _together(given_v, int), units,
-        _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots), unused=unused, called=called, rows=_rows(engine),
+        _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots), called=called, rows=_rows(engine),
+        unused=(*unused, *_unseen(engine, roots)),
     )  # fmt: skip
 
 
@@ -200,10 +201,24 @@ def _asked_bodies(engine: Engine, roots: Mapping[int, Any]) -> tuple[AskedBody, 
     """What was asked of bodies; `roots` are those that are placed in the world, by id."""
     asked = []
     for number, body in enumerate(engine.model.bodies):
+        if not engine.whole and id(body) not in roots:
+            continue
         place, values = roots.get(id(body)) or (None, {k: getattr(body, f"start_{k}") for k in body.given_start})
         if values:
             asked.append(AskedBody(engine.model.path(body), number, values, place))
     return tuple(asked)
+
+
+def _unseen(engine: Engine, roots: Mapping[int, Any]) -> list[str]:
+    """What cannot be compared with the start, because the model is too large to be looked at as a whole."""
+    bodies = [] if engine.whole else [b for b in engine.model.bodies if id(b) not in roots and b.given_start]
+    if not bodies:
+        return []
+    first = engine.model.path(bodies[0])
+    return [
+        f"starts of {len(bodies)} bodies on joints, such as {first}, only choose coordinates of their joints; in a model "
+        "of this size they are not compared with the result."
+    ]
 
 
 def _complain(engine: Engine, name: str) -> None:
