@@ -54,7 +54,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
         raise error
     if told:
         run = min(told)
-        text = f"in {len(told)} of {variation.runs} runs the start is not as it was given; run {run}: "
+        text = f"in {len(told)} of {variation.runs} runs assembly changed the start; run {run}: "
         warnings.warn(text + " ".join(told[run]), ModelWarning, stacklevel=3)
     return starts
 

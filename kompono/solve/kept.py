@@ -15,17 +15,19 @@ _UNITS = {"position": "m", "orientation": "rad", "velocity": "m/s", "angular_vel
 
 @dataclass(frozen=True)
 class NotKept:
-    """A start value, what was asked and what it became; for bodies by how much it is off."""
+    """A start value, what was asked and what it became, and by how much it is `off` [`off_unit`]."""
 
     name: str
     asked: str
     became: str
     unit: str
     off: float
+    off_unit: str = ""
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.name} asked {self.asked}{unit}, became {self.became}{unit}"
+        far = f", off by {self.off:.3g} {self.off_unit}" if self.off_unit else ""
+        return f"{self.name} asked {self.asked}{unit}, became {self.became}{unit}{far}"
 
 
 def not_kept(loops: Loops, state: np.ndarray) -> tuple[NotKept, ...]:
@@ -89,4 +91,4 @@ def _bodies(loops: Loops, state: np.ndarray) -> list[NotKept]:
 def _body(path: str, kind: str, asked: np.ndarray, value: np.ndarray, off: float) -> NotKept:
     words = [f"({', '.join(f'{x:.5g}' for x in column)})" for column in (asked, value)]
     unit = "" if kind == "orientation" else _UNITS[kind]
-    return NotKept(f"{path}.start_{kind}", words[0], f"{words[1]}, off by {off:.3g} {_UNITS[kind]}", unit, off)
+    return NotKept(f"{path}.start_{kind}", words[0], words[1], unit, off, _UNITS[kind])

@@ -110,15 +110,26 @@ class Loops:
 
     @cached_property
     def moves(self) -> np.ndarray:
-        """Which coordinates each speed moves (nv, nq): found from q_dot = N v, one unit speed at a time."""
-        units = np.eye(self.nv)
-        return np.abs([self.rate(self.start.state, unit) for unit in units]).reshape(self.nv, self.nq) > 1e-12
+        """Which coordinates each speed moves at the start (nv, nq)."""
+        return self._moved_at(self.start.state)
+
+    @cached_property
+    def touches(self) -> np.ndarray:
+        """Which coordinates each speed may move anywhere (nv, nq)."""
+        elsewhere = self.start.state.copy()
+        elsewhere[: self.nq] += np.random.default_rng(4).uniform(0.1, 0.5, self.nq)
+        return self.moves | self._moved_at(elsewhere) if self.nq != self.nv else self.moves
+
+    def _moved_at(self, state: np.ndarray) -> np.ndarray:
+        """Found from q_dot = N v, one unit speed at a time."""
+        rates = [self.rate(state, unit) for unit in np.eye(self.nv)]
+        return np.abs(rates).reshape(self.nv, self.nq) > 1e-12
 
     @cached_property
     def lengths(self) -> np.ndarray:
         """Which speeds move coordinates in metres (nv)."""
         metres = np.array([unit == "m" for unit in self.start.units], dtype=bool)
-        return (self.moves & metres).any(axis=1)
+        return (self.touches & metres).any(axis=1)
 
     @property
     def speed_units(self) -> tuple[str, ...]:
@@ -145,7 +156,7 @@ class Loops:
         group = np.arange(self.nv)
         count, beyond = len(self.rows.elements), len(self.rows.elements) + self.targets.size
         whole = {e: rows[[k for k in range(count) if self.rows.elements[k] == e]].any(axis=0) for e in self.rows.holds}
-        blocks = [*rows, *self.moves.T, *whole.values()]
+        blocks = [*rows, *self.touches.T, *whole.values()]
         changed = True
         while changed:
             changed = False
@@ -162,7 +173,7 @@ class Loops:
             own = {self.rows.elements[k] for k in mine if k < count}
             own -= {element for element, moved in whole.items() if moved.any()} if number < 0 else set()
             holds = np.array([k for k, e in enumerate(self.rows.holds) if e in own], dtype=int)
-            coordinates = np.flatnonzero(self.moves[speeds].any(axis=0)) if len(speeds) else np.zeros(0, dtype=int)
+            coordinates = np.flatnonzero(self.touches[speeds].any(axis=0)) if len(speeds) else np.zeros(0, dtype=int)
             targets = mine[(mine >= count) & (mine < beyond)] - count
             found.append(Part(mine[mine < count], speeds, coordinates, targets, mine[mine >= beyond] - beyond, holds))
         return tuple(found)

@@ -92,7 +92,7 @@ def _approach(
 
 def _moved_by(loops: Loops, task: Task, part: Part) -> np.ndarray:
     """Which coordinates the movable speeds of a part move (nq)."""
-    return loops.moves[part.speeds[task.movable[part.speeds]]].any(axis=0)
+    return loops.touches[part.speeds[task.movable[part.speeds]]].any(axis=0)
 
 
 def _from_elsewhere(
