@@ -135,9 +135,7 @@ class Body(Carrier):
             solid = MassProperties(mass, tensor(inertia))
         self.solid = solid
         self.start_position = _start("position", start_position)
-        self.start_orientation = (
-            np.array(_NO_TURN) if start_orientation is None else unit_quaternion(start_orientation)
-        )
+        self.start_orientation = np.array(_NO_TURN) if start_orientation is None else unit_quaternion(start_orientation)
         self.start_velocity = _start("velocity", start_velocity)
         self.start_angular_velocity = _start("angular_velocity", start_angular_velocity)
         values = start_position, start_orientation, start_velocity, start_angular_velocity

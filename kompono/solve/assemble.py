@@ -29,8 +29,8 @@ class Assembly:
     """The consistent state and the names of the coordinates and speeds that had to move, with their changes.
 
     `redundant` names the closing elements whose multipliers are not unique, because their conditions depend on others.
-    `purpose` says what they were moved for, `not_kept` what was asked for and is not so. A `gap` [m or rad] remains at
-    the element `open_at` where lengths of a redundant loop are rounded; `unused` says what nothing can use.
+    `purpose` says what they were moved for, `not_kept` what was asked for and is not so. A `gap` [`gap_unit`] remains
+    at the element `open_at` where lengths of a redundant loop are rounded; `unused` says what nothing can use.
     """
 
     state: np.ndarray
@@ -40,6 +40,7 @@ class Assembly:
     purpose: str = "to close the loops"
     not_kept: tuple[NotKept, ...] = ()
     gap: float = 0.0
+    gap_unit: str = ""
     open_at: str = ""
     unused: tuple[str, ...] = ()
 
@@ -68,6 +69,7 @@ def assemble(kernel: Any, time: float, start: Start, inputs: np.ndarray, paramet
         _purpose(loops, moved),
         not_kept(loops, state) if asked or start.bodies else (),
         closed.gap,
+        closed.unit,
         closed.open_at,
         start.unused,
     )
@@ -92,8 +94,8 @@ def remarks(assembly: Assembly) -> list[str]:
         said.append(f"start values could not be kept: {listed}" + (f"; and {more} more." if more > 0 else "."))
     if assembly.open_at:
         said.append(
-            f"{assembly.open_at}: a gap of {assembly.gap:.3g} remains, because points or lengths of its loop are "
-            "rounded and the loop is redundant; give them exactly to close it."
+            f"{assembly.open_at}: a gap of {assembly.gap:.3g} {assembly.gap_unit} remains, because points or lengths "
+            "of its loop are rounded and the loop is redundant; give them exactly to close it."
         )
     return said
 

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from kompono.translate.asked import AskedBody
 
 SIZE = 13  # position, quaternion, velocity, angular velocity of a body in the routine `placement`
-PLACES = {"position": slice(0, 3), "orientation": slice(3, 7), "velocity": slice(7, 10), "angular_velocity": slice(10, 13)}
+PLACES = {
+    "position": slice(0, 3),
+    "orientation": slice(3, 7),
+    "velocity": slice(7, 10),
+    "angular_velocity": slice(10, 13),
+}
 MET = 1e-7  # [m, rad] what counts as met when a place is looked for
 STEPS = 60
 

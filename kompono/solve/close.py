@@ -24,9 +24,10 @@ FINE = 0.02  # [rad or m] how far slopes that may be rounding are followed
 
 @dataclass(frozen=True)
 class Closed:
-    """The gap that is left and the element it is at; singular values below `rank` are what rounding left."""
+    """The gap that is left, its unit and the element it is at; singular values below `rank` are what rounding left."""
 
     gap: float = 0.0
+    unit: str = ""
     open_at: str = ""
     rank: float = RANK
 
@@ -150,7 +151,8 @@ def _stays_open(loops: Loops, state: np.ndarray, part: Part, free: np.ndarray, l
 def _rounded_gap(loops: Loops, state: np.ndarray, part: Part, gap: float) -> Closed:
     g = loops.conditions(state)[0]
     worst = part.rows[int(np.argmax(np.abs(g[part.rows])))]
-    return Closed(gap, loops.rows.elements[worst], max(RANK, min(COARSE, 1e3 * gap / loops.extent(state, part))))
+    rank = max(RANK, min(COARSE, 1e3 * gap / loops.extent(state, part)))
+    return Closed(gap, loops.rows.units()[worst], loops.rows.elements[worst], rank)
 
 
 def _note(loops: Loops, state: np.ndarray, waiting: list[_Open], done: np.ndarray) -> None:
@@ -197,5 +199,3 @@ def _asked(loops: Loops, part: Part) -> str:
     given = [k for k in part.coordinates if start.given_coordinates[k]]
     listed = [f"{names[k]} = {start.state[k]:.6g} {start.units[k]}".strip() for k in given[:4]]
     return f" Asked for: {', '.join(listed)}{', ...' if len(given) > 4 else ''}." if listed else ""
-
-

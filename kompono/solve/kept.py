@@ -66,7 +66,7 @@ def _closing_joints(loops: Loops, state: np.ndarray) -> list[NotKept]:
         for k in np.flatnonzero(joint.given):
             off = values[k] - joint.values[k]
             if abs(off) > NOTED:
-                unit = units[k] if k < len(units) and len(joint.values) == 2 * count or k < count else ""
+                unit = units[k] if (k < len(units) and len(joint.values) == 2 * count) or k < count else ""
                 name, asked = joint.names[k], f"{joint.values[k]:.6g}"
                 found.append(NotKept(name, asked, f"{values[k]:.6g}", unit, float(off)))
     return found

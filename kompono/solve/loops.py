@@ -129,7 +129,7 @@ class Loops:
     def lengths(self) -> np.ndarray:
         """Which speeds move coordinates in metres (nv)."""
         metres = np.array([unit == "m" for unit in self.start.units], dtype=bool)
-        return (self.touches & metres).any(axis=1)
+        return np.asarray((self.touches & metres).any(axis=1))
 
     @property
     def speed_units(self) -> tuple[str, ...]:

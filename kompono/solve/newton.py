@@ -100,9 +100,7 @@ def _step(view: View, part: Part, task: Task, damping: float | None, rank: float
     return step
 
 
-def _taken(
-    state: np.ndarray, trial: np.ndarray, view: View, tried: View, part: Part
-) -> tuple[np.ndarray, View]:
+def _taken(state: np.ndarray, trial: np.ndarray, view: View, tried: View, part: Part) -> tuple[np.ndarray, View]:
     """State and view with a part's own entries replaced by those of the trial."""
     state = state.copy()
     state[part.coordinates] = trial[part.coordinates]

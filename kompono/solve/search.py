@@ -23,11 +23,11 @@ def search(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -
     """The state with as many parts closed as were found, and which (parts)."""
     found, result = np.zeros(len(parts), dtype=bool), state.copy()
     for attempt in (_from_neutral, _from_start, _from_elsewhere):
-        left = np.flatnonzero(~found)
-        if not len(left):
+        left = [k for k in range(len(parts)) if not found[k]]
+        if not left:
             break
         candidate, good = attempt(loops, state, [parts[k] for k in left], task)
-        for k in left[good]:
+        for k in (k for k, done in zip(left, good, strict=True) if done):
             result[parts[k].coordinates] = candidate[parts[k].coordinates]
             found[k] = True
     return result, found
@@ -45,17 +45,13 @@ def _free(loops: Loops) -> Task:
     return Task(np.ones(loops.nv, dtype=bool), np.zeros(targets.size, dtype=bool), targets.asked)
 
 
-def _from_neutral(
-    loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task
-) -> tuple[np.ndarray, np.ndarray]:
+def _from_neutral(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
     neutral = state.copy()
     neutral[: loops.nq] = loops.start.neutral
     return _approach(loops, neutral, state, parts, task)
 
 
-def _from_start(
-    loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task
-) -> tuple[np.ndarray, np.ndarray]:
+def _from_start(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
     return _approach(loops, state, state, parts, task)
 
 
@@ -70,8 +66,8 @@ def _approach(
     first_goal = loops.targets.values(loops.measured(begin)[0]) if loops.targets.size else task.goal
     here, reached, stride = begin.copy(), np.zeros(len(parts)), np.full(len(parts), 0.125)
     for _ in range(120):
-        going = np.flatnonzero(good & (reached < 1.0) & (stride >= SHORTEST))
-        if not len(going):
+        going = np.flatnonzero(good & (reached < 1.0) & (stride >= SHORTEST)).tolist()
+        if not going:
             break
         trial, goal = here.copy(), task.goal.copy()
         for k in going:
@@ -92,7 +88,7 @@ def _approach(
 
 def _moved_by(loops: Loops, task: Task, part: Part) -> np.ndarray:
     """Which coordinates the movable speeds of a part move (nq)."""
-    return loops.touches[part.speeds[task.movable[part.speeds]]].any(axis=0)
+    return np.asarray(loops.touches[part.speeds[task.movable[part.speeds]]].any(axis=0))
 
 
 def _from_elsewhere(
@@ -106,8 +102,9 @@ def _from_elsewhere(
         slides = part.speeds[loops.lengths[part.speeds]]
         scale[slides] = loops.extent(state, part) / np.pi if len(slides) else 1.0
     tries = int(np.clip(4000 / max(loops.nv, 1), 12, 60))
+    ends: list[list[float]] = [[] for _ in parts]
     for attempt in range(tries):
-        left = [k for k in range(len(parts)) if not found[k] and task.movable[parts[k].speeds].any()]
+        left = [k for k in range(len(parts)) if not found[k] and not _hopeless(ends[k])]
         if not left:
             break
         size = np.pi * min(1.0, 0.1 * 1.25**attempt)
@@ -115,8 +112,14 @@ def _from_elsewhere(
         chosen = [parts[k] for k in left]
         trial, _ = newton(loops, loops.move(state, step), chosen, task, damped=True, limit=60)
         trial, gaps = newton(loops, trial, chosen, task, limit=30)
-        for k, good in zip(left, closed(loops, trial, chosen, gaps), strict=True):
+        for k, good, gap in zip(left, closed(loops, trial, chosen, gaps), gaps, strict=True):
+            ends[k].append(gap)
             if good:
                 found[k] = True
                 result[parts[k].coordinates] = trial[parts[k].coordinates]
     return result, found
+
+
+def _hopeless(gaps: list[float]) -> bool:
+    """Whether all guesses so far, near and far, ended with the same gap: there is no other way to end."""
+    return len(gaps) >= 10 and max(gaps) - min(gaps) <= 1e-6 * max(gaps) and min(gaps) > TOLERANCE

@@ -1,4 +1,4 @@
-"""Start values of joints that close loops, as rows beside the conditions: what the joint measures less what was asked."""
+"""Start values of joints that close loops, as rows beside the conditions: what a joint measures less what was asked."""
 
 from __future__ import annotations
 

@@ -63,9 +63,7 @@ def condition_units(element: Any) -> list[str]:
         units = [{unit for symbol, unit in named if ca.depends_on(group, symbol)} for group in groups]
         return [u for group, one in zip(groups, units, strict=True) for u in [_only(one)] * group.numel()]
     groups = [ca.vec(ca.SX(group)) for group in element.conditions(pose) or []]
-    return [
-        "m" if ca.depends_on(group, pose.position) else "rad" for group in groups for _ in range(group.numel())
-    ]
+    return ["m" if ca.depends_on(group, pose.position) else "rad" for group in groups for _ in range(group.numel())]
 
 
 def _only(units: set[str]) -> str:
@@ -251,8 +249,8 @@ class Engine(ABC):
         return tuple(joint for joint in joints if joint.measure(symbolic_pose()) is not None)
 
     def measured(self) -> Routine:
-        """Coordinates q of `measured_joints`, their rates, Q = d rates / d v, their speeds s and S = d s / d v (matrices
-        column by column), on the speeds v of the state.
+        """Coordinates q of `measured_joints`, their rates, Q = d rates / d v, their speeds s and S = d s / d v, with v
+        the speeds of the state; matrices column by column.
         """
         kinematics, tracer = self.posed.kinematics, self.posed.tracer
         states = [kinematics.joint_state(joint) for joint in self.measured_joints]

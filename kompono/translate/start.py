@@ -97,8 +97,8 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
     called = bool(initial) and any((part >= firmness.called).any() for part in (*given_q, *(j.given for j in closing)))
     return Start(
         np.concatenate([*q, *v, modes]), _together(given_q, int), _together(given_v, int), units,
-        _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots), called=called, rows=_rows(engine),
-        unused=(*unused, *_unseen(engine, roots)),
+        _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots),
+        unused=(*unused, *_unseen(engine, roots)), called=called, rows=_rows(engine),
     )  # fmt: skip
 
 
@@ -216,8 +216,8 @@ def _unseen(engine: Engine, roots: Mapping[int, Any]) -> list[str]:
         return []
     first = engine.model.path(bodies[0])
     return [
-        f"starts of {len(bodies)} bodies on joints, such as {first}, only choose coordinates of their joints; in a model "
-        "of this size they are not compared with the result."
+        f"starts of {len(bodies)} bodies on joints, such as {first}, only choose coordinates of their joints; in a "
+        "model of this size they are not compared with the result."
     ]
 
 

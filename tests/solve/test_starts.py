@@ -160,9 +160,7 @@ class Hanging(Subsystem):
     def _rod(self, hook: np.ndarray, angle: float, turned: bool, off: float) -> Body:
         orientation = rotation("y", angle) if turned else None
         place = hook + (0.5 + off) * self._end(angle)
-        return Body(
-            solids.rod(mass=1, length=1, radius=0.02), start_position=place, start_orientation=orientation
-        )
+        return Body(solids.rod(mass=1, length=1, radius=0.02), start_position=place, start_orientation=orientation)
 
 
 @pytest.mark.parametrize("engine", ["relative", "absolute"])
@@ -252,9 +250,7 @@ def test_a_velocity_in_the_world_stays_when_assembly_turns_its_body() -> None:
         def __init__(self) -> None:
             self.ground = Ground()
             turned = rotation("x", 0.3)
-            self.plate = Body(
-                solids.box(mass=1, size=(1, 1, 0.1)), start_orientation=turned, start_velocity=(1, 2, 3)
-            )
+            self.plate = Body(solids.box(mass=1, size=(1, 1, 0.1)), start_orientation=turned, start_velocity=(1, 2, 3))
             self.level = ParallelAxes(self.ground, self.plate)
 
     row = simulate(Plate(), until=0.0).at(0.0)
