@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kompono.solve.loops import TOLERANCE, Loops, Part
+from kompono.solve.loops import COARSE, TOLERANCE, Loops, Part
 from kompono.solve.newton import Task, newton
 
 LARGEST_CHANGE = 0.7  # of a coordinate [rad or sizes of the machine] within one small step: more is another branch
@@ -22,15 +22,25 @@ SHORTEST = 1.0 / 512  # of the way to what was asked
 def search(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
     """The state with as many parts closed as were found, and which (parts)."""
     found, result = np.zeros(len(parts), dtype=bool), state.copy()
-    for attempt in (_from_neutral, _from_start, _from_elsewhere):
-        left = [k for k in range(len(parts)) if not found[k]]
+    tight = [_tight(loops, state, part, task) for part in parts]
+    for attempt in (_from_neutral, _from_start, _few, _from_elsewhere):
+        left = [k for k in range(len(parts)) if not found[k] and tight[k] == (attempt is _few)]
         if not left:
-            break
+            continue
         candidate, good = attempt(loops, state, [parts[k] for k in left], task)
         for k in (k for k, done in zip(left, good, strict=True) if done):
             result[parts[k].coordinates] = candidate[parts[k].coordinates]
             found[k] = True
     return result, found
+
+
+def _tight(loops: Loops, state: np.ndarray, part: Part, task: Task) -> bool:
+    """Whether more is held than there is freedom: then a closed position is there by agreement only, if at all."""
+    elsewhere = loops.move(state, np.random.default_rng(5).uniform(-0.3, 0.3, loops.nv))
+    _, slopes = loops.look(elsewhere, task.goal).of(part, task.held)
+    movable = part.speeds[task.movable[part.speeds]]
+    everything, free = (np.linalg.matrix_rank(slopes[:, chosen], tol=COARSE) for chosen in (part.speeds, movable))
+    return bool(everything > free)
 
 
 def closed(loops: Loops, state: np.ndarray, parts: Sequence[Part], gaps: np.ndarray) -> np.ndarray:
@@ -92,7 +102,7 @@ def _moved_by(loops: Loops, task: Task, part: Part) -> np.ndarray:
 
 
 def _from_elsewhere(
-    loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task
+    loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task, tries: int = 60
 ) -> tuple[np.ndarray, np.ndarray]:
     """Other guesses, further and further away."""
     random = np.random.default_rng(1)
@@ -101,13 +111,13 @@ def _from_elsewhere(
     for part in parts:
         slides = part.speeds[loops.lengths[part.speeds]]
         scale[slides] = loops.extent(state, part) / np.pi if len(slides) else 1.0
-    tries = int(np.clip(4000 / max(loops.nv, 1), 12, 60))
+    tries = min(tries, max(12, 4000 // max(loops.nv, 1)))
     ends: list[list[float]] = [[] for _ in parts]
     for attempt in range(tries):
         left = [k for k in range(len(parts)) if not found[k] and not _hopeless(ends[k])]
         if not left:
             break
-        size = np.pi * min(1.0, 0.1 * 1.25**attempt)
+        size = np.pi * min(1.0, 0.1 * 10 ** (2 * attempt / tries))
         step = random.uniform(-size, size, loops.nv) * scale * task.movable
         chosen = [parts[k] for k in left]
         trial, _ = newton(loops, loops.move(state, step), chosen, task, damped=True, limit=60)
@@ -118,6 +128,10 @@ def _from_elsewhere(
                 found[k] = True
                 result[parts[k].coordinates] = trial[parts[k].coordinates]
     return result, found
+
+
+def _few(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
+    return _from_elsewhere(loops, state, parts, task, tries=12)
 
 
 def _hopeless(gaps: list[float]) -> bool:

@@ -94,7 +94,7 @@ HOLDS = [Revolute, Prismatic, Cylindrical, Planar, Weld, PlaneToPlane, ParallelA
 @quiet
 @pytest.mark.parametrize("hold", HOLDS)
 def test_a_direction_is_never_taken_half_a_turn_off(hold: Any) -> None:
-    options = {} if hold is Weld else {"normal": "x"} if hold is Planar else {"axis": "x"}
+    options: dict[str, Any] = {} if hold is Weld else {"normal": "x"} if hold is Planar else {"axis": "x"}
     result = simulate(Turned(hold, **options), until=0.0, cut=["hold"] if hasattr(hold, "pose") else [])
     x = 1 - 2 * (result["box.orientation.e2"][0] ** 2 + result["box.orientation.e3"][0] ** 2)
     assert x == pytest.approx(1.0, abs=1e-9)

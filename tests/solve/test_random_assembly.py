@@ -9,6 +9,7 @@ import pytest
 
 from kompono import Body, Ground, Simulation, Subsystem
 from kompono.library import Prismatic, Revolute, Spherical, Universal, solids
+from kompono.model.joint import Joint
 from kompono.solve.bodies import matrix_of
 
 ROD = solids.rod(mass=1, length=1, radius=0.02)
@@ -19,6 +20,9 @@ class Placed(Subsystem):
 
     All coordinates are zero there, so a start of zero is exact.
     """
+
+    places: dict[int, np.ndarray]
+    pins: list[Joint]
 
     def at(self, carrier: Any, point: np.ndarray) -> Any:
         return carrier.at(np.asarray(point) - self.places.get(id(carrier), np.zeros(3)))
@@ -33,7 +37,7 @@ class FourBar(Placed):
     """A loop of four pins with parallel axes, turned in space."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        self.places: dict[int, np.ndarray] = {}
+        self.places = {}
         turn = matrix_of(random.normal(size=4))
         flat = np.array([[0, 0], [0, 1], [1.3, 1], [1.3, 0]]) + random.uniform(-0.3, 0.3, (4, 2))
         points = [turn @ np.array([x, 0, z]) for x, z in flat]
@@ -50,7 +54,7 @@ class SliderCrank(Placed):
     """A spatial slider-crank: pin, ball, universal joint, slide along any direction."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        self.places: dict[int, np.ndarray] = {}
+        self.places = {}
         a, b, c = random.uniform(-0.2, 0.2, (3, 3)) + np.array([[0, 0, 0], [0, 0.1, 0.5], [1.5, 0, 0]])
         axes = random.normal(size=(2, 3))
         pin, slide = axes / np.linalg.norm(axes, axis=1)[:, None]
@@ -68,10 +72,9 @@ class Stewart(Placed):
     """A platform on six legs: universal joint, slide, ball."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        self.places: dict[int, np.ndarray] = {}
+        self.places = {}
         self.ground = Ground()
         self.platform = self.body(np.array([0, 0, 1.0]))
-        self.pins, self.tubes, self.pistons = [], [], []
         tubes, pistons, pins = [], [], []
         for k in range(6):
             angle = np.pi / 3 * k + random.uniform(-0.1, 0.1)
