@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 
 from kompono import Body, Ground, ModelWarning, RunError, Simulation, Subsystem, rotation, simulate, simulate_many
-from kompono.library import Free, Gravity, ParallelAxes, Prismatic, Revolute, Spherical, solids
+from kompono.library import (
+    Cylindrical,
+    Free,
+    Gravity,
+    ParallelAxes,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+    solids,
+)
 
 quiet = pytest.mark.filterwarnings("ignore:assembly moved")
 
@@ -281,3 +293,32 @@ def test_a_rate_of_one_coordinate_gives_only_the_speeds_it_depends_on() -> None:
 def test_a_place_on_a_joint_is_still_no_start_value_of_the_call() -> None:
     with pytest.raises(RunError, match=r"first\.position\.x"):
         simulate(Hanging((0.1, 0.1)), until=0.0, initial={"first.position.x": 0.3})
+
+
+# -- every joint
+
+
+JOINTS: list[tuple[Any, dict[str, Any], dict[str, float]]] = [
+    (Revolute, {"axis": (0.6, 0, 0.8)}, {"angle": 2.8, "angle_rate": 1.5}),
+    (Prismatic, {"axis": (0.6, 0, 0.8)}, {"displacement": -0.7, "displacement_rate": 0.4}),
+    (Cylindrical, {"axis": "x"}, {"displacement": 0.4, "angle": -2.0, "displacement_rate": 1.0, "angle_rate": -3.0}),
+    (Screw, {"axis": "y", "pitch": 0.1}, {"angle": 2.5, "angle_rate": 2.0}),
+    (Universal, {}, {"angle1": 2.2, "angle2": -1.0, "angle1_rate": 0.5, "angle2_rate": 0.25}),
+    (Planar, {"normal": "y"}, {"x": 0.5, "y": -0.4, "angle": 3.0, "x_rate": 1.0, "angle_rate": -1.0}),
+]
+
+
+@quiet
+@pytest.mark.parametrize(("kind", "options", "start"), JOINTS, ids=lambda value: getattr(value, "__name__", ""))
+def test_every_joint_keeps_its_start_where_it_closes_a_loop(kind: Any, options: Any, start: dict[str, float]) -> None:
+    class Held(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.box = Body(solids.box(mass=1, size=(0.1, 0.2, 0.3)))
+            self.free = Free(self.ground, self.box)
+            self.joint = kind(self.ground.at(0.1, 0.2, 0.3), self.box.at(-0.3, 0.2, 0.1), **options, **start)
+
+    row = simulate(Held(), until=0.0, cut=["joint"]).at(0.0)
+    for name, value in start.items():
+        channel = f"{name.removesuffix('_rate')}.rate" if name.endswith("_rate") else name
+        assert row[f"joint.{channel}"] == pytest.approx(value, abs=1e-9), name
