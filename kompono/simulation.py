@@ -20,7 +20,7 @@ from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
-from kompono.solve.assemble import Assembly, assemble, moves
+from kompono.solve.assemble import Assembly, assemble, remarks
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
 from kompono.solve.outcome import Outcome, Outputs, conclude
@@ -142,11 +142,8 @@ class Simulation:
         if self.engine != "relative":
             return self._assemble_by_joints(initial, values, feed, native)
         start = start_state(self.translation.engine, initial or {})
-        return assemble(
-            self.kernel if native else Interpreter(self.program), 0.0, start.state, feed.at(0.0), values,
-            given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
-            rows=self.translation.engine.row_labels(),
-        )  # fmt: skip
+        kernel = self.kernel if native else Interpreter(self.program)
+        return assemble(kernel, 0.0, start, feed.at(0.0), values)
 
     @functools.cached_property
     def placing(self) -> Translation:
@@ -164,11 +161,7 @@ class Simulation:
         program = self.placing
         start = start_state(program.engine, initial or {})
         kernel = self._placing_kernel if native else Interpreter(program.program)
-        assembly = assemble(
-            kernel, 0.0, start.state, feed.at(0.0), parameters,
-            given_coordinates=start.given_coordinates, given_speeds=start.given_speeds,
-            rows=program.engine.row_labels(),
-        )  # fmt: skip
+        assembly = assemble(kernel, 0.0, start, feed.at(0.0), parameters)
         (values,) = kernel.evaluate("placement", 0.0, assembly.state, feed.at(0.0), parameters)
         return replace(assembly, state=placed_state(self.translation.engine, values))
 
@@ -201,7 +194,8 @@ class Simulation:
         outputs = select_outputs(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
-        _tell_moves(assembly)
+        for remark in remarks(assembly):
+            warnings.warn(remark, ModelWarning, stacklevel=3)
         values = self.completed(values, assembly.state, feed, settings.step)
         seconds_compile = self.prepare(settings.method, outputs.routine)
         session = self._session(realtime, feed, outputs, values) if realtime else None
@@ -388,9 +382,3 @@ def _scenery(*arguments: Any) -> Any:
     from kompono.scene.record import scenery
 
     return scenery(*arguments)
-
-
-def _tell_moves(assembly: Assembly) -> None:
-    moved = moves(assembly)
-    if moved:
-        warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=4)

@@ -189,11 +189,19 @@ def _rows_lie_well(array: np.ndarray) -> bool:
     return array.strides[0] % 8 == 0 and (array.shape[1] <= 1 or array.strides[1] == 8)
 
 
+def _constants_and_slots(result: tuple[int | float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An output with its constants in place, where its other entries belong, and the slots they are read from."""
+    places = [k for k, slot in enumerate(result) if not isinstance(slot, float)]
+    constants = np.array([slot if isinstance(slot, float) else 0.0 for slot in result])
+    return constants, np.array(places, dtype=int), np.array([result[k] for k in places], dtype=int)
+
+
 class Interpreter:
     """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
 
     @property
     def instructions(self) -> Mapping[str, int]:
@@ -216,9 +224,14 @@ class Interpreter:
         for call in product.calls:
             result = self.program.kernels[call.kernel](work[list(call.inputs)])
             work[list(call.outputs)] = result.full().ravel()
-        return tuple(
-            np.array([slot if isinstance(slot, float) else work[slot] for slot in slots]) for slots in product.result
-        )
+        if routine not in self._results:
+            self._results[routine] = [_constants_and_slots(slots) for slots in product.result]
+        outputs = []
+        for constants, places, slots in self._results[routine]:
+            output = constants.copy()
+            output[places] = work[slots]
+            outputs.append(output)
+        return tuple(outputs)
 
     def map(
         self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,

@@ -48,15 +48,30 @@ class PointInPlane(_Directed):
         return [ca.dot(ca.DM(self.axis), pose.position)]
 
 
-class PlaneToPlane(_Directed):
-    """The CAD mate: planes across `axis` of both frames coincide (3 conditions)."""
+class _Facing(_Directed):
+    """Conditions on two directions that would be fulfilled half a turn off as well."""
+
+    def __init__(self, first: Frame, second: Frame, *, axis: Axis = "z", opposed: bool = False) -> None:
+        super().__init__(first, second, axis=axis)
+        self.opposed = bool(opposed)
+
+    def holds(self, pose: Pose) -> Any:
+        along = ca.dot(ca.DM(self.axis), pose.rotation @ ca.DM(self.axis))
+        return -along if self.opposed else along
+
+
+class PlaneToPlane(_Facing):
+    """The CAD mate: planes across `axis` of both frames coincide (3 conditions).
+
+    Their normals point the same way, or, `opposed`, against each other.
+    """
 
     def conditions(self, pose: Pose) -> list[Any]:
         return [ca.dot(ca.DM(self.axis), pose.position), aligned(pose, self.axis)]
 
 
-class ParallelAxes(_Directed):
-    """`axis` of both frames stays parallel (2 conditions)."""
+class ParallelAxes(_Facing):
+    """`axis` of both frames points the same way, or, `opposed`, the opposite way (2 conditions)."""
 
     def conditions(self, pose: Pose) -> list[Any]:
         return [aligned(pose, self.axis)]

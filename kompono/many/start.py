@@ -10,7 +10,7 @@ import numpy as np
 from kompono.errors import AssemblyError, ModelWarning
 from kompono.many.vary import Variation
 from kompono.simulation import Simulation
-from kompono.solve.assemble import moves
+from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
 from kompono.translate.program import Program, Routine
 
@@ -34,7 +34,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     keys = np.column_stack(columns) if columns else np.zeros((variation.runs, 0))
     distinct, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     starts = Starts(np.full((variation.runs, simulation.program.state_size), np.nan))
-    moved: dict[int, str] = {}
+    told: dict[int, list[str]] = {}
     error: AssemblyError | None = None
     for number, run in enumerate(first):
         runs = np.flatnonzero(member.reshape(-1) == number)
@@ -48,22 +48,28 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
             continue
         starts.states[runs] = assembly.state
         starts.degrees_of_freedom, starts.redundant = assembly.degrees_of_freedom, assembly.redundant
-        if moves(assembly):
-            moved.update((int(i), moves(assembly)) for i in runs)
+        said = remarks(assembly)
+        told.update((int(i), said) for i in runs if said)
     if error and len(starts.failed) == variation.runs:
         raise error
-    if moved:
-        run = min(moved)
-        text = f"in {len(moved)} of {variation.runs} runs assembly moved coordinates to close the loops; run {run}: "
-        warnings.warn(f"{text}{moved[run]}.", ModelWarning, stacklevel=3)
+    if told:
+        run = min(told)
+        text = f"in {len(told)} of {variation.runs} runs assembly changed the start; run {run}: "
+        warnings.warn(text + " ".join(told[run]), ModelWarning, stacklevel=3)
     return starts
 
 
 def _seen_by_assembly(simulation: Simulation) -> list[int]:
     """The parameters that conditions, or the places of bodies, depend on."""
     program, names = simulation.program, ["conditions"]
-    if simulation.engine == "absolute":
-        program, names = simulation.placing.program, ["conditions", "placement"]
+    translation = simulation.translation
+    if simulation.engine != "relative":
+        translation = simulation.placing
+        program, names = translation.program, ["conditions", "placement"]
+    if translation.topology.closing:
+        names.append("measured")
+    if translation.engine.whole and any(body.given_start for body in translation.model.bodies):
+        names.append("placement")
     found = [parameters_of(program, program.routines[name]) for name in names if name in program.routines]
     return sorted(set().union(*found))
 

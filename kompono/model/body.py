@@ -21,6 +21,8 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, unit_quaternion
 from kompono.spatial.vectors import check_inertia
 
+STARTS = ("position", "orientation", "velocity", "angular_velocity")
+_NO_TURN = (1.0, 0.0, 0.0, 0.0)
 SIGNALS = ("position", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
 
 
@@ -105,8 +107,9 @@ class Carrier(Element, Frame):
 class Body(Carrier):
     """A rigid body. `Body(solids.box(...))`, or `Body(mass=..., inertia=...)` with moments (3,) or a tensor (3, 3).
 
-    `start_*` place an independent body (one no joint chain leads to a ground) at the start: position [m], orientation
-    (quaternion), velocity [m/s], angular velocity [rad/s], all in the world. `shape` (one or several, see
+    `start_*` place a body at the start: position [m], orientation (quaternion), velocity [m/s], angular velocity
+    [rad/s], all in the world. A body that no joint chain leads to a ground starts there; joints of others start where
+    their bodies are nearest to it, unless they have start values of their own. `shape` (one or several, see
     `kompono.library.shapes`) is what viewers draw, if not the solid.
     """
 
@@ -132,11 +135,21 @@ class Body(Carrier):
             solid = MassProperties(mass, tensor(inertia))
         self.solid = solid
         self.start_position = _start("position", start_position)
-        self.start_orientation = (
-            np.array([1.0, 0.0, 0.0, 0.0]) if start_orientation is None else unit_quaternion(start_orientation)
-        )
+        self.start_orientation = np.array(_NO_TURN) if start_orientation is None else unit_quaternion(start_orientation)
         self.start_velocity = _start("velocity", start_velocity)
         self.start_angular_velocity = _start("angular_velocity", start_angular_velocity)
+        values = start_position, start_orientation, start_velocity, start_angular_velocity
+        self._given = tuple(kind for kind, value in zip(STARTS, values, strict=True) if value is not None)
+
+    @property
+    def given_start(self) -> tuple[str, ...]:
+        """What of its start the user gave: names out of `STARTS`."""
+        return tuple(kind for kind in STARTS if kind in self._given or self._differs(kind))
+
+    def _differs(self, kind: str) -> bool:
+        """Whether a start was set after the body was made."""
+        value = getattr(self, f"start_{kind}")
+        return bool(value[0] != 1.0 or value[1:].any()) if kind == "orientation" else bool(value.any())
 
     def _check(self, where: str) -> None:
         mass, inertia = self.solid.mass, self.solid.inertia

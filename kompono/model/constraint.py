@@ -23,6 +23,13 @@ class Constraint(Element):
         """Groups of like conditions (columns of SX), zero when the constraint holds."""
         raise ModelError(f"{type(self).__name__} does not define conditions(pose).")
 
+    def holds(self, pose: Pose) -> Any:
+        """A column that is positive where the constraint holds as it is meant; None: the conditions say it all.
+
+        Conditions of directions vanish half a turn off as well; assembly takes no such position.
+        """
+        return None
+
 
 class Coupling(Element):
     """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ..."""

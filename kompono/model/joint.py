@@ -73,6 +73,15 @@ class Joint(Element):
         """The coordinates (nq) of a relative pose; angles modulo a turn. None: cannot be measured."""
         return None
 
+    def holds(self, pose: Pose) -> Any:
+        """Positive where a relative pose that fulfils the conditions is one of `pose(q)`; None: not known.
+
+        Conditions may vanish half a turn off as well, where the joint cannot be. By default the pose is compared with
+        that of its measured coordinates.
+        """
+        q = self.measure(pose)
+        return None if q is None else _agreement(self.pose(ca.SX(q)), pose)
+
     def neutral(self) -> np.ndarray:
         """Coordinates (nq) where nothing is given."""
         return np.zeros(len(self.coordinates))
@@ -110,6 +119,14 @@ class Joint(Element):
             if dotted in speeds:
                 return self.v[speeds.index(dotted)]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+def _agreement(one: Pose, other: Pose) -> Any:
+    """Positive if two poses differ by less than a quarter turn, and positions by less than about half of them."""
+    turn = ca.trace(ca.SX(one.rotation).T @ ca.SX(other.rotation))
+    places = ca.SX(one.position), ca.SX(other.position)
+    apart = ca.sumsqr(places[0] - places[1]) / (ca.sumsqr(places[0]) / 4 + ca.sumsqr(places[1]) / 4 + 1e-8)
+    return ca.fmin((turn - 1) / 2, 1 - apart)
 
 
 def derived_subspace(joint: Joint, q: Any) -> Any:

@@ -1,21 +1,27 @@
 """A consistent start: close the loops from the user's guess, on coordinates and on speeds.
 
-Gauss-Newton on g(q) = 0 with least-norm steps. What the user gave stays fixed if the loops can be closed without
-moving it; only otherwise everything may move. Speeds follow by one linear solve. What cannot be satisfied is named.
+What the user gave stays as long as the loops can be closed with it, which is looked for with care; only then what was
+given less firmly may move. Speeds follow by linear solves. What cannot be satisfied is refused by name, what was not
+kept is listed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.errors import AssemblyError
+from kompono.solve.bodies import bring_near, follow, turn_roots
+from kompono.solve.close import Closed, close
+from kompono.solve.kept import NotKept, not_kept
+from kompono.solve.loops import RANK, TOLERANCE, Loops
+from kompono.solve.speeds import match_speeds
 
-TOLERANCE = 1e-9  # what counts as closed, in the units of the conditions
-RANK = 1e-8  # singular values below this, relative to the largest, count as zero
+if TYPE_CHECKING:
+    from kompono.translate.asked import Start
 
 
 @dataclass(frozen=True)
@@ -23,39 +29,50 @@ class Assembly:
     """The consistent state and the names of the coordinates and speeds that had to move, with their changes.
 
     `redundant` names the closing elements whose multipliers are not unique, because their conditions depend on others.
+    `purpose` says what they were moved for, `not_kept` what was asked for and is not so. A `gap` [`gap_unit`] remains
+    at the element `open_at` where lengths of a redundant loop are rounded; `unused` says what nothing can use.
     """
 
     state: np.ndarray
     moved: dict[str, float]
     degrees_of_freedom: int
     redundant: tuple[str, ...] = ()
+    purpose: str = "to close the loops"
+    not_kept: tuple[NotKept, ...] = ()
+    gap: float = 0.0
+    gap_unit: str = ""
+    open_at: str = ""
+    unused: tuple[str, ...] = ()
 
 
-def assemble(
-    kernel: Any,
-    time: float,
-    state: np.ndarray,
-    inputs: np.ndarray,
-    parameters: np.ndarray,
-    *,
-    given_coordinates: np.ndarray,
-    given_speeds: np.ndarray,
-    rows: Sequence[str],
-) -> Assembly:
-    """Close all loops at `time`; `rows` names the element each condition belongs to."""
-    loops = _Loops(kernel, time, inputs, parameters, rows)
-    guess = state
-    if rows:
-        state = loops.close(state, loops.held_speeds(state, given_coordinates))
-        state = loops.match_speeds(state, given_speeds)
-        if "derivative" in kernel.program.routines:
-            loops.check_accelerations(state)
+def assemble(kernel: Any, time: float, start: Start, inputs: np.ndarray, parameters: np.ndarray) -> Assembly:
+    """Close all loops at `time`."""
+    loops = Loops(kernel, time, inputs, parameters, start)
+    guess = bring_near(loops, start.state)
+    state, closed, matrix = guess, Closed(), np.zeros((0, loops.nv))
+    asked = bool(start.rows.elements) or loops.targets.size or loops.speeds.size
+    if asked:
+        state, closed = close(loops, guess)
+        state = match_speeds(loops, turn_roots(loops, state), closed.rank, 100 * closed.gap)
+        _check_speeds(loops, state, closed)
+        if "derivative" in kernel.program.routines and start.rows.elements:
+            _check_accelerations(loops, state, closed)
+        matrix = loops.conditions(state)[2]
     names = (*kernel.program.coordinates, *kernel.program.speeds, *kernel.program.modes)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
-    if not rows:
-        return Assembly(state, moved, loops.nv)
-    matrix = loops.closure(state)[2]
-    return Assembly(state, moved, degrees_of_freedom(matrix), _not_unique(matrix, rows))
+    state = follow(loops, state)
+    return Assembly(
+        state,
+        moved,
+        degrees_of_freedom(matrix, closed.rank),
+        _not_unique(matrix, start.rows.elements, closed.rank),
+        _purpose(loops, moved),
+        not_kept(loops, state) if asked or start.bodies else (),
+        closed.gap,
+        closed.unit,
+        closed.open_at,
+        start.unused,
+    )
 
 
 def moves(assembly: Assembly) -> str:
@@ -65,123 +82,83 @@ def moves(assembly: Assembly) -> str:
     return listed + (f" and {len(large) - 6} more" if len(large) > 6 else "")
 
 
-def degrees_of_freedom(matrix: np.ndarray) -> int:
+def remarks(assembly: Assembly) -> list[str]:
+    """Everything a user must know about a start, one sentence each."""
+    said = list(assembly.unused)
+    moved = moves(assembly)
+    if moved:
+        said.append(f"assembly moved {moved} {assembly.purpose}.")
+    if assembly.not_kept:
+        listed = "; ".join(str(item) for item in assembly.not_kept[:6])
+        more = len(assembly.not_kept) - 6
+        said.append(f"start values could not be kept: {listed}" + (f"; and {more} more." if more > 0 else "."))
+    if assembly.open_at:
+        said.append(
+            f"{assembly.open_at}: a gap of {assembly.gap:.3g} {assembly.gap_unit} remains, because points or lengths "
+            "of its loop are rounded and the loop is redundant; give them exactly to close it."
+        )
+    return said
+
+
+def degrees_of_freedom(matrix: np.ndarray, rank: float = RANK) -> int:
     """Speeds less independent conditions, from G (rows, speeds)."""
     largest = np.linalg.norm(matrix, 2) if matrix.size else 0.0
-    return matrix.shape[1] - int(np.linalg.matrix_rank(matrix, tol=RANK * largest) if largest else 0)
+    return matrix.shape[1] - int(np.linalg.matrix_rank(matrix, tol=rank * largest) if largest else 0)
 
 
-def _not_unique(matrix: np.ndarray, rows: Sequence[str]) -> tuple[str, ...]:
+def _not_unique(matrix: np.ndarray, rows: Sequence[str], rank: float) -> tuple[str, ...]:
     """Elements with rows in some combination lambda^T G = 0."""
+    if not rows:
+        return ()
     left, values, _ = np.linalg.svd(matrix)
-    rank = int(np.sum(values > RANK * values.max(initial=0.0)))
-    shared = np.abs(left[:, rank:]).max(axis=1, initial=0.0) > 1e-6
+    count = int(np.sum(values > rank * values.max(initial=0.0)))
+    shared = np.abs(left[:, count:]).max(axis=1, initial=0.0) > 1e-6
     return tuple(dict.fromkeys(name for name, free in zip(rows, shared, strict=True) if free))
 
 
-class _Loops:
-    def __init__(
-        self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, rows: Sequence[str]
-    ) -> None:
-        self.kernel, self.time, self.inputs, self.parameters, self.rows = kernel, time, inputs, parameters, rows
-        self.nq, self.nv = len(kernel.program.coordinates), len(kernel.program.speeds)
+def _purpose(loops: Loops, moved: dict[str, float]) -> str:
+    """What coordinates or speeds were moved for: loops, or drives and couplings, or both."""
+    names = (*loops.kernel.program.coordinates, *loops.kernel.program.speeds)
+    changed = np.array([abs(moved.get(name, 0.0)) > 1e-6 for name in names], dtype=bool)
+    kinds: set[bool] = set()
+    for part in loops.parts if changed.any() and loops.rows.elements else ():
+        if changed[part.coordinates].any() or changed[loops.nq + part.speeds].any():
+            kinds |= {loops.rows.coupling[k] for k in part.rows}
+    words = {False: "to close the loops", True: "to agree with drives and couplings"}
+    return " and ".join(words[kind] for kind in sorted(kinds)) or "to agree with start values"
 
-    def evaluate(self, routine: str, state: np.ndarray) -> tuple[np.ndarray, ...]:
-        return self.kernel.evaluate(routine, self.time, state, self.inputs, self.parameters)
 
-    def closure(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        g, g_dot, matrix, bias = self.evaluate("conditions", state)
-        return g, g_dot, matrix.reshape(self.nv, len(g)).T, bias
+def _check_speeds(loops: Loops, state: np.ndarray, closed: Closed) -> None:
+    _, g_dot, matrix, _ = loops.conditions(state)
+    scale = 1.0 + np.abs(state[loops.nq : loops.nq + loops.nv]).max(initial=0.0)
+    if np.abs(g_dot).max(initial=0.0) > (TOLERANCE + 100 * closed.gap) * scale:
+        _contradiction(loops, g_dot, matrix, "speeds")
 
-    def coordinate_rate(self, state: np.ndarray, speeds: np.ndarray) -> np.ndarray:
-        moving = np.concatenate([state[: self.nq], speeds, state[self.nq + self.nv :]])
-        return self.evaluate("rates", moving)[0]
 
-    def held_speeds(self, state: np.ndarray, given: np.ndarray) -> np.ndarray:
-        """How firmly each speed's coordinates were given: found from q_dot = N v, one unit speed at a time."""
-        firmness = np.zeros(self.nv, dtype=int)
-        for k in range(self.nv):
-            unit = np.zeros(self.nv)
-            unit[k] = 1.0
-            moves = np.abs(self.coordinate_rate(state, unit)) > 1e-12
-            firmness[k] = given[moves].max(initial=0)
-        return firmness
+def _check_accelerations(loops: Loops, state: np.ndarray, closed: Closed) -> None:
+    _, _, matrix, bias = loops.conditions(state)
+    acceleration = loops.evaluate("derivative", state)[0][loops.nq : loops.nq + loops.nv]
+    residual = matrix @ acceleration + bias
+    scale = 1.0 + np.abs(bias).max(initial=0.0) + (np.abs(matrix) @ np.abs(acceleration)).max(initial=0.0)
+    if np.abs(residual).max(initial=0.0) > (1e-6 + 100 * closed.gap) * scale:
+        _contradiction(loops, residual, matrix, "accelerations")
 
-    def close(self, state: np.ndarray, firmness: np.ndarray) -> np.ndarray:
-        closed = state
-        for level in range(1, 4):
-            closed, gap = self._newton(state.copy(), firmness < level)
-            if gap <= TOLERANCE:
-                return closed
-        g = self.closure(closed)[0]
-        gaps = {name: float(np.linalg.norm(g[[i for i, n in enumerate(self.rows) if n == name]])) for name in self.rows}
-        worst = max(gaps, key=lambda name: gaps[name])
-        also = [name for name, gap in gaps.items() if name != worst and gap > 0.1 * gaps[worst]]
-        raise AssemblyError(
-            f"the loop cannot be closed; a gap of {gaps[worst]:.3g} remains"
-            + (f" (and at {', '.join(also)})" if also else "")
-            + ".",
-            path=worst,
-            fix="Check the joint positions and drives of this loop, or give start values near an assembled position.",
-        )
 
-    def _newton(self, state: np.ndarray, movable: np.ndarray) -> tuple[np.ndarray, float]:
-        """Damped Gauss-Newton with the movable speeds; the state and the largest violation left."""
-        g, _, matrix, _ = self.closure(state)
-        for _ in range(200):
-            size = float(np.linalg.norm(g))
-            if size < 1e-15 or not movable.any():
-                break
-            step = np.zeros(self.nv)
-            step[movable] = -np.linalg.lstsq(matrix[:, movable], g, rcond=RANK)[0]
-            share = min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
-            while True:
-                trial = state.copy()
-                trial[: self.nq] += self.coordinate_rate(state, share * step)
-                g_new, _, matrix_new, _ = self.closure(trial)
-                if np.linalg.norm(g_new) < size or share < 1e-6:
-                    break
-                share /= 2
-            if not np.linalg.norm(g_new) < size * (1 - 1e-9):
-                break
-            state, g, matrix = trial, g_new, matrix_new
-        return state, float(np.abs(g).max(initial=0.0))
-
-    def match_speeds(self, state: np.ndarray, firmness: np.ndarray) -> np.ndarray:
-        matched, g_dot = state, np.zeros(0)
-        for level in range(1, 4):
-            movable = firmness < level
-            matched = state.copy()
-            for _ in range(2):
-                _, g_dot, matrix, _ = self.closure(matched)
-                matched[self.nq : self.nq + self.nv][movable] -= np.linalg.lstsq(matrix[:, movable], g_dot, rcond=RANK)[
-                    0
-                ]
-            _, g_dot, matrix, _ = self.closure(matched)
-            scale = 1.0 + np.abs(matched[self.nq : self.nq + self.nv]).max(initial=0.0)
-            if np.abs(g_dot).max(initial=0.0) <= TOLERANCE * scale:
-                return matched
-        self._contradiction(g_dot, self.closure(matched)[2], "speeds")
-        return matched
-
-    def check_accelerations(self, state: np.ndarray) -> None:
-        _, _, matrix, bias = self.closure(state)
-        acceleration = self.evaluate("derivative", state)[0][self.nq : self.nq + self.nv]
-        residual = matrix @ acceleration + bias
-        scale = 1.0 + np.abs(bias).max(initial=0.0) + (np.abs(matrix) @ np.abs(acceleration)).max(initial=0.0)
-        if np.abs(residual).max(initial=0.0) > 1e-6 * scale:
-            self._contradiction(residual, matrix, "accelerations")
-
-    def _contradiction(self, residual: np.ndarray, matrix: np.ndarray, what: str) -> None:
-        """Name the elements with the largest residuals, and those whose conditions are the same as theirs."""
-        worst = np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max())
-        others = np.setdiff1d(np.arange(len(residual)), worst)
-        involved = {self.rows[int(i)]: None for i in worst}
-        for i in worst if len(others) else []:
-            share = np.linalg.lstsq(matrix[others].T, matrix[i], rcond=None)[0]
-            involved.update({self.rows[int(k)]: None for k in others[np.abs(share) > 1e-6]})
-        raise AssemblyError(
-            f"drives and constraints ask for contradictory {what} (largest residual {np.abs(residual).max():.3g}).",
-            path=" and ".join(involved),
-            fix="Remove one of the drives, or make their motions agree.",
-        )
+def _contradiction(loops: Loops, residual: np.ndarray, matrix: np.ndarray, what: str) -> None:
+    """Name the elements with the largest residuals, and those whose conditions are the same as theirs."""
+    rows = loops.rows.elements
+    worst = np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max())
+    others = np.setdiff1d(np.arange(len(residual)), worst)
+    involved = {rows[int(i)]: None for i in worst}
+    for i in worst if len(others) else []:
+        share = np.linalg.lstsq(matrix[others].T, matrix[i], rcond=None)[0]
+        involved.update({rows[int(k)]: None for k in others[np.abs(share) > 1e-6]})
+    largest = int(np.argmax(np.abs(residual)))
+    unit = loops.rows.units()[largest]
+    per = {"speeds": "/s", "accelerations": "/s^2"}[what] if unit else ""
+    raise AssemblyError(
+        f"drives and constraints ask for contradictory {what} (largest residual {abs(residual[largest]):.3g}"
+        f"{' ' + unit + per if unit else ''}).",
+        path=" and ".join(involved),
+        fix="Remove one of the drives, or make their motions agree.",
+    )

@@ -10,8 +10,10 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
 from kompono.model.signal import time
+from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import matrix_quaternion
 from kompono.translate.closure import Closure, Laws, group_sizes, trace_violation
 from kompono.translate.condense import closing_elements
@@ -50,6 +52,24 @@ class Posed:
     columns: dict[int, dict[int, Any]]
 
 
+def condition_units(element: Any) -> list[str]:
+    """The unit of each condition of a closing element: "m" where it depends on positions, "rad" where on directions
+    alone, that of the coordinates where it couples some.
+    """
+    pose = symbolic_pose()
+    if isinstance(element, Coupling):
+        groups = [ca.vec(ca.SX(group)) for group in element.conditions()]
+        named = [pair for j in element.joints for pair in zip(ca.vertsplit(j.q), j.units, strict=False)]
+        units = [{unit for symbol, unit in named if ca.depends_on(group, symbol)} for group in groups]
+        return [u for group, one in zip(groups, units, strict=True) for u in [_only(one)] * group.numel()]
+    groups = [ca.vec(ca.SX(group)) for group in element.conditions(pose) or []]
+    return ["m" if ca.depends_on(group, pose.position) else "rad" for group in groups for _ in range(group.numel())]
+
+
+def _only(units: set[str]) -> str:
+    return next(iter(units)) if len(units) == 1 else ""
+
+
 class Engine(ABC):
     """Traces the routines of a model whose state is (q, v) of the moving joints of a topology, roots first.
 
@@ -58,6 +78,7 @@ class Engine(ABC):
     """
 
     name = ""
+    whole = True  # whether routines on the whole model can be traced; too large a model is known by its types alone
     allowed_gap = 1e-4  # how far the second stage of a step may be off the conditions, in their units
 
     def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
@@ -117,6 +138,10 @@ class Engine(ABC):
     def row_labels(self) -> tuple[str, ...]:
         """Path of the element each condition row belongs to, in the order of `conditions`."""
         return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
+
+    def row_units(self) -> tuple[str, ...]:
+        """Unit of each condition row: "m", "rad", or empty where it is not known."""
+        return tuple(unit for element in self.closing for unit in condition_units(element))
 
     def hidden_names(self) -> tuple[str, ...]:
         """Names of the parameters the engine adds to those of the model."""
@@ -184,6 +209,52 @@ class Engine(ABC):
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
         return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])
 
+    def normalize(self) -> Routine:
+        """q with quaternions of unit length."""
+        tracer, kinematics = self.posed.tracer, self.posed.kinematics
+        q = self._normalized(tracer, kinematics.q)
+        return tracer.routine("normalize", [("q", ca.vertcat(*[q[id(joint)] for joint in self.joints]))])
+
+    def holds(self) -> Routine:
+        """What is positive where closing elements hold as they are meant, in the order of `hold_labels`."""
+        kinematics, values = self.posed.kinematics, []
+        for element in self._directed:
+            motion = kinematics.motion(element.first, element.second)
+            place, path = (motion.position, motion.rotation), self.model.path(element)
+            values.append(kinematics.tracer.call(lambda p, r, e=element: e.holds(Pose(p, r)), *place, path=path))
+        column = ca.vertcat(*[ca.vec(value) for value in values]) if values else ca.SX(0, 1)
+        return self.posed.tracer.routine("holds", [("positive", column)])
+
+    @cached_property
+    def _directed(self) -> tuple[Any, ...]:
+        """Closing elements that can tell whether they hold as they are meant."""
+        pairs = (element for element in self.closing if not isinstance(element, Coupling))
+        return tuple(element for element in pairs if element.holds(symbolic_pose()) is not None)
+
+    def hold_labels(self) -> tuple[str, ...]:
+        """Path of the element each entry of `holds` belongs to."""
+        sizes = (ca.SX(element.holds(symbolic_pose())).numel() for element in self._directed)
+        return tuple(self.model.path(e) for e, size in zip(self._directed, sizes, strict=True) for _ in range(size))
+
+    @cached_property
+    def measured_joints(self) -> tuple[Joint, ...]:
+        """Joints outside the tree whose coordinates can be measured."""
+        joints = (joint for joint in self.topology.closing if joint.coordinates)
+        return tuple(joint for joint in joints if joint.measure(symbolic_pose()) is not None)
+
+    def measured(self) -> Routine:
+        """Coordinates q of `measured_joints`, their rates, Q = d rates / d v, their speeds s and S = d s / d v, with v
+        the speeds of the state; matrices column by column.
+        """
+        kinematics, tracer = self.posed.kinematics, self.posed.tracer
+        states = [kinematics.joint_state(joint) for joint in self.measured_joints]
+        pairs = zip(self.measured_joints, states, strict=True)
+        rates = [tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v) for joint, (q, v) in pairs]
+        v = ca.SX(tracer.values["state"])[self.nq : self.nq + self.nv]
+        q, rate, s = (ca.densify(ca.vertcat(*part)) for part in ([q for q, _ in states], rates, [s for _, s in states]))
+        named = [("q", q), ("rate", rate), ("Q", ca.jacobian(rate, v)), ("s", s), ("S", ca.jacobian(s, v))]
+        return tracer.routine("measured", named)
+
     def placement(self) -> Routine:
         """Position, orientation, velocity and angular velocity (13) of every body, and coordinates of all joints."""
         kinematics, values = self.posed.kinematics, []
@@ -191,7 +262,10 @@ class Engine(ABC):
             motion = kinematics.motion(None, body)
             turned = kinematics.tracer.call(matrix_quaternion, motion.rotation)
             values += [motion.position, turned, motion.velocity, motion.angular_velocity]
-        values += [kinematics.joint_state(joint)[0] for joint in self.model.joints if joint.coordinates]
+        known = {*kinematics.q, *map(id, self.measured_joints)}
+        for joint in self.model.joints:
+            size = len(joint.coordinates)
+            values.append(kinematics.joint_state(joint)[0] if id(joint) in known else ca.SX(size, 1))
         return self.posed.tracer.routine("placement", [("values", ca.vertcat(*[ca.densify(ca.SX(v)) for v in values]))])
 
     @cached_property

@@ -58,10 +58,11 @@ def _firm_pair(constraints: tuple[Constraint, ...]) -> FirmPair | None:
         return None
     back = _start_rotation(first).T
     position, rotation = back @ (_start_position(second) - _start_position(first)), back @ _start_rotation(second)
-    if np.abs(function(position, rotation)[0].full()).max() > CLOSE:
+    residual, _, holds = (value.full() for value in function(position, rotation))
+    if np.abs(residual).max() > CLOSE or not (holds > 0).all():
         return None
     for _ in range(3):
-        residual, matrix = (value.full() for value in function(position, rotation))
+        residual, matrix, _ = (value.full() for value in function(position, rotation))
         values = np.linalg.svd(matrix, compute_uv=False)
         if values[-1] < FIRM * values[0]:
             return None
@@ -86,19 +87,26 @@ def _implied(constraints: tuple[Constraint, ...], matrix: np.ndarray) -> dict[in
 
 
 def _conditions(constraints: tuple[Constraint, ...], first: Carrier) -> ca.Function | None:
-    """(position, rotation of the second body in the first) -> g, and its derivative by small displacements (6)."""
+    """(position, rotation of the second body in the first) -> g, its derivative by small displacements (6), and what
+    is positive where the constraints hold as they are meant.
+    """
     position, rotation, small = ca.SX.sym("p", 3), ca.SX.sym("R", 3, 3), ca.SX.sym("d", 6)
     moved = Pose(position, rotation) @ Pose(small[:3], ca.SX.eye(3) + skew(small[3:]))
     groups: list[Any] = []
+    holds: list[Any] = []
     for constraint in constraints:
         between = moved if constraint.first.body is first else moved.inverse()
         pose = constraint.first.pose.inverse() @ between @ constraint.second.pose
         groups += [ca.vec(ca.SX(group)) for group in constraint.conditions(pose)]
+        meant = constraint.holds(pose)
+        holds += [] if meant is None else [ca.vec(ca.SX(meant))]
     g = ca.densify(ca.vertcat(*groups))
     own = {symbol.element_hash() for symbol in ca.vertsplit(ca.vertcat(position, ca.vec(rotation), small))}
-    if any(symbol.element_hash() not in own for symbol in ca.symvar(g)):
+    meant = ca.densify(ca.vertcat(*holds)) if holds else ca.SX(0, 1)
+    if any(symbol.element_hash() not in own for symbol in ca.symvar(ca.vertcat(g, meant))):
         return None  # it follows time, an input or a parameter
-    here = [ca.substitute(value, small, ca.SX.zeros(6)) for value in (g, ca.densify(ca.jacobian(g, small)))]
+    values = (g, ca.densify(ca.jacobian(g, small)), meant)
+    here = [ca.substitute(value, small, ca.SX.zeros(6)) for value in values]
     return ca.Function("mates", [position, rotation], here)
 
 

@@ -122,8 +122,9 @@ class Program:
 
     Routines: `derivative` (state rate), `project` (state on the constraints; absent if there is nothing to project),
     `gap` (how far off the constraints a state is, 1 is what a stage may be), `outputs` (all channels), `conditions`
-    (g, g_dot, G, u of what closes loops), `kept` (which rows have multipliers), `jacobian` (d rate / d state, on
-    demand).
+    (g, g_dot, G, u of what closes loops), `jacobian` (d rate / d state, on
+    demand); for assembly `rates`, `placement`, `normalize` (unit quaternions), `measured` (joints that close loops) and
+    `holds` (positive where these are not half a turn off).
     """
 
     kernels: Mapping[str, ca.Function]

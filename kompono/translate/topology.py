@@ -3,8 +3,9 @@
 The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
 joints that must be in the tree (their coordinates are used, or they cannot close a loop) and welds, then those with
 start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads
-to get a free joint to the world: the first of each island is "independent". Joints left over close loops. Pairs that
-mates hold firmly are welded in the tree before anything else.
+to get a free joint to the world: one of each island is "independent", the one of whose start most is given, then the
+one with most joints. Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything
+else.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
     for body in roots:
         growth.free(body)
     growth.grow([world, *model.grounds, *roots])
-    for body in sorted(model.bodies, key=lambda body: -len(growth.neighbours[id(body)])):
+    loose = [body for body in model.bodies if id(body) not in links]
+    for body in sorted(loose, key=lambda body: (-len(body.given_start), -len(growth.neighbours[id(body)]))):
         if id(body) not in links:
             growth.free(body)
             growth.grow([body])

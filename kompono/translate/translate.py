@@ -232,6 +232,9 @@ def _routines(
         "conditions": engine.conditions,
         "placement": engine.placement,
         "rates": engine.rates,
+        "normalize": engine.normalize,
+        "holds": engine.holds,
+        "measured": engine.measured,
         "jacobian": jacobian,
         **engine.own_routines(),
     }
@@ -253,7 +256,8 @@ def assembly_program(
     topology = find_topology(model, cut=cut, independent=independent)
     kernels: dict[str, ca.Function] = {}
     engine = RelativeEngine(model, topology, kernels, shared=False)
-    makers = {"conditions": engine.conditions, "rates": engine.rates, "placement": engine.placement}
+    wanted = "conditions", "rates", "placement", "normalize", "holds", "measured"
+    makers: dict[str, Callable[[], Routine]] = {name: getattr(engine, name) for name in wanted}
     names = tuple(tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters))
     coordinates, speeds = engine.coordinate_names(), engine.speed_names()
     kept = find_kept(shelf, model.model, ("assembly", tuple(cut), tuple(independent)), kernels)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from solve.machines import Pendulum, Swing
 
-from kompono import Body, Ground, ModelError, Subsystem, TranslationError, inspect, simulate
+from kompono import Body, Ground, ModelError, RunError, Subsystem, TranslationError, inspect, simulate
 from kompono.library import Gear, Gravity, Prismatic, Revolute, Spherical, Weld, solids
+from kompono.spatial.pose import Pose
 
 
 class Bead(Subsystem):
@@ -100,11 +101,19 @@ def test_every_joint_of_a_loop_has_channels_also_the_closing_one() -> None:
     assert np.abs(result["right_knot.angle.acceleration"] + result["right_hook.angle.acceleration"]).max() < 1e-8
 
 
-def test_start_coordinates_of_a_closing_joint_cannot_be_set() -> None:
-    from kompono import RunError
+def test_start_coordinates_of_a_closing_joint_that_cannot_be_measured_cannot_be_set() -> None:
+    class Pin(Revolute):
+        def measure(self, pose: Pose) -> None:
+            return None
+
+    class Blind(Swing):
+        def __init__(self) -> None:
+            super().__init__()
+            knot = self.right_knot
+            self.right_knot = Pin(knot.first, knot.second, axis="y")
 
     with pytest.raises(RunError, match=r"'right_knot\.angle'.*closes a loop"):
-        simulate(Swing(), until=0.1, initial={"right_knot.angle": 0.1})
+        simulate(Blind(), until=0.1, initial={"right_knot.angle": 0.1})
 
 
 @pytest.mark.filterwarnings("ignore:assembly moved")

@@ -29,6 +29,8 @@ MOST_TYPES = 100  # a model with more types of cells is no model of equal compon
 class NestedEngine(RelativeEngine):
     """The state is (q, v) of the tree joints, cell by cell."""
 
+    whole = False
+
     def __init__(
         self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, largest: int = LARGEST,
         lanes: int = LANES,
