@@ -368,9 +368,8 @@ class Simulation:
         if records is not None and settings.method in ("rk2", "rk4", "adams") and hasattr(self.kernel, "fixed"):
             size, q = self.program.state_size, len(self.program.coordinates)
             before = records[records[:, 0] <= outcome.time][-LAST:]
-            found = StepCheck(self.kernel, parameters, settings).verdict(
-                pick(before, size, slice(q, q + len(self.program.speeds)))
-            )
+            samples = pick(before, size, slice(q, q + len(self.program.speeds)))
+            found, _ = StepCheck(self.kernel, parameters, settings).verdict(samples)
             if found:
                 return f"{message}; {found},"
         if outcome.ended != "NOT_FINITE":

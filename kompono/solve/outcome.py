@@ -127,8 +127,8 @@ def _nameless_number(
     column = int(np.argmax(bad[first]))
     name = outputs.computed[outputs.wanted[column]].name
     count, others = int(bad[:, column].sum()), int(bad.any(axis=0).sum()) - 1
-    more = f", and {others} more channels," if others else ""
-    message = f"{name}: the channel{more} is infinite or not a number in {count} of {len(bad)} rows, first"
+    more = f" (and {others} more channels)" if others else ""
+    message = f"{name}: the channel is infinite or not a number in {count} of {len(bad)} rows{more}, first"
     _spoil(outcome, "CHANNEL", message, rows[first])
     return True
 
@@ -165,9 +165,9 @@ def check_step(kernel: Any, outcome: Outcome, settings: Settings, parameters: np
     samples = outcome.samples
     if not outcome.ok or samples is None or settings.method not in STEPPED or not hasattr(kernel, "fixed"):
         return
-    message = StepCheck(kernel, parameters, settings).verdict(samples)
+    message, row = StepCheck(kernel, parameters, settings).verdict(samples)
     if message:
-        _spoil(outcome, "STEP", message, samples.rows[-1])
+        _spoil(outcome, "STEP", message + ",", row)
 
 
 def _spoil(outcome: Outcome, kind: str, message: str, row: np.ndarray) -> None:

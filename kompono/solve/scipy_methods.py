@@ -20,6 +20,8 @@ def routines_of(method: str, known: Any) -> list[str]:
     """The routines a method of SciPy calls, of those known; none for a native method."""
     if method not in SCIPY_METHODS:
         return []
+    import scipy.integrate  # noqa: F401 (so that a run does not wait for it)
+
     names = ("derivative", "project", "gap", *(("jacobian",) if method in IMPLICIT else ()))
     return [name for name in names if name in known]
 

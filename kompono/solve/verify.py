@@ -75,28 +75,28 @@ class StepCheck:
         )  # fmt: skip
         return run.state.copy() if run.advance(steps).name == "OK" else None
 
-    def verdict(self, samples: Samples) -> str:
-        """Nothing, or why the step of the run is too long, with a better one."""
+    def verdict(self, samples: Samples) -> tuple[str, np.ndarray]:
+        """Nothing, or why the step of the run is too long, with a better one, and the first record where it is."""
         h = self.settings.step
         errors = np.array([self.error(row, samples.ranges, h) for row in samples.rows])
         known = errors[~np.isnan(errors)]
         if not len(known) or np.count_nonzero(known > ABSURD) * 2 <= len(known):
-            return ""
+            return "", samples.rows[:0]
+        first = samples.rows[int(np.argmax(errors > ABSURD))]
         typical = float(np.median(known))
         how = f"{100 * typical:.2g} % of the motion" if typical < 100 else "many times the motion"
         better = self.better(samples)
-        return (
+        message = (
             f"the step of {h:.3g} s is too long for this motion: it makes an error of {how} "
             f"in a single step; try {f'step={better:g}' if better else 'a much smaller step'} or method='dopri5'"
         )
+        return message, first
 
     def better(self, samples: Samples) -> float | None:
-        """A step [s] with small errors at all samples that can be stepped from, if one is found."""
-        first = samples.rows[: max(1, len(samples.rows) // 2)]  # before things went wrong
+        """A step [s] with a small error at the first sample, where things have not gone wrong yet, if one is found."""
         for halvings in range(1, HALVINGS):
             h = self.settings.step / 2**halvings
-            errors = np.array([self.error(row, samples.ranges, h) for row in first])
-            if np.all(np.isnan(errors) | (errors < FINE)):
+            if not self.error(samples.rows[0], samples.ranges, h) >= FINE:
                 return rounded(h)
         return None
 
