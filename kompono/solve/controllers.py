@@ -13,7 +13,7 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -177,11 +177,9 @@ def _copy_function(function: types.FunctionType, memo: dict[int, Any]) -> None:
     if id(function) in memo:
         return
     places = reach([function]).places
-    if not places and not function.__defaults__:
-        memo[id(function)] = function
-        return
     cells = tuple(_copy_cell(cell, memo) for cell in function.__closure__ or ())
-    table, names = function.__globals__, [p.names for p in places if isinstance(p, Globals) and p.table is table]
+    table = function.__globals__
+    names = {name for p in places if isinstance(p, Globals) and p.table is table for name in p.names}
     twin = types.FunctionType(function.__code__, _copy_globals(function, memo), function.__name__, None, cells)
     memo[id(function)] = twin
     memo.setdefault(id(memo), []).append(function)  # alive as long as its number is used
@@ -192,8 +190,9 @@ def _copy_function(function: types.FunctionType, memo: dict[int, Any]) -> None:
         held = content(cell)
         if held:
             new.cell_contents = _copy(held[""], memo)
-    for name in {name for group in names for name in group}:
-        twin.__globals__[name] = _copy(table[name], memo)
+    for name in names & set(table):
+        with suppress(Exception):  # a lock, a file: what cannot be copied is shared
+            twin.__globals__[name] = _copy(table[name], memo)
 
 
 def _copy_cell(cell: types.CellType, memo: dict[int, Any]) -> types.CellType:

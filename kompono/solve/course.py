@@ -43,6 +43,10 @@ class FixedCourse:
         ahead = self.whole if due == math.inf else min(self.whole, math.floor(due / self.h + SAME))
         if not self._parts and ahead > run.step:
             return run.advance(min(size, ahead - run.step))
+        if not self._parts:
+            status = run.advance(0)  # the record at the beginning of the step
+            if status.name != "OK":
+                return status
         last = run.step >= self.whole
         end = self.until if last else (run.step + 1) * self.h
         inside = due < end - SAME * self.h

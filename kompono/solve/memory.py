@@ -11,6 +11,7 @@ Models, CasADi expressions, modules and classes are no memory.
 from __future__ import annotations
 
 import copy
+import dis
 import functools
 import types
 import weakref
@@ -85,9 +86,8 @@ def _places(thing: Any) -> Iterator[Any]:
         yield thing
     elif isinstance(thing, types.FunctionType):
         yield from thing.__closure__ or ()
-        if vars(thing):
-            yield vars(thing)
-        names = tuple(name for name in _named(thing.__code__) if _remembers(thing, name))
+        yield vars(thing)
+        names = tuple(name for name, stored in _named(thing.__code__) if stored or _remembers(thing, name))
         if names:
             yield Globals(thing.__globals__, names)
     else:
@@ -129,9 +129,10 @@ class _Slots:
         return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
 
 
-def _named(code: types.CodeType) -> Iterator[str]:
-    """Global names of a function and of those defined inside it."""
-    yield from code.co_names
+def _named(code: types.CodeType) -> Iterator[tuple[str, bool]]:
+    """Global names of a function and of those defined inside it, and whether it assigns to them."""
+    stored = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_GLOBAL"}
+    yield from ((name, name in stored) for name in code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _named(constant)
