@@ -143,7 +143,8 @@ def _energy(
     parameters: np.ndarray,
 ) -> bool:
     """Whether energy came from or went to nowhere."""
-    if outputs.energy is None or "derivative" not in kernel.program.routines:
+    each = settings.method in STEPPED and settings.every == 1 and not outcome.statistics.get("events")
+    if outputs.energy is None or not each:
         return False
     places, end = list(outputs.energy), 1 + kernel.program.state_size
 
