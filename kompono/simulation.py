@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kompono.solve.stiffness import Given
 
 LAST = 40  # records before a failure that are looked at for its cause
+TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
 
 
 def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
@@ -351,7 +352,7 @@ class Simulation:
             reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be"
             return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]))
         message = outcome.message
-        if explain and outcome.ended in ("NOT_FINITE", "TOO_FAST", "GROWN"):
+        if explain and outcome.ended in ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL"):
             message = self._explained(outcome, settings, parameters, records)
         return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time, outcome.cause)
 
@@ -365,6 +366,12 @@ class Simulation:
             found = self.links.explain(records, parameters, settings.step)
             if found:
                 return found
+        earlier = [] if records is None else list(records[records[:, 0] < outcome.time][-1:])
+        where = next(filter(None, (self._locked(one, settings, parameters) for one in (row, *earlier))), "")
+        if where:
+            return f"{where}: the position asked for next is not found; the machine seems to lock there,"
+        if outcome.ended in ("OFF_CONSTRAINTS", "STEP_TOO_SMALL"):
+            return message
         if records is not None and settings.method in ("rk2", "rk4", "adams") and hasattr(self.kernel, "fixed"):
             size, q = self.program.state_size, len(self.program.coordinates)
             before = records[records[:, 0] <= outcome.time][-LAST:]
@@ -377,6 +384,36 @@ class Simulation:
         where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
         hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
         return f"{where}: {message}" if where else message + hint
+
+    def _locked(self, row: np.ndarray, settings: Settings, parameters: np.ndarray) -> str:
+        """The path of a condition that cannot be met a little later than at a record, if there is one: a drive that
+        leads to where the machine cannot go.
+        """
+        if not settings.stabilize or "project" not in self.program.routines:
+            return ""
+        time, end = float(row[0]), 1 + self.program.state_size
+        kernel, inputs, labels = self.kernel, row[end:], self.translation.engine.row_labels()
+
+        def gaps(at: float, state: np.ndarray) -> np.ndarray:
+            return np.abs(Interpreter(self.program).evaluate("conditions", at, state, inputs, parameters)[0])
+
+        before = row[1:end]
+        if not len(labels) or not np.all(np.isfinite(before)) or gaps(time, before).max() > OPEN:
+            return ""
+        for ahead in (settings.step, 3 * settings.step):
+            state = before + ahead * kernel.evaluate("derivative", time, before, inputs, parameters)[0]
+            if not np.all(np.isfinite(state)) or np.abs(state - before).max() > FAR:
+                state = before
+            for _ in range(TRIES):
+                state = kernel.evaluate("project", time + ahead, state, inputs, parameters)[0]
+                if not np.all(np.isfinite(state)):
+                    break
+            found = gaps(time + ahead, state)
+            if not np.all(np.isfinite(found)):
+                found = gaps(time + ahead, before)
+            if found.max() > OPEN:
+                return labels[int(np.argmax(found))]
+        return ""
 
 
 def simulate(

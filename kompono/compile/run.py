@@ -140,6 +140,14 @@ class Run(ABC):
         self._block.table_rows = len(times)
         self._block.history = self._block.checked = 0  # rates and guards remembered so far belong to other inputs
 
+    def hold(self, values: np.ndarray) -> None:
+        """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""
+        if len(self._table[0]) != 1:
+            self.set_inputs(values)
+            return
+        self._table[1][0] = values
+        self._block.history = self._block.checked = 0
+
     def advance(self, steps: int) -> Status:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
         with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():

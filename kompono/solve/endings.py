@@ -21,6 +21,7 @@ _REASONS = {
     "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
     "reached",
     "OPEN": "conditions cannot be kept",
+    "GROWN": "the motion grew without bound",
 }
 
 

@@ -109,6 +109,11 @@ class Feed:
     def _fail(self, source: Source, message: str, cause: BaseException | None = None) -> None:
         self.stop, self.cause = f"{source.name}: {message}", cause
 
+    @property
+    def holds(self) -> bool:
+        """Whether all inputs are constant until the next sampling time."""
+        return not self._tables
+
     def finish(self, time: float, read: Read) -> None:
         """The run has reached its end at `time`."""
 

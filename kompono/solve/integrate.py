@@ -24,6 +24,7 @@ FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
+GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
 MOST = 1 << 53  # steps that can be counted in a double
 TOGETHER = 1000  # rows taken from a run at once
 
@@ -211,7 +212,7 @@ def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progr
     looked = clock.perf_counter()
     while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
-            run.set_inputs(feed.table())
+            run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())
         if feed.stop is not None:
             return "STOPPED" if feed.stop else "ENDED"
         begun = clock.perf_counter()
@@ -229,9 +230,11 @@ def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progr
             return status.name
         if course.hopeless:
             return "HOPELESS"
-        if problem.is_open is not None and now - looked > CHUNK_SECONDS:
+        if problem.lanes == 1 and now - looked > CHUNK_SECONDS:
             looked = now
-            if problem.is_open(run.time, run.state):
+            if np.abs(run.state).max(initial=0.0) > GROWN:
+                return "GROWN"
+            if problem.is_open is not None and problem.is_open(run.time, run.state):
                 return "OPEN"
         size = min(int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(now - begun, 1e-9)))) + 1, LARGEST_CHUNK)
     return ""

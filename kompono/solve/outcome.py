@@ -9,6 +9,7 @@ import numpy as np
 
 from kompono.result.unwrap import continuous_quaternions, unwrap
 from kompono.solve.energy import complaint
+from kompono.solve.integrate import GROWN
 from kompono.solve.verify import Samples, StepCheck, pick
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
 STEPPED = ("rk2", "rk4", "adams")  # methods whose step can be too long without a word; leapfrog looks for itself
-GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Outputs:
 class Outcome:
     """Channels `table` (n, k) at `times` (n,) [s] and how the run ended.
 
-    `ended` is the kind of an early end, or of what is wrong with a run that came to its end: GROWN, OPEN (conditions are
-    violated; the run ends there), CHANNEL (one is not a number), ENERGY, STEP. `blame` is the record (time, state...,
+    `ended` is the kind of an early end, or of what is wrong with a run that came to its end: GROWN (beyond all bounds),
+    OPEN (conditions are violated), both of which end it there, CHANNEL (one is not a number), ENERGY, STEP. `blame` is the record (time, state...,
     inputs...) a failure must be explained by. `samples` are records that tell whether the step was short enough.
     """
 
@@ -84,7 +84,7 @@ def conclude(
         rows[:, 0], table[:, list(outputs.wanted)], trajectory.ok, trajectory.message, trajectory.time,
         None if trajectory.ok else rows[-1], trajectory.statistics, trajectory.ended, trajectory.cause,
     )  # fmt: skip
-    if trajectory.ok or trajectory.ended == "OPEN":
+    if trajectory.ok or trajectory.ended in ("OPEN", "GROWN"):
         speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
         outcome.samples = samples or pick(rows, program.state_size, speeds)
         for look in (_grown, _open, _nameless_number, _energy):
@@ -99,6 +99,7 @@ def _grown(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
     if len(grown):
         message = "the motion grew without bound; take a smaller step or method='dopri5',"
         _spoil(outcome, "GROWN", message, rows[grown[0]])
+        _end_at(outcome, int(grown[0]))
     return bool(len(grown))
 
 
@@ -110,9 +111,8 @@ def _open(
         return False
     violated = np.flatnonzero(table[:, outputs.drift] > OPEN)
     if len(violated):
-        first = int(violated[0])
-        _spoil(outcome, "OPEN", "", rows[first])
-        outcome.times, outcome.table = outcome.times[: first + 1], outcome.table[: first + 1]
+        _spoil(outcome, "OPEN", "", rows[violated[0]])
+        _end_at(outcome, int(violated[0]))
     return bool(len(violated))
 
 
@@ -169,6 +169,11 @@ def check_step(kernel: Any, outcome: Outcome, settings: Settings, parameters: np
     message, row = StepCheck(kernel, parameters, settings).verdict(samples)
     if message:
         _spoil(outcome, "STEP", message + ",", row)
+
+
+def _end_at(outcome: Outcome, row: int) -> None:
+    """What comes after is no motion of the machine."""
+    outcome.times, outcome.table = outcome.times[: row + 1], outcome.table[: row + 1]
 
 
 def _spoil(outcome: Outcome, kind: str, message: str, row: np.ndarray) -> None:

@@ -214,3 +214,28 @@ def test_the_jacobian_is_compiled_before_the_clock_starts() -> None:
     simulation.kernel.prepare = lambda *a, **k: (prepare(*a, **k), made.extend(simulation.kernel._evaluators))[0]
     simulation.run(settings_for("relative", 0.1, 0.01, "Radau"))
     assert {"jacobian", "derivative"} <= set(made)
+
+
+class Toggle(Subsystem):
+    """A crank of 1 m that is driven, on a rod of 0.5 m: beyond 30 degrees the rod is too short."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.crank, self.rod = (Body(solids.rod(mass=1, length=x, radius=0.02, axis="x")) for x in (1.0, 0.5))
+        self.slider = Body(mass=1.0, inertia=(1, 1, 1))
+        lean = np.arcsin(2 * np.sin(0.2))
+        self.pin = Revolute(self.ground, self.crank.at(-0.5, 0, 0), axis="y", angle=0.2, angle_rate=1.0)
+        self.knee = Revolute(self.crank.at(0.5, 0, 0), self.rod.at(-0.25, 0, 0), axis="y", angle=-0.2 - lean)
+        self.slide = Prismatic(self.ground, self.slider, axis="x", displacement=np.cos(0.2) + 0.5 * np.cos(lean))
+        self.wrist = Revolute(self.rod.at(0.25, 0, 0), self.slider, axis="y")
+        self.drive = Drive(self.pin, 0.2 + time)
+
+
+@pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_a_machine_that_locks_says_so_where_it_does(method: str, engine: str) -> None:
+    with pytest.warns(RunWarning, match=r"(seems to lock|cannot be reached)"):
+        result = simulate(Toggle(), until=2.0, method=method, engine=engine)
+    assert result.status.time == pytest.approx(np.pi / 6 - 0.2, abs=2e-3)
+    assert result.time[-1] < 0.33
