@@ -143,6 +143,14 @@ class Result(Mapping[str, np.ndarray]):
             row = (1 - share) * row + share * self.table[i + 1]
         return dict(zip(self.names, row.tolist(), strict=True))
 
+    @property
+    def ending(self) -> str:
+        """How a run that did not end as planned did: `ended early at 0.3 s`, or `wrong from 0.3 s on` if it went on."""
+        if self.status.ok:
+            return ""
+        early = not len(self.time) or self.status.time >= self.time[-1] * (1 - 1e-9)
+        return f"ended early at {self.status.time:.9g} s" if early else f"wrong from {self.status.time:.9g} s on"
+
     def check(self) -> Result:
         """This result if the run ended as planned; else RunError with the reason: `simulate(...).check()`."""
         self.status.check(f"{self.model or 'the run'} did not run as planned: ")
@@ -208,7 +216,7 @@ class Result(Mapping[str, np.ndarray]):
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
-        outcome = "" if self.status.ok else f", ended early: {self.status.message}"
+        outcome = "" if self.status.ok else f", {self.ending}: {self.status.message}"
         return f"<Result {self.model}: {len(self.names)} channels, {len(self.time)} rows, {span}{outcome}>"
 
     def _notes(self) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import kompono
 from kompono.edges.cli import live
 from kompono.edges.cli.load import Loaded, load
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, RunWarning, nearest
 from kompono.result import Result, extra
 
 UNTIL = 1.0  # s, where neither the command nor the model says
@@ -91,7 +92,8 @@ def add_set(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Simulate; 0 if the run went through, 3 if it ended early."""
+    """Simulate; 0 if the run went through, 3 if it ended early or its result is not right."""
+    warnings.simplefilter("ignore", RunWarning)  # the reason is told below
     loaded = load(options.target, pairs(options.set, "--set"))
     files = _files(options, loaded)
     wanted = request(options, loaded)
@@ -112,7 +114,7 @@ def command(options: argparse.Namespace) -> int:
         for kind, path in files.items():
             print(f"  {kind:10s} {path}")
     if not result.status.ok:
-        print(f"kompono: ended early at {result.status.time:.9g} s: {result.status.message}", file=sys.stderr)
+        print(f"kompono: {result.ending}: {result.status.message}", file=sys.stderr)
     if watching is not None:
         print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
         watching.finish(result).wait()
@@ -134,7 +136,7 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
-    given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
+    given = {name: value for name in (*PASSED_ON, *ENGINE) if (value := getattr(options, name, None)) is not None}
     if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
         defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
     wanted = {"until": UNTIL, **defaults, **given}
