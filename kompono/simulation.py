@@ -378,7 +378,7 @@ class Simulation:
             samples = pick(before, size, slice(q, q + len(self.program.speeds)))
             found, _ = StepCheck(self.kernel, parameters, settings).verdict(samples)
             if found:
-                return f"{message}; {found},"
+                return f"{message.partition(';')[0]}; {found},"
         if outcome.ended != "NOT_FINITE":
             return message
         where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)

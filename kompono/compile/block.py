@@ -39,7 +39,14 @@ _INTEGERS = (
 _REALS = (
     "start", "time", "step_size", "until", "interval", "min_step", "max_step", "old_error", "dense_start", "dense_step",
 )  # fmt: skip
-_EVENTS = ("log_capacity", "log_rows", "checked", "event_count", "inside", "guard_checks")  # integers of models with guards
+_EVENTS = (
+    "log_capacity",
+    "log_rows",
+    "checked",
+    "event_count",
+    "inside",
+    "guard_checks",
+)  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 

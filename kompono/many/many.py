@@ -86,7 +86,9 @@ def simulate_many(
     ensemble = gather.ensemble()
     if ensemble.failed:
         first = ensemble.failed[0]
-        text = f"{len(ensemble.failed)} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
+        text = (
+            f"{len(ensemble.failed)} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
+        )
         warn(text + ensemble.status[first].message, RunWarning)
     return ensemble
 

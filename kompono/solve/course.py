@@ -1,8 +1,8 @@
 """How a native run moves from one sampling time to the next, and to its end, whatever the method.
 
-Equal steps lie on the grid k h. A callable that wants to be asked inside a step is asked exactly there: the step is made
-in parts, and the grid of steps and records stays. A method that remembers earlier rates begins anew at such a time, as
-it does wherever an input changes.
+Equal steps lie on the grid k h. A callable that wants to be asked inside a step is asked exactly there: the step is
+made in parts, and the grid of steps and records stays. A method that remembers earlier rates begins anew at such a
+time, as it does wherever an input changes.
 """
 
 from __future__ import annotations

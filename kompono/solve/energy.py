@@ -49,8 +49,9 @@ def complaint(
     how = f"grew by {change[worst] / scale:.3g} times the kinetic energy" if scale > 0 else "grew from nothing"
     how = how if grew else f"fell by {change[worst] / max(scale, 1e-300):.2g} times the kinetic energy"
     return int(off[0]), (
-        f"the energy {how} ({total[0]:.4g} J at the start, {total[worst]:.4g} J at {times[worst]:.4g} s), though nothing "
-        f"in the model adds or takes any; try a smaller step, and look whether the machine passed a position it cannot pass,"
+        f"the energy {how} ({total[0]:.4g} J at the start, {total[worst]:.4g} J at {times[worst]:.4g} s), though "
+        "nothing in the model adds or takes any; try a smaller step, and look whether the machine passed a position it "
+        "cannot pass,"
     )
 
 
@@ -64,6 +65,11 @@ def _conserved(
             (k0, e0), (k1, e1) = (energies(int(row), sign * shift * step) for sign in (-1, 1))
             lost, exchanged = lost + abs(e1 - e0), exchanged + abs(k1 - k0)
             noise += ROUNDING * abs(total[row])
-        if np.isfinite(lost) and 0 < exchanged < np.inf and lost <= CONSERVED * exchanged and noise <= CONSERVED * exchanged:
+        if (
+            np.isfinite(lost)
+            and 0 < exchanged < np.inf
+            and lost <= CONSERVED * exchanged
+            and noise <= CONSERVED * exchanged
+        ):
             return True
     return False

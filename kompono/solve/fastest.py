@@ -48,4 +48,6 @@ def fastest_motion(kernel: Any, time: float, state: np.ndarray, inputs: Any, par
     if len(growth) < MEAN:
         return None
     where = program.speeds[int(np.argmax(np.abs(change[speeds])))]
-    return Fastest((where.rpartition(".")[0] or where).removesuffix(".free"), float(np.exp(np.mean(np.log(growth[-MEAN:])))))
+    return Fastest(
+        (where.rpartition(".")[0] or where).removesuffix(".free"), float(np.exp(np.mean(np.log(growth[-MEAN:]))))
+    )

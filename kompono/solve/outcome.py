@@ -39,8 +39,9 @@ class Outcome:
     """Channels `table` (n, k) at `times` (n,) [s] and how the run ended.
 
     `ended` is the kind of an early end, or of what is wrong with a run that came to its end: GROWN (beyond all bounds),
-    OPEN (conditions are violated), both of which end it there, CHANNEL (one is not a number), ENERGY, STEP. `blame` is the record (time, state...,
-    inputs...) a failure must be explained by. `samples` are records that tell whether the step was short enough.
+    OPEN (conditions are violated), both of which end it there, CHANNEL (one is not a number), ENERGY, STEP. `blame` is
+    the record (time, state..., inputs...) a failure must be explained by. `samples` are records that tell whether the
+    step was short enough.
     """
 
     times: np.ndarray
@@ -155,7 +156,8 @@ def _energy(
         values = kernel.evaluate(outputs.routine, time + shift, moved, inputs, parameters)[0][places]
         return float(values[0]), float(values[1])
 
-    found = complaint(rows[:, 0], *table[:, places].T, energies, settings)
+    kinetic, total = table[:, places].T
+    found = complaint(rows[:, 0], kinetic, total, energies, settings)
     if found is not None:
         _spoil(outcome, "ENERGY", found[1], rows[found[0]])
     return found is not None

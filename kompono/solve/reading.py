@@ -1,7 +1,7 @@
 """Channels for callable inputs: only those a callable reads are computed.
 
-Which these are shows at the first sampling time, where each is taken from a routine that has it anyway, or has one made.
-From the next time on a single routine gives all that were read. Runs of the same simulation share what is known.
+Which these are shows at the first sampling time, where each is taken from a routine that has it anyway, or has one
+made. From the next time on a single routine gives all that were read. Runs of the same simulation share what is known.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class _Watched:
 
 
 def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, str, str, float, dict[str, Any]]:
-    """Rows (time, state..., inputs...) at multiples of the recording interval, the kind of its end, the reason, the time
-    reached [s] and statistics.
+    """Rows (time, state..., inputs...) at multiples of the recording interval, the kind of its end, the reason, the
+    time reached [s] and statistics.
     """
     import scipy.integrate
 

@@ -2,8 +2,8 @@
 
 From such a state one step of h is made, and two of h / 2. Where the step is right, the two differ by a small share of
 the motion in that time; where it is much too long (a spring stiffer than the step can follow, half a turn in a step),
-by as much as the motion itself. A run most of whose samples differ so is not a result. A single sample may, for a motion
-that jumps (an impact) is one whatever the step.
+by as much as the motion itself. A run most of whose samples differ so is not a result. A single sample may: where a
+motion jumps (an impact), it does whatever the step.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StepCheck:
         self.count = WARM.get(settings.method, 1)
 
     def error(self, row: np.ndarray, ranges: np.ndarray, h: float) -> float:
-        """Error of a step h [s] from a record, as a share of the motion; NaN if nothing moves or no step is possible."""
+        """Error of a step h [s] from a record, as a share of the motion; NaN if nothing moves or no step can be made."""
         coarse, fine = (self._after(row, h / n, n * self.count) for n in (1, 2))
         if fine is None:
             return np.nan

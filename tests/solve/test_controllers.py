@@ -1,5 +1,5 @@
-"""Python callables that feed inputs: each run has its own memory, they are asked exactly on time, and their mistakes end
-the run with a reason.
+"""Python callables that feed inputs: each run has its own memory, they are asked exactly on time, and their mistakes
+end the run with a reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""No status is ok over a wrong result: steps too long, energy from nowhere, channels that are no numbers, conditions that
-break on the way, steps that lead nowhere.
+"""No status is ok over a wrong result: steps too long, energy from nowhere, channels that are no numbers, conditions
+that break on the way, steps that lead nowhere.
 """
 
 from __future__ import annotations
