@@ -78,7 +78,11 @@ def simulate_many(
     outputs = select_outputs(simulation.translation, channels)
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
-    starts = start_all(simulation, variation, table, simulation.feed(inputs))
+    feed = simulation.feed(inputs)
+    starts = start_all(simulation, variation, table, feed)
+    first = next((i for i in range(variation.runs) if i not in starts.failed), None)
+    if first is not None and not any(source.is_callable for source in feed.sources):
+        simulation.check_guards(starts.states[first], table[first], feed.at(0.0))
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
     _run(gather, spread, inputs, progress)

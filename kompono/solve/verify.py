@@ -18,6 +18,7 @@ ABSURD = 0.5  # of the motion: an error above this in one step
 FINE = 0.01  # of the motion: an error in one step below this is what a suggested step has
 NOISE = 1e-4  # of the largest range: what varies less than this counts as little
 HALVINGS = 24  # of the step when a better one is sought
+ROOM = 400  # records of a few steps with up to a hundred events
 WARM = {"adams": 8}  # steps that are needed to see a method at work; others show in one
 
 
@@ -47,9 +48,10 @@ class StepCheck:
     def __init__(self, kernel: Any, parameters: np.ndarray, settings: Any) -> None:
         self.kernel, self.parameters, self.settings = kernel, parameters, settings
         self.count = WARM.get(settings.method, 1)
+        self._runs: dict[float, Any] = {}
 
     def error(self, row: np.ndarray, ranges: np.ndarray, h: float) -> float:
-        """Error of a step h [s] from a record, as a share of the motion; NaN if nothing moves or no step can be made."""
+        """Error of a step h [s] from a record, as a share of the motion, NaN if nothing moves or no step is made."""
         coarse, fine = (self._after(row, h / n, n * self.count) for n in (1, 2))
         if fine is None:
             return np.nan
@@ -69,11 +71,18 @@ class StepCheck:
         end = 1 + self.kernel.program.state_size
         if not np.all(np.isfinite(row)):
             return None
-        run = self.kernel.fixed(
-            self.settings.method, float(row[0]), row[1:end], step=h, parameters=self.parameters, inputs=row[end:],
-            capacity=4 * steps + 300, every=steps, project=self.settings.stabilize,
-        )  # fmt: skip
-        return run.state.copy() if run.advance(steps).name == "OK" else None
+        run = self._runs.get(h)
+        if run is None:
+            run = self._runs[h] = self.kernel.fixed(
+                self.settings.method, float(row[0]), row[1:end], step=h, parameters=self.parameters, inputs=row[end:],
+                capacity=ROOM, every=steps, project=self.settings.stabilize,
+            )  # fmt: skip
+        else:
+            run.hold(row[end:])
+            run.restart(float(row[0]), row[1:end])
+        good = run.advance(steps).name == "OK"
+        run.take()
+        return run.state.copy() if good else None
 
     def verdict(self, samples: Samples) -> tuple[str, np.ndarray]:
         """Nothing, or why the step of the run is too long, with a better one, and the first record where it is."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from solve.machines import Oscillator, Pendulum
 
-from kompono import Body, Event, Ground, Input, Mode, Output, Subsystem, simulate, time
+from kompono import Body, Event, Ground, Input, Mode, Output, Subsystem, simulate, simulate_many, time
 from kompono.errors import ModelWarning, RunError, RunWarning
 from kompono.library import Weld
 
@@ -158,3 +158,8 @@ def test_three_hundred_levels_of_nesting_run() -> None:
     plain = simulate(Pendulum(angle=0.3), until=0.1, step=0.01)
     assert np.array_equal(nested["inner." * 300 + "pendulum.pin.angle"], plain["pin.angle"])
     assert nested.scene is not None
+
+
+def test_an_ensemble_tells_of_guards_above_zero_too() -> None:
+    with pytest.warns(ModelWarning, match=r"^passed: the guard is above zero at the start"):
+        simulate_many(Watched(lambda m: m.slide.displacement), runs=2, until=0.1, step=0.01)
