@@ -177,7 +177,7 @@ def _on_lanes(kernel: Any, batch: Batch, feed: Feed, progress: Progress) -> list
         if not np.isfinite(table).all():  # perhaps a sine beyond its limit
             table = channels(kernel, batch.outputs, rows, batch.parameters[i])
         trajectory = Trajectory(rows, whole.ok, whole.message, whole.time, dict(whole.statistics), ended=whole.ended)
-        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i]))
+        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i], False))
     return outcomes
 
 
@@ -191,4 +191,4 @@ def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: MakeReader, prog
     problem = Problem(kernel, batch.states[i], values, feed, read(values))
     trajectory = integrate(problem, batch.settings, progress)
     table = channels(kernel, batch.outputs, trajectory.rows, values)
-    return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values)
+    return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)

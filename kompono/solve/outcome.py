@@ -77,9 +77,12 @@ def conclude(
     table: np.ndarray,
     settings: Settings,
     parameters: np.ndarray,
-    samples: Samples | None = None,
+    energy: bool = True,
 ) -> Outcome:
-    """The outcome of a run whose channels are computed: `table` (n, k) at the rows of the trajectory."""
+    """The outcome of a run whose channels are computed: `table` (n, k) at the rows of the trajectory.
+
+    To ask where its energy went takes as long as many steps; one of thousands of runs is not asked.
+    """
     rows, program = trajectory.rows, kernel.program
     outcome = Outcome(
         rows[:, 0], table[:, list(outputs.wanted)], trajectory.ok, trajectory.message, trajectory.time,
@@ -87,8 +90,8 @@ def conclude(
     )  # fmt: skip
     if trajectory.ok or trajectory.ended in ("OPEN", "GROWN"):
         speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
-        outcome.samples = samples or pick(rows, program.state_size, speeds)
-        for look in (_grown, _open, _nameless_number, _energy):
+        outcome.samples = pick(rows, program.state_size, speeds)
+        for look in (_grown, _open, _nameless_number, *((_energy,) if energy else ())):
             if look(kernel, outcome, rows, outputs, table, settings, parameters):
                 break
     return outcome
