@@ -14,22 +14,21 @@ import numpy as np
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import ModelWarning, RunError, RunWarning, warn
+from kompono.explain import Explainer, check_guards
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options
 from kompono.result import Result, Status, matching
-from kompono.result.unwrap import with_companions
+from kompono.selection import select_outputs
 from kompono.solve.assemble import Assembly, assemble, moves
 from kompono.solve.controllers import at_work
 from kompono.solve.inputs import Feed, Source, feed_of
-from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
+from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
 from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
-from kompono.solve.verify import StepCheck, pick
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
-from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
 if TYPE_CHECKING:
@@ -37,27 +36,6 @@ if TYPE_CHECKING:
     from kompono.realtime.session import Session
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
-
-LAST = 40  # records before a failure that are looked at for its cause
-TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
-
-
-def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
-    """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
-    channels = translation.program.channels
-    columns, drift = matching(patterns, channels), matching("drift.position", channels)
-    needed = with_companions(channels, [*columns, *drift])
-    places = {column: place for place, column in enumerate(needed)}
-    computed = tuple(channels[i] for i in needed)
-    names = {channel.name: place for place, channel in enumerate(computed)}
-    energy = [names[name] for name in ("energy.kinetic", "energy.total") if name in names]
-    return Outputs(
-        translation.select(needed),
-        computed,
-        tuple(places[i] for i in columns),
-        places[drift[0]],
-        (energy[0], energy[1]) if len(energy) == 2 else None,
-    )
 
 
 class Simulation:
@@ -220,7 +198,7 @@ class Simulation:
             with session or nullcontext():
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(assembly.state, values, session.feed if session else feed, outputs, settings)
-                problem.started = functools.partial(self.check_guards, assembly.state, values)
+                problem.started = functools.partial(check_guards, self.program, assembly.state, values)
                 if watcher is not None:
                     problem.watch = self.watch(watcher, values, feed)
                     problem.watch(0.0, assembly.state)
@@ -234,28 +212,32 @@ class Simulation:
             seconds_compile=seconds_compile + made,
             seconds_run=seconds,
         )
-        table = channels_of(self.kernel, outputs, trajectory.rows, values)
-        outcome = conclude(self.kernel, trajectory, outputs, table, settings, values)
-        check_step(self.kernel, outcome, settings, values)
+        scene = functools.partial(_scenery, self.translation.model.model, parameters)
+        result = self._result(trajectory, outputs, settings, values, scene)
+        return session.complete(result) if session else result
+
+    def _result(
+        self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
+    ) -> Result:
+        """Channels and status of a run that is over; one that did not end as planned warns."""
+        table = channels_of(self.kernel, outputs, trajectory.rows, parameters)
+        outcome = conclude(self.kernel, trajectory, outputs, table, settings, parameters)
+        check_step(self.kernel, outcome, settings, parameters)
         chosen = [outputs.computed[i] for i in outputs.wanted]
-        result = Result(
+        status = self.status(outcome, settings, parameters, records=trajectory.rows)
+        if not status.ok:
+            warn(f"{self.name} did not run as planned: {status.message}", RunWarning)
+        about = {"method": settings.method, "engine": self.engine, "step": settings.step}
+        return Result(
             outcome.times,
             [channel.name for channel in chosen],
             outcome.table,
             units={channel.name: channel.unit for channel in chosen},
-            status=self.status(outcome, settings, values, records=trajectory.rows),
-            statistics={
-                "method": settings.method,
-                "engine": self.engine,
-                "step": settings.step,
-                **outcome.statistics,
-            },
+            status=status,
+            statistics={**about, **outcome.statistics},
             model=self.name,
-            scene=functools.partial(_scenery, self.translation.model.model, parameters),
+            scene=scene,
         )
-        if not result.status.ok:
-            warn(f"{self.name} did not run as planned: {result.status.message}", RunWarning)
-        return session.complete(result) if session else result
 
     def _session(self, realtime: RealTime | bool, feed: Feed, outputs: Outputs, parameters: np.ndarray) -> Session:
         """What keeps a run in step with the clock; observers read the channels that are recorded."""
@@ -299,21 +281,6 @@ class Simulation:
             problem.is_open = is_open
         return problem
 
-    def check_guards(self, state: np.ndarray, parameters: np.ndarray, inputs: np.ndarray) -> None:
-        """Say which events cannot fire yet, because their guards are above zero at the start; refuse guards that are
-        not a number there.
-        """
-        if not self.program.events:
-            return
-        (values, *_) = Interpreter(self.program).evaluate("guards", 0.0, state, inputs, parameters)
-        for name, value in zip(self.program.events, values, strict=True):
-            if np.isnan(value):
-                raise RunError("the guard is not a number at the start.", path=name, fix="Look at its expression.")
-        early = [name for name, value in zip(self.program.events, values, strict=True) if value > 0]
-        if early:
-            text = f"{', '.join(early)}: the guard is above zero at the start; the event waits until it was at or below"
-            warn(f"{text} zero. If it shall count as passed, start the modes with what the event sets.", ModelWarning)
-
     def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:
         """A function of time and state that tells a watcher the channels it wants, in its order."""
         columns = [matching(name, self.program.channels)[0] for name in watcher.channels]
@@ -343,77 +310,9 @@ class Simulation:
         records: np.ndarray | None = None,
     ) -> Status:
         """How the run ended, with the component to blame if asked for and where it can be found (in `records`)."""
-        row, end = outcome.blame, 1 + self.program.state_size
-        if outcome.ok or row is None:
-            return Status(outcome.ok, outcome.message, outcome.time)
-        if outcome.ended == "OPEN":
-            g = Interpreter(self.program).evaluate("conditions", row[0], row[1:end], row[end:], parameters)[0]
-            where = self.translation.engine.row_labels()[int(np.argmax(np.abs(g)))]
-            reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be"
-            return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]))
-        message = outcome.message
-        if explain and outcome.ended in ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL"):
-            message = self._explained(outcome, settings, parameters, records)
-        return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time, outcome.cause)
-
-    def _explained(
-        self, outcome: Outcome, settings: Settings, parameters: np.ndarray, records: np.ndarray | None
-    ) -> str:
-        """Who is to blame for a motion that is no number: links too stiff, a step too long, or a component."""
-        message, row, end = outcome.message, outcome.blame, 1 + self.program.state_size
-        assert row is not None
-        if records is not None and self.links is not None:
-            found = self.links.explain(records, parameters, settings.step)
-            if found:
-                return found
-        earlier = [] if records is None else list(records[records[:, 0] < outcome.time][-1:])
-        where = next(filter(None, (self._locked(one, settings, parameters) for one in (row, *earlier))), "")
-        if where:
-            return f"{where}: the position asked for next is not found; the machine seems to lock there,"
-        if outcome.ended in ("OFF_CONSTRAINTS", "STEP_TOO_SMALL"):
-            return message
-        if records is not None and settings.method in ("rk2", "rk4", "adams") and hasattr(self.kernel, "fixed"):
-            size, q = self.program.state_size, len(self.program.coordinates)
-            before = records[records[:, 0] <= outcome.time][-LAST:]
-            samples = pick(before, size, slice(q, q + len(self.program.speeds)))
-            found, _ = StepCheck(self.kernel, parameters, settings).verdict(samples)
-            if found:
-                return f"{message.partition(';')[0]}; {found},"
-        if outcome.ended != "NOT_FINITE":
-            return message
-        where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
-        hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
-        return f"{where}: {message}" if where else message + hint
-
-    def _locked(self, row: np.ndarray, settings: Settings, parameters: np.ndarray) -> str:
-        """The path of a condition that cannot be met a little later than at a record, if there is one: a drive that
-        leads to where the machine cannot go.
-        """
-        if not settings.stabilize or "project" not in self.program.routines:
-            return ""
-        time, end = float(row[0]), 1 + self.program.state_size
-        kernel, inputs, labels = self.kernel, row[end:], self.translation.engine.row_labels()
-
-        def gaps(at: float, state: np.ndarray) -> np.ndarray:
-            return np.abs(Interpreter(self.program).evaluate("conditions", at, state, inputs, parameters)[0])
-
-        before = row[1:end]
-        if not len(labels) or not np.all(np.isfinite(before)) or gaps(time, before).max() > OPEN:
-            return ""
-        for ahead in (settings.step, 3 * settings.step):
-            state = before + ahead * kernel.evaluate("derivative", time, before, inputs, parameters)[0]
-            if not np.all(np.isfinite(state)) or np.abs(state - before).max() > FAR:
-                state = before
-            for _ in range(TRIES):
-                state = kernel.evaluate("project", time + ahead, state, inputs, parameters)[0]
-                if not np.all(np.isfinite(state)):
-                    break
-            found = gaps(time + ahead, state)
-            if not np.all(np.isfinite(found)):
-                found = gaps(time + ahead, before)
-            if found.max() > OPEN:
-                return labels[int(np.argmax(found))]
-        return ""
+        return Explainer(self.translation, self.kernel, self.links).status(
+            outcome, settings, parameters, explain, records
+        )
 
 
 def simulate(
@@ -457,9 +356,8 @@ def simulate(
     on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
     in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
     `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
-    each step. `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere).
-
-    A run that does not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
+    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
+    not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs

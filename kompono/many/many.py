@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from kompono.compile import loop_routines, native_lanes
 from kompono.compile.host import processors
 from kompono.errors import RunError, RunWarning, warn
+from kompono.explain import check_guards
 from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
 from kompono.result import Ensemble, Status
-from kompono.simulation import Simulation, select_outputs
+from kompono.selection import select_outputs
+from kompono.simulation import Simulation
 from kompono.solve.controllers import copies
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings, check_settings, settings_for
@@ -80,9 +82,7 @@ def simulate_many(
     begun = clock.perf_counter()
     feed = simulation.feed(inputs)
     starts = start_all(simulation, variation, table, feed)
-    first = next((i for i in range(variation.runs) if i not in starts.failed), None)
-    if first is not None and not any(source.is_callable for source in feed.sources):
-        simulation.check_guards(starts.states[first], table[first], feed.at(0.0))
+    _check_guards(simulation, starts, table, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
     _run(gather, spread, inputs, progress)
@@ -93,6 +93,22 @@ def simulate_many(
         text = (
             f"{len(ensemble.failed)} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
         )
+        warn(text + ensemble.status[first].message, RunWarning)
+    return ensemble
+
+
+def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
+    """Look at the guards of the first run, unless they may depend on what callables will say."""
+    first = next((i for i in range(len(table)) if i not in starts.failed), None)
+    if first is not None and not any(source.is_callable for source in feed.sources):
+        check_guards(simulation.program, starts.states[first], table[first], feed.at(0.0))
+
+
+def _told(ensemble: Ensemble) -> Ensemble:
+    """An ensemble, with a warning if some of its runs did not end as planned."""
+    if ensemble.failed:
+        first, count = ensemble.failed[0], len(ensemble.failed)
+        text = f"{count} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
         warn(text + ensemble.status[first].message, RunWarning)
     return ensemble
 
