@@ -87,14 +87,7 @@ def simulate_many(
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
     _run(gather, spread, inputs, progress)
     gather.statistics |= {"seconds_translate": simulation.seconds_translate, "seconds_start": seconds_start}
-    ensemble = gather.ensemble()
-    if ensemble.failed:
-        first = ensemble.failed[0]
-        text = (
-            f"{len(ensemble.failed)} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
-        )
-        warn(text + ensemble.status[first].message, RunWarning)
-    return ensemble
+    return _told(gather.ensemble())
 
 
 def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
