@@ -20,7 +20,7 @@ from tables import show
 from kompono import Body, Ground, Simulation, Subsystem
 from kompono.compile import native_lanes
 from kompono.library import Revolute
-from kompono.simulation import select_outputs
+from kompono.selection import select_outputs
 from kompono.solve.integrate import Settings
 from kompono.solve.many import Batch, prepare, run_batch
 from kompono.solve.progress import Progress

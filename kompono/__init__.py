@@ -14,6 +14,7 @@ from kompono.errors import (
     ModelError,
     ModelWarning,
     RunError,
+    RunWarning,
     TranslationError,
 )
 from kompono.model.body import Body, Frame, Ground, MassProperties
@@ -66,6 +67,7 @@ __all__ = [
     "Report",
     "Result",
     "RunError",
+    "RunWarning",
     "Sensor",
     "Simulation",
     "Subsystem",

@@ -6,6 +6,8 @@ A wrong model raises where it was written; a failed run is not an exception but 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -42,6 +44,18 @@ class RunError(KomponoError):
 
 class ModelWarning(UserWarning):
     """Allowed, but probably not meant."""
+
+
+class RunWarning(UserWarning):
+    """A run did not end as planned, or its result deserves a second look."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user that called us, however deep inside we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kompono":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import time as clock
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,20 +13,22 @@ import numpy as np
 
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import ModelWarning, RunError
+from kompono.errors import ModelWarning, RunError, RunWarning, warn
+from kompono.explain import Explainer, check_guards
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options
 from kompono.result import Result, Status, matching
-from kompono.result.unwrap import with_companions
+from kompono.selection import select_outputs
 from kompono.solve.assemble import Assembly, assemble, remarks
+from kompono.solve.controllers import at_work
 from kompono.solve.inputs import Feed, Source, feed_of
-from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
-from kompono.solve.outcome import Outcome, Outputs, conclude
+from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
+from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
 from kompono.solve.outcome import channels as channels_of
-from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.reading import ChannelReader, column_finder
+from kompono.solve.scipy_methods import routines_of
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
-from kompono.translate.diagnose import diagnose
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
 if TYPE_CHECKING:
@@ -35,20 +36,6 @@ if TYPE_CHECKING:
     from kompono.realtime.session import Session
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
-
-
-def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
-    """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
-    channels = translation.program.channels
-    columns, drift = matching(patterns, channels), matching("drift.position", channels)
-    needed = with_companions(channels, [*columns, *drift])
-    places = {column: place for place, column in enumerate(needed)}
-    return Outputs(
-        translation.select(needed),
-        tuple(channels[i] for i in needed),
-        tuple(places[i] for i in columns),
-        places[drift[0]],
-    )
 
 
 class Simulation:
@@ -121,6 +108,8 @@ class Simulation:
             name = self.translation.model.path(signal)
             if signal.table is not None:
                 declared[name] = Source(name, table=signal.table)
+            elif signal.factory is not None:
+                declared[name] = Source(name, factory=signal.factory, period=float(signal.period or 0))
             elif callable(signal.value):
                 declared[name] = Source(name, function=signal.value, period=float(signal.period or 0))
             else:
@@ -165,15 +154,14 @@ class Simulation:
         (values,) = kernel.evaluate("placement", 0.0, assembly.state, feed.at(0.0), parameters)
         return replace(assembly, state=placed_state(self.translation.engine, values))
 
+    @functools.cached_property
+    def reader(self) -> ChannelReader:
+        """Channels by name for callable inputs; what it has learned serves all runs."""
+        return ChannelReader(self.kernel, column_finder(self.program.channels), self.translation.select)
+
     def channel(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, name: str) -> float:
         """One channel at one state."""
-        channels = self.program.channels
-        if not isinstance(channels, tuple):
-            routine = self.translation.select(matching(name, channels))
-            return float(self.kernel.evaluate(routine, time, state, inputs, parameters)[0][0])
-        names = [channel.name for channel in channels]
-        check_known([name], names, "channel")
-        return float(self.kernel.evaluate("outputs", time, state, inputs, parameters)[0][names.index(name)])
+        return self.reader.run(parameters)(time, state, inputs, name)
 
     def run(
         self,
@@ -195,44 +183,55 @@ class Simulation:
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         for remark in remarks(assembly):
-            warnings.warn(remark, ModelWarning, stacklevel=3)
+            warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)
         seconds_compile = self.prepare(settings.method, outputs.routine)
-        session = self._session(realtime, feed, outputs, values) if realtime else None
-        with session or nullcontext():
-            begun = clock.perf_counter()
-            problem = self.problem(assembly.state, values, session.feed if session else feed)
-            if watcher is not None:
-                problem.watch = self.watch(watcher, values, feed)
-                problem.watch(0.0, assembly.state)
-            trajectory = integrate(problem, settings, progress)
-            seconds = clock.perf_counter() - begun
+        with at_work(feed.sources) as sources:
+            feed = Feed(sources)
+            session = self._session(realtime, feed, outputs, values) if realtime else None
+            with session or nullcontext():
+                begun, made = clock.perf_counter(), self.reader.seconds
+                problem = self.problem(assembly.state, values, session.feed if session else feed, outputs, settings)
+                problem.started = functools.partial(check_guards, self.program, assembly.state, values)
+                if watcher is not None:
+                    problem.watch = self.watch(watcher, values, feed)
+                    problem.watch(0.0, assembly.state)
+                trajectory = integrate(problem, settings, progress)
+                made = self.reader.seconds - made
+                seconds = clock.perf_counter() - begun - made
         trajectory.statistics.update(
             degrees_of_freedom=assembly.degrees_of_freedom,
             redundant=list(assembly.redundant),
             seconds_translate=self.seconds_translate,
-            seconds_compile=seconds_compile,
+            seconds_compile=seconds_compile + made,
             seconds_run=seconds,
         )
-        table = channels_of(self.kernel, outputs, trajectory.rows, values)
-        outcome = conclude(self.kernel, trajectory, outputs, table, settings)
+        scene = functools.partial(_scenery, self.translation.model.model, parameters)
+        result = self._result(trajectory, outputs, settings, values, scene)
+        return session.complete(result) if session else result
+
+    def _result(
+        self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
+    ) -> Result:
+        """Channels and status of a run that is over; one that did not end as planned warns."""
+        table = channels_of(self.kernel, outputs, trajectory.rows, parameters)
+        outcome = conclude(self.kernel, trajectory, outputs, table, settings, parameters)
+        check_step(self.kernel, outcome, settings, parameters)
         chosen = [outputs.computed[i] for i in outputs.wanted]
-        result = Result(
+        status = self.status(outcome, settings, parameters, records=trajectory.rows)
+        if not status.ok:
+            warn(f"{self.name} did not run as planned: {status.message}", RunWarning)
+        about = {"method": settings.method, "engine": self.engine, "step": settings.step}
+        return Result(
             outcome.times,
             [channel.name for channel in chosen],
             outcome.table,
             units={channel.name: channel.unit for channel in chosen},
-            status=self.status(outcome, settings, values, records=trajectory.rows),
-            statistics={
-                "method": settings.method,
-                "engine": self.engine,
-                "step": settings.step,
-                **outcome.statistics,
-            },
+            status=status,
+            statistics={**about, **outcome.statistics},
             model=self.name,
-            scene=functools.partial(_scenery, self.translation.model.model, parameters),
+            scene=scene,
         )
-        return session.complete(result) if session else result
 
     def _session(self, realtime: RealTime | bool, feed: Feed, outputs: Outputs, parameters: np.ndarray) -> Session:
         """What keeps a run in step with the clock; observers read the channels that are recorded."""
@@ -257,11 +256,24 @@ class Simulation:
         """The class of the model."""
         return type(self.translation.model.model).__name__
 
-    def problem(self, state: np.ndarray, parameters: np.ndarray, feed: Feed) -> Problem:
-        """What `integrate` wants, from a consistent state."""
-        return Problem(
-            self.kernel, state, parameters, feed, lambda t, y, u, name: self.channel(t, y, u, parameters, name)
-        )
+    def problem(
+        self,
+        state: np.ndarray,
+        parameters: np.ndarray,
+        feed: Feed,
+        outputs: Outputs | None = None,
+        settings: Settings | None = None,
+    ) -> Problem:
+        """What `integrate` wants, from a consistent state; with `outputs` and `settings` it looks at the drift, too."""
+        problem = Problem(self.kernel, state, parameters, feed, self.reader.run(parameters))
+        if outputs is not None and settings is not None and settings.stabilize and "project" in self.program.routines:
+
+            def is_open(time: float, now: np.ndarray) -> bool:
+                (values, *_) = self.kernel.evaluate(outputs.routine, time, now, feed.at(time), parameters)
+                return bool(values[outputs.drift] > OPEN)
+
+            problem.is_open = is_open
+        return problem
 
     def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:
         """A function of time and state that tells a watcher the channels it wants, in its order."""
@@ -279,7 +291,8 @@ class Simulation:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
         begun = clock.perf_counter()
         if hasattr(self.kernel, "prepare"):
-            self.kernel.prepare(routine=outputs, method=method if method not in SCIPY_METHODS else "")
+            needed = routines_of(method, self.program.routines)
+            self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method)
         return clock.perf_counter() - begun
 
     def status(
@@ -291,24 +304,9 @@ class Simulation:
         records: np.ndarray | None = None,
     ) -> Status:
         """How the run ended, with the component to blame if asked for and where it can be found (in `records`)."""
-        row, end = outcome.blame, 1 + self.program.state_size
-        if row is None:
-            return Status(outcome.ok, outcome.message, outcome.time)
-        if not outcome.ok:
-            message = outcome.message
-            unstable = "not a number" in message or "radian" in message
-            if self.links is not None and records is not None and explain and unstable:
-                message = self.links.explain(records, parameters, settings.step) or message
-            if "not a number" in message and explain:
-                where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
-                hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
-                message = f"{where}: {message}" if where else message + hint
-            return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time)
-        kernel = Interpreter(self.program)
-        g = kernel.evaluate("conditions", row[0], row[1:end], row[end:], parameters)[0]
-        where = self.translation.engine.row_labels()[int(np.argmax(np.abs(g)))]
-        reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be reached,"
-        return Status(False, f"{where}: {reason} from t = {row[0]:.9g} s", float(row[0]))
+        return Explainer(self.translation, self.kernel, self.links).status(
+            outcome, settings, parameters, explain, records
+        )
 
 
 def simulate(
@@ -321,6 +319,8 @@ def simulate(
     rtol: float = 1e-8,
     atol: float | None = None,
     every: int | None = None,
+    guard_checks: int = 1,
+    max_steps: int | None = None,
     channels: str | Iterable[str] = "*",
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -349,7 +349,9 @@ def simulate(
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
     on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
     in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
-    `watcher` looks on while the run is going (a `LiveView`).
+    `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
+    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
+    not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
@@ -357,6 +359,7 @@ def simulate(
     """
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
+    settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(
         model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,

@@ -26,9 +26,8 @@ class Status(IntEnum):
     STOPPED = 4  # the stop flag was raised
     TOO_MANY_EVENTS = 5  # one event causes the next, without end
     OFF_CONSTRAINTS = 7  # the projection does not find back to the constraints; state and time are the last good ones
-    TOO_FAST = (
-        8  # a body of the discrete engine turns by more than a radian a step; state and time are the last good ones
-    )
+    TOO_FAST = 8  # a body turns by more than a radian a step (leapfrog); state and time are the last good ones
+    GUARD_NOT_FINITE = 9  # the guard of an event is NaN; state and time are the last good ones
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
 
@@ -40,7 +39,14 @@ _INTEGERS = (
 _REALS = (
     "start", "time", "step_size", "until", "interval", "min_step", "max_step", "old_error", "dense_start", "dense_step",
 )  # fmt: skip
-_EVENTS = ("log_capacity", "log_rows", "checked", "event_count", "inside")  # integers of models with guards
+_EVENTS = (
+    "log_capacity",
+    "log_rows",
+    "checked",
+    "event_count",
+    "inside",
+    "guard_checks",
+)  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 

@@ -4,7 +4,8 @@ A guard fires when its value, seen at or below zero before, is above zero. It is
 or below zero (at the end of a step, or at once after a switch) until it fires. When an armed guard is above zero at
 the end of a step, the step is cut just behind the first crossing: there all guards that fired are *pending*. Before
 anything else happens, the loop applies their switches, lowest first, writes the log and looks at the guards again,
-so that a switch may cause the next one at the same time. What a step does twice between its ends is not seen.
+so that a switch may cause the next one at the same time. What a step does twice between its ends is seen only if
+`guard_checks` asks for looks in between.
 
 The crossing is found by the ITP method (Oliveira, Takahashi 2020) on the largest armed guard: like a secant method
 where guards are smooth, never more than a few trials above bisection where they are not.
@@ -13,8 +14,10 @@ where guards are smooth, never more than a few trials above bisection where they
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
-from kompono.compile.emit import REAL, Cell, Value
+from kompono.compile.block import Status
+from kompono.compile.emit import BOOL, INT, REAL, Cell, Value
 from kompono.compile.machine import Machine
 
 LIMIT = 100  # events in one step
@@ -45,6 +48,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
     code, block = machine.code, machine.block
     with code.when(block.checked.equals(0)):
         _watch(machine, time, "state", "values")
+        fail_if_not_a_number(machine)
         note(machine, "values")
     any_ = _largest(machine, "pending", "pending") > 0.0
     with code.when(any_):
@@ -75,25 +79,110 @@ def _switch(machine: Machine, time: Value, k: int) -> None:
         machine.vector("armed")[k] = 0.0
 
 
-def cut(machine: Machine, time: Value, end: Value, trial: Callable[[Value, Value], None]) -> tuple[Value, Value]:
+def cut(
+    machine: Machine, time: Value, end: Value, trial: Callable[[Value, Value], None], look: Look | None = None
+) -> tuple[Value, Value]:
     """Look at the guards at the end of a step, `next`; if one fired, go back to just behind the first crossing.
 
-    `trial(time, size)` writes the state after a shorter step to `next`. The result is where the step ends now, `next`
-    and `values` belonging to it, and whether that is before `end`.
+    `trial(time, size)` writes the state after a shorter step to `next`; `look` knows what the state was on the way. The
+    result is where the step ends now, `next` and `values` belonging to it, and whether that is before `end`.
     """
     code = machine.code
     _watch(machine, end, "next", "values")
-    reached = code.cell(REAL, end)
-    height = _largest(machine, "values")
-    with code.when(height > 0.0):
-        size = end - time
-        low, high = code.cell(REAL, 0.0), code.cell(REAL, size)
+    fail_if_not_a_number(machine)
+    reached, size = code.cell(REAL, end), end - time
+    low, high = code.cell(REAL, 0.0), code.cell(REAL, size)
+    height = code.cell(REAL, _largest(machine, "values"))
+    if look is not None:
+        with code.when(machine.block.guard_checks > 1):
+            _look_closer(machine, (time, end), (low, high, height), trial, look)
+    with code.when(height.get() > 0.0):
         machine.copy("found", "next")
-        _search(machine, time, low, high, height, trial)
+        _search(machine, time, low, high, height.get(), trial)
         machine.copy("next", "found")
         moved = time + high.get()
         reached.set(code.select((high.get() < size) & (moved < end), moved, end))
     return reached.get(), reached.get() < end
+
+
+def fail_if_not_a_number(machine: Machine) -> None:
+    """End the loop if one of the guards is NaN: it would never fire."""
+    code, value = machine.code, machine.vector("values")
+    good = code.cell(BOOL, True)
+    with code.loop(machine.guards) as k:
+        good.set(good.get() & value[k].equals(value[k]))
+    machine.fail(~good.get(), Status.GUARD_NOT_FINITE)
+
+
+def _look_closer(
+    machine: Machine,
+    span: tuple[Value, Value],
+    bracket: tuple[Cell, Cell, Cell],
+    trial: Callable[[Value, Value], None],
+    look: Look,
+) -> None:
+    """Look at the guards at equal distances on the way, too; the bracket closes around the first that fires.
+
+    The state there is interpolated; what seems to fire is confirmed by a shorter step.
+    """
+    code, (time, end), (low, high, height) = machine.code, span, bracket
+    checks, hit, j = machine.block.guard_checks, code.cell(BOOL, False), code.cell(INT, 1)
+    armed, value = machine.vector("armed"), machine.vector("trial")
+    machine.copy("found", "next")
+    look.prepare(machine, time, end)
+    with code.forever():
+        code.leave(j.get() >= checks)
+        size = j.get().real() / checks.real() * (end - time)
+        look.at(machine, time, end, time + size)
+        _watch(machine, time + size, "stage", "trial")
+        with code.when(_largest(machine, "trial") > 0.0):
+            trial(time + size, size)
+            _watch(machine, time + size, "next", "trial")
+            there = _largest(machine, "trial")
+            hit.set(there > 0.0)
+            with code.when(there > 0.0):
+                high.set(size)
+                height.set(there)
+                code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+            with code.when(~(there > 0.0)):
+                machine.copy("next", "found")
+        code.leave(hit.get())
+        with code.loop(machine.guards) as k:
+            armed[k] = code.select(value[k] <= 0.0, 1.0, armed[k])
+        low.set(size)
+        j.set(j.get() + 1)
+
+
+class Look(Protocol):
+    """What is known of the way a step has taken."""
+
+    def prepare(self, machine: Machine, time: Value, end: Value) -> None:
+        """Whatever must be known before, with the end of the step in `next`."""
+        ...
+
+    def at(self, machine: Machine, time: Value, end: Value, now: Value) -> None:
+        """The state at a time on the way, to `stage`."""
+        ...
+
+
+class Hermite:
+    """The cubic through both ends of a step with their rates."""
+
+    def prepare(self, machine: Machine, time: Value, end: Value) -> None:
+        """Both rates."""
+        machine.rate(time, "state", "rate5")
+        machine.rate(end, "next", "rate6")
+
+    def at(self, machine: Machine, time: Value, end: Value, now: Value) -> None:
+        """The state at a time on the way, to `stage`."""
+        h = end - time
+        s = (now - time) / h
+        rest = 1.0 - s
+        first, second = (machine.vector(name) for name in ("state", "found"))
+        left, right, target = (machine.vector(name) for name in ("rate5", "rate6", "stage"))
+        with machine.code.loop(machine.size) as i:
+            bend = rest * h * left[i] - s * h * right[i] + (1.0 - 2.0 * s) * (first[i] - second[i])
+            target[i] = rest * first[i] + s * second[i] + s * rest * bend
 
 
 def _search(

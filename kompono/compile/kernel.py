@@ -88,6 +88,10 @@ class Kernel:
         if method:
             self._objects.loop_function(_known(method), Lanes(lanes))
 
+    def has(self, routine: str) -> bool:
+        """Whether a routine can be evaluated at once, without being compiled first."""
+        return routine in self._evaluators
+
     def evaluate(
         self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
     ) -> tuple[np.ndarray, ...]:
@@ -119,7 +123,7 @@ class Kernel:
     def fixed(
         self, method: str, time: float, state: ArrayLike, *, step: float, parameters: ArrayLike = (),
         inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, every: int = 1, capacity: int = 4096,
-        project: bool = True, lanes: int = 1,
+        project: bool = True, lanes: int = 1, guard_checks: int = 1,
     ) -> FixedRun:  # fmt: skip
         """A run of equal steps: rk2, rk4 or adams. See `Run.set_inputs` for `inputs`. It moves by `advance`.
 
@@ -132,20 +136,20 @@ class Kernel:
         width = Lanes(lanes)
         function = self._objects.loop_function(method, width)
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
-        return FixedRun(*base, step=step, every=every)
+        return FixedRun(*base, step=step, every=every, guard_checks=guard_checks)
 
     def adaptive(
         self, time: float, state: ArrayLike, *, until: float, interval: float | None = None, rtol: ArrayLike = 1e-6,
         atol: ArrayLike = 1e-9, first_step: float | None = None, min_step: float = 0.0, max_step: float = math.inf,
         parameters: ArrayLike = (), inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        capacity: int = 4096, project: bool = True,
+        capacity: int = 4096, project: bool = True, guard_checks: int = 1,
     ) -> AdaptiveRun:  # fmt: skip
         """A run of dopri5 with error control; `interval` None records every accepted step."""
         function = self._objects.loop_function("dopri5", ONE)
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
         return AdaptiveRun(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
-            max_step=max_step,
+            max_step=max_step, guard_checks=guard_checks,
         )  # fmt: skip
 
     def helpers(self) -> Helpers | None:
@@ -207,6 +211,10 @@ class Interpreter:
     def instructions(self) -> Mapping[str, int]:
         """SX instructions executed by one evaluation of each routine."""
         return _instructions(self.program)
+
+    def has(self, routine: str) -> bool:
+        """Whether a routine can be evaluated at once; nothing is compiled here."""
+        return True
 
     def evaluate(
         self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()

@@ -141,13 +141,24 @@ def _cut(machine: Machine, time: Value, end: Value) -> Value:
         machine.copy("next", "stage")
         machine.project(at, "next")
 
-    reached, is_cut = events.cut(machine, time, end, shorter)
+    reached, is_cut = events.cut(machine, time, end, shorter, _Dense())
     with code.when(is_cut):
         block.set("history", 0)
     with code.when(~is_cut | (reached - time > _FAR_APART * events.tolerance(machine, end))):
         block.set("event_count", 0)
     events.note(machine, "values")
     return reached
+
+
+class _Dense:
+    """The interpolant of a step knows the way."""
+
+    def prepare(self, machine: Machine, time: Value, end: Value) -> None:
+        """It is there already."""
+
+    def at(self, machine: Machine, time: Value, end: Value, now: Value) -> None:
+        """The state at a time on the way, to `stage`."""
+        _interpolate(machine, now)
 
 
 def _next_size(machine: Machine, h: Value, error: Value, shortened: Value) -> Value:

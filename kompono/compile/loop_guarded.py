@@ -52,7 +52,8 @@ def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value])
         step.partial(machine, time, size)
         machine.project(at, "next")
 
-    reached, is_cut = events.cut(machine, time, end, shorter)
+    look = None if "kick" in machine.program.routines else events.Hermite()
+    reached, is_cut = events.cut(machine, time, end, shorter, look)
     regular = ~is_cut & ~inside
     with code.when(regular):
         step.settle(machine, end)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -107,6 +108,11 @@ class Run(ABC):
         """All events so far, one per row: time, and the number of the guard that fired."""
         return self._log[: self._block.log_rows].copy()
 
+    @property
+    def guard_values(self) -> np.ndarray:
+        """The values of the guards where they were last looked at."""
+        return self._vector("values").copy()
+
     def _set_log(self, log: np.ndarray) -> None:
         self._log, self._block.log, self._block.log_capacity = log, log.ctypes.data, len(log)
 
@@ -133,6 +139,14 @@ class Run(ABC):
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
         self._block.history = self._block.checked = 0  # rates and guards remembered so far belong to other inputs
+
+    def hold(self, values: np.ndarray) -> None:
+        """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""
+        if len(self._table[0]) != 1:
+            self.set_inputs(values)
+            return
+        self._table[1][0] = values
+        self._block.history = self._block.checked = 0
 
     def advance(self, steps: int) -> Status:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
@@ -164,8 +178,9 @@ class Run(ABC):
 class FixedRun(Run):
     """Equal steps; records at every `every`-th."""
 
-    def __init__(self, *base: Any, step: float, every: int) -> None:
+    def __init__(self, *base: Any, step: float, every: int, guard_checks: int = 1) -> None:
         super().__init__(*base)
+        self._block.guard_checks = guard_checks
         if not (step > 0 and math.isfinite(step)):
             raise RunError(f"the step must be positive, not {step}.")
         if every < 1:
@@ -184,6 +199,34 @@ class FixedRun(Run):
         self._block.step = self._block.recorded = 0
         self._forget()
 
+    def part(self, end: float, take: Callable[[], object]) -> Status:
+        """A part of the present step, from here to the time `end` inside it or at its end, without a record.
+
+        The grid of steps and records stays; whoever has come to the end of the step calls `join`. `take` empties the
+        buffer of records (events write there).
+        """
+        block = self._block
+        kept = block.start, block.step, block.step_size, block.recorded
+        block.start, block.step, block.step_size, block.recorded = block.time, 0, end - block.time, _FAR
+        block.history = 0
+        try:
+            status = self.advance(1)
+            while status is Status.BUFFER_FULL:
+                take()
+                status = self.advance(1 - block.step)
+        finally:
+            block.start, block.step, block.step_size, block.recorded = kept
+            block.history = 0
+        if status is Status.OK:
+            block.time = end
+        return status
+
+    def join(self) -> None:
+        """The parts of the present step are made: go on with the next one of the grid."""
+        block = self._block
+        block.step += 1
+        block.time = block.start + block.step * block.step_size
+
     @property
     def _taken(self) -> int:
         return self._block.step
@@ -194,9 +237,10 @@ class AdaptiveRun(Run):
 
     def __init__(
         self, *base: Any, until: float, interval: float | None, rtol: ArrayLike, atol: ArrayLike,
-        first_step: float | None, min_step: float, max_step: float,
+        first_step: float | None, min_step: float, max_step: float, guard_checks: int = 1,
     ) -> None:  # fmt: skip
         super().__init__(*base)
+        self._block.guard_checks = guard_checks
         self._vector("relative")[:] = rtol
         self._vector("absolute")[:] = atol
         if np.any(self._vector("absolute") < 0) or np.any(self._vector("absolute") + self._vector("relative") <= 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,25 @@ from numpy.typing import ArrayLike
 
 from kompono.compile import loop_routines, native_lanes
 from kompono.compile.host import processors
-from kompono.errors import RunError
+from kompono.errors import RunError, RunWarning, warn
+from kompono.explain import check_guards
 from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
 from kompono.result import Ensemble, Status
-from kompono.simulation import Simulation, select_outputs
-from kompono.solve.integrate import Settings, check_settings
-from kompono.solve.many import Batch, Read, at_times, fits_lanes, prepare, record_times, run_batch
-from kompono.solve.outcome import Outcome, Outputs
+from kompono.selection import select_outputs
+from kompono.simulation import Simulation
+from kompono.solve.controllers import copies
+from kompono.solve.inputs import Feed
+from kompono.solve.integrate import Settings, check_settings, settings_for
+from kompono.solve.many import Batch, at_times, fits_lanes, prepare, record_times, run_batch
+from kompono.solve.outcome import Outcome, Outputs, check_step
 from kompono.solve.progress import Progress
-from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.scipy_methods import routines_of
 
 EXPLAINED = 5  # failures that are traced to a component; to trace one takes longer than to run it
+CHECKED = 16  # runs that are asked first whether their step was short enough
 LANES = (1, 2, 4, 8, 16)
 
 
@@ -33,15 +38,17 @@ def simulate_many(
     model: Subsystem,
     *,
     until: float,
-    step: float = 1e-3,
-    method: str = "rk4",
+    step: float | None = None,
+    method: str | None = None,
     engine: str = "relative",
     parameters: Mapping[str, ArrayLike] | None = None,
     initial: Mapping[str, ArrayLike] | None = None,
     runs: int | None = None,
     rtol: float = 1e-8,
     atol: float | None = None,
-    every: int = 1,
+    every: int | None = None,
+    guard_checks: int = 1,
+    max_steps: int | None = None,
     channels: str | Iterable[str] = "*",
     inputs: Mapping[str, Any] | None = None,
     stabilize: bool = True,
@@ -61,22 +68,42 @@ def simulate_many(
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
     independent, projection, metric, baumgarte, native, cache.
     """
-    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
+    if engine == "discrete":
+        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.")
+    tolerances = rtol, 1e-3 * rtol if atol is None else atol
+    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
+    settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(settings)
     variation = vary(parameters, initial, runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
-    if engine == "discrete":
-        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.")
     simulation = Simulation(model, engine=engine, **options)
     outputs = select_outputs(simulation.translation, channels)
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
-    starts = start_all(simulation, variation, table, simulation.feed(inputs))
+    feed = simulation.feed(inputs)
+    starts = start_all(simulation, variation, table, feed)
+    _check_guards(simulation, starts, table, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
     _run(gather, spread, inputs, progress)
     gather.statistics |= {"seconds_translate": simulation.seconds_translate, "seconds_start": seconds_start}
-    return gather.ensemble()
+    return _told(gather.ensemble())
+
+
+def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
+    """Look at the guards of the first run, unless they may depend on what callables will say."""
+    first = next((i for i in range(len(table)) if i not in starts.failed), None)
+    if first is not None and not any(source.is_callable for source in feed.sources):
+        check_guards(simulation.program, starts.states[first], table[first], feed.at(0.0))
+
+
+def _told(ensemble: Ensemble) -> Ensemble:
+    """An ensemble, with a warning if some of its runs did not end as planned."""
+    if ensemble.failed:
+        first, count = ensemble.failed[0], len(ensemble.failed)
+        text = f"{count} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
+        warn(text + ensemble.status[first].message, RunWarning)
+    return ensemble
 
 
 @dataclass(frozen=True)
@@ -119,6 +146,7 @@ class _Gather:
     def take(self, parts: Iterable[tuple[np.ndarray, list[Outcome]]]) -> None:
         """All outcomes."""
         explained = 0
+        through: dict[int, Outcome] = {}
         for runs, outcomes in parts:
             for run, outcome in zip(self.good[runs], outcomes, strict=True):
                 self.table[run] = at_times(outcome, self.times, 1e-9 * self.settings.step)
@@ -128,6 +156,20 @@ class _Gather:
                 for name in self.counts:
                     self.counts[name] += outcome.statistics.get(name, 0)
                 self.events[run] = outcome.statistics.get("events", [])
+                if outcome.ok:
+                    through[int(run)] = replace(outcome, times=outcome.times[:0], table=outcome.table[:0])
+        self._check_steps(through)
+
+    def _check_steps(self, through: Mapping[int, Outcome]) -> None:
+        """Ask some runs whether their step was short enough, and all others if it was not."""
+        runs = list(through)
+        first = runs[:: -(-len(runs) // CHECKED)] if runs else []
+        for several in (first, [run for run in runs if run not in set(first)]):
+            for run in several:
+                check_step(self.simulation.kernel, through[run], self.settings, self.parameters[run])
+                self.status[run] = self.simulation.status(through[run], self.settings, self.parameters[run], False)
+            if all(through[run].ok for run in several):
+                return
 
     def ensemble(self) -> Ensemble:
         """What was gathered."""
@@ -163,10 +205,10 @@ def _run(gather: _Gather, spread: _Spread, inputs: Mapping[str, Any] | None, sho
     if spread.client is None:
         prepare(simulation.kernel, batch)
         compiled, begun = clock.perf_counter() - begun, clock.perf_counter()
-    with Progress(len(gather.good) * settings.until, show) as progress:
+    with copies(feed.sources) as fresh, Progress(len(gather.good) * settings.until, show) as progress:
         if spread.client is None:
             parts = run_batch(
-                simulation.kernel, batch, lambda: simulation.feed(inputs), _reader(simulation), spread.threads, progress
+                simulation.kernel, batch, lambda: Feed(fresh()), simulation.reader.run, spread.threads, progress
             )
         else:
             program = simulation.program.only(_needed(simulation, settings, gather.outputs.routine))
@@ -177,15 +219,10 @@ def _run(gather: _Gather, spread: _Spread, inputs: Mapping[str, Any] | None, sho
     gather.statistics |= {"threads": spread.threads} if spread.client is None else {"cluster": repr(spread.client)}
 
 
-def _reader(simulation: Simulation) -> Read:
-    """How callable inputs see channels of their own run."""
-    return lambda time, state, inputs, parameters, name: simulation.channel(time, state, inputs, parameters, name)
-
-
 def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[str]:
     """The routines a run calls."""
     names = [routine.name for routine in loop_routines(simulation.program)]
-    return [*names, outputs, *(["jacobian"] if settings.method in SCIPY_METHODS else [])]
+    return list(dict.fromkeys([*names, outputs, *routines_of(settings.method, simulation.program.routines)]))
 
 
 def _threads(given: int | None) -> int:

@@ -35,7 +35,8 @@ class Input(Element, ca.SX):
 
     `Input(3.0)`; `Input(table=(times, values))`, linear between the points and constant beyond them;
     `Input(function, period=0.01)` with `function(t)` or `function(t, read)`, where `read("path.to.channel")` gives the
-    present value of a channel.
+    present value of a channel. What a callable remembers begins anew with each run: a class is instantiated, an object
+    with `reset()` is told, others are set back. `Input(factory=make, period=0.01)` calls `make()` for each run.
     """
 
     def __init__(
@@ -44,16 +45,23 @@ class Input(Element, ca.SX):
         *,
         table: tuple[Sequence[float], Sequence[float]] | None = None,
         period: float | None = None,
+        factory: Callable[[], Callable[..., float]] | None = None,
         unit: str = "",
     ) -> None:
         ca.SX.__init__(self, ca.SX.sym("input"))
         self.value = value
+        self.factory = factory
         self.table = None if table is None else (np.asarray(table[0], float), np.asarray(table[1], float))
         self.period = period
         self.unit = unit
 
     def _check(self, where: str) -> None:
-        check_source(self.value, self.table, self.period, where)
+        if self.factory is not None:
+            if self.table is not None or not isinstance(self.value, int | float) or self.value != 0:
+                raise ModelError("a factory makes the whole input.", path=where, fix="Leave out value and table.")
+            if not callable(self.factory):
+                raise ModelError(f"the factory {self.factory!r} cannot be called.", path=where, fix="Give a function.")
+        check_source(self.factory or self.value, self.table, self.period, where)
 
 
 def check_source(value: Any, table: tuple[np.ndarray, np.ndarray] | None, period: float | None, where: str) -> None:

@@ -130,6 +130,12 @@ class Ensemble(Mapping[str, np.ndarray]):
         notes = {"model": self.model, "failed": self.failed, "statistics": self.statistics}
         return extra("xarray", "xarray").Dataset(variables, coords=coordinates, attrs=notes)
 
+    def check(self) -> Ensemble:
+        """This ensemble if all runs ended as planned; else RunError with the reason of the first that did not."""
+        for i in self.failed:
+            self.status[i].check(f"{len(self.failed)} of {self.runs} runs did not run as planned; run {i}: ")
+        return self
+
     def summary(self) -> str:
         """A few lines for people: how many runs, what they cost, which failed and why, ranges over all runs."""
         return summarize_ensemble(self)

@@ -7,7 +7,7 @@ has a result too: everything up to the failure, with the reason in `status`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,23 @@ class UnknownChannel(RunError, KeyError):
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended: whether as planned, the reason if not, and the time reached [s]."""
+    """How a run ended: whether as planned, the reason if not, and the time [s] reached or from which on it is wrong.
+
+    `cause` is the exception of a callable that ended it; files do not keep it.
+    """
 
     ok: bool = True
     message: str = ""
     time: float = 0.0
+    cause: BaseException | None = field(default=None, compare=False, repr=False)
+
+    def check(self, what: str = "") -> None:
+        """Raise RunError, with its cause, unless the run ended as planned."""
+        if not self.ok:
+            raise RunError(f"{what}{self.message}.") from self.cause
+
+    def __getstate__(self) -> dict[str, Any]:  # an exception need not be fit to travel
+        return {**self.__dict__, "cause": None}
 
 
 class Result(Mapping[str, np.ndarray]):
@@ -131,6 +143,19 @@ class Result(Mapping[str, np.ndarray]):
             row = (1 - share) * row + share * self.table[i + 1]
         return dict(zip(self.names, row.tolist(), strict=True))
 
+    @property
+    def ending(self) -> str:
+        """How a run that did not end as planned did: `ended early at 0.3 s`, or `wrong from 0.3 s on` if it went on."""
+        if self.status.ok:
+            return ""
+        early = not len(self.time) or self.status.time >= self.time[-1] * (1 - 1e-9)
+        return f"ended early at {self.status.time:.9g} s" if early else f"wrong from {self.status.time:.9g} s on"
+
+    def check(self) -> Result:
+        """This result if the run ended as planned; else RunError with the reason: `simulate(...).check()`."""
+        self.status.check(f"{self.model or 'the run'} did not run as planned: ")
+        return self
+
     def summary(self) -> str:
         """A few lines for people: how it ended, what it cost, drift, energy, ranges of the first channels."""
         return summarize(self)
@@ -191,11 +216,12 @@ class Result(Mapping[str, np.ndarray]):
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
-        outcome = "" if self.status.ok else f", ended early: {self.status.message}"
+        outcome = "" if self.status.ok else f", {self.ending}: {self.status.message}"
         return f"<Result {self.model}: {len(self.names)} channels, {len(self.time)} rows, {span}{outcome}>"
 
     def _notes(self) -> dict[str, Any]:
-        notes = {"units": self.units, "status": asdict(self.status), "statistics": self.statistics}
+        status = {"ok": self.status.ok, "message": self.status.message, "time": self.status.time}
+        notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
 
     def _record(self) -> store.Record:

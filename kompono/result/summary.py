@@ -39,7 +39,7 @@ def summarize_ensemble(ensemble: Ensemble) -> str:
 
 def _outcome(result: Result) -> str:
     span = f"{result.time[0]:g} to {result.time[-1]:g} s" if len(result.time) else "no times"
-    ended = "" if result.status.ok else f", ended early at {result.status.time:.6g} s: {result.status.message}"
+    ended = "" if result.status.ok else f", {result.ending}: {result.status.message}"
     return f"{result.model or 'Result'}: {span}, {len(result.time)} rows of {len(result.names)} channels{ended}"
 
 

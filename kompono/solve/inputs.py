@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError
+from kompono.errors import KomponoError, RunError
+from kompono.solve.controllers import takes_reader
 
 Read = Callable[[str], float]
 
@@ -28,47 +31,88 @@ class Present:
 
 @dataclass(frozen=True)
 class Source:
-    """One input: a constant value, a table (times, values), or a callable with its period [s]."""
+    """One input: a constant value, a table (times, values), or a callable with its period [s].
+
+    A `factory`, or a class as `function`, makes the callable of each run.
+    """
 
     name: str
     value: float = 0.0
     table: tuple[np.ndarray, np.ndarray] | None = None
     function: Callable[..., float] | None = None
     period: float = 0.0
+    factory: Callable[[], Callable[..., float]] | None = None
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether Python is asked for its values."""
+        return self.function is not None or self.factory is not None
 
 
 class Feed:
-    """All inputs of a run. Callables are asked at their sampling times; between these the native loop runs alone.
+    """All inputs of a run. Callables are asked at whole multiples of their periods; between these the native loop runs
+    alone.
 
-    A feed that sets `stop` ends the run: as planned if that is empty, else for that reason.
+    A feed that sets `stop` ends the run: as planned if that is empty, else for that reason; `cause` is the exception of
+    a callable that did.
     """
 
     stop: str | None = None
+    cause: BaseException | None = None
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
         self.held = np.array([source.value for source in sources], dtype=float)
-        self.due = [0.0 if source.function else np.inf for source in sources]
+        self.due = [0.0 if source.is_callable else np.inf for source in sources]
         self._counts = [0] * len(self.sources)
+        self._tables = [source.table for source in sources if source.table is not None]
+
+    @cached_property
+    def _readers(self) -> dict[int, bool]:
+        """Which callables want to read channels, by place."""
+        asked = {i: s for i, s in enumerate(self.sources) if s.function is not None}
+        return {i: takes_reader(source.function, source.name) for i, source in asked.items()}  # type: ignore[arg-type]
 
     def sample(self, time: float, read: Read) -> bool:
-        """Ask the callables that are due at `time`; True if any was."""
+        """Ask the callables that are due at `time`; True if any was. One that fails stops the run."""
         asked = False
         for i, source in enumerate(self.sources):
-            if source.function is not None and time >= self.due[i] - 1e-9 * source.period:
-                self.held[i] = self._ask(source, time, read)
+            if self.stop is None and time >= self.due[i] - 1e-9 * source.period:
+                try:
+                    self.held[i] = self._ask(i, time, read)
+                except KomponoError as error:
+                    if not self._counts[i]:  # it was never right: a mistake in the request, not in the run
+                        raise
+                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{_place(error)}", error)
+                except Exception as error:
+                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{_place(error)}", error)
                 self._counts[i] += 1
                 self.due[i] = self._counts[i] * source.period
                 asked = True
         return asked
 
-    def _ask(self, source: Source, time: float, read: Read) -> float:
-        assert source.function is not None
-        takes_reader = len(inspect.signature(source.function).parameters) > 1
-        value = float(source.function(time, read) if takes_reader else source.function(time))
+    def _ask(self, i: int, time: float, read: Read) -> float:
+        source = self.sources[i]
+        if source.function is None:
+            raise AssertionError("a factory makes the callable before a run begins")
+        answer: Any = source.function(time, read) if self._readers[i] else source.function(time)
+        try:
+            value = float(answer)
+        except (TypeError, ValueError):
+            self._fail(source, f"the callable returned {answer!r} instead of a number")
+            return self.held[i]
         if not np.isfinite(value):
-            raise RunError(f"the callable returned {value} at t = {time:.9g} s.", path=source.name)
+            self._fail(source, f"the callable returned {value}")
+            return self.held[i]
         return value
+
+    def _fail(self, source: Source, message: str, cause: BaseException | None = None) -> None:
+        self.stop, self.cause = f"{source.name}: {message}", cause
+
+    @property
+    def holds(self) -> bool:
+        """Whether all inputs are constant until the next sampling time."""
+        return not self._tables
 
     def finish(self, time: float, read: Read) -> None:
         """The run has reached its end at `time`."""
@@ -84,10 +128,9 @@ class Feed:
         """
         if not self.sources:
             return None
-        tables = [source.table for source in self.sources if source.table is not None]
-        if not tables:
+        if not self._tables:
             return np.zeros(1), self.held[None, :].copy()
-        times = np.unique(np.concatenate([t for t, _ in tables]))
+        times = np.unique(np.concatenate([t for t, _ in self._tables]))
         columns = [
             np.interp(times, *source.table) if source.table is not None else np.full(len(times), self.held[i])
             for i, source in enumerate(self.sources)
@@ -96,6 +139,8 @@ class Feed:
 
     def at(self, time: float) -> np.ndarray:
         """The inputs at a time."""
+        if not self._tables:
+            return self.held.copy()
         table = self.table()
         if table is None:
             return np.zeros(0)
@@ -103,6 +148,16 @@ class Feed:
         if len(times) == 1:
             return values[0]
         return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
+
+
+def _place(error: BaseException) -> str:
+    """Where an exception was raised: file, line, function and text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    last = frames[-1]
+    text = f": {last.line}" if last.line else ""
+    return f" ({Path(last.filename).name}:{last.lineno} in {last.name}{text})"
 
 
 def make_source(name: str, given: Any, period: float | None = None) -> Source:

@@ -7,13 +7,15 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from kompono.errors import RunError, nearest
+from kompono.solve.course import AdaptiveCourse, FixedCourse
+from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, Present
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
@@ -22,6 +24,8 @@ FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
+GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
+MOST = 1 << 53  # steps that can be counted in a double
 TOGETHER = 1000  # rows taken from a run at once
 
 
@@ -38,6 +42,8 @@ class Settings:
     rtol: float = 1e-8
     atol: float = 1e-8
     stabilize: bool = True
+    guard_checks: int = 1  # looks at the guards of events in each step
+    max_steps: int | None = None  # attempts of methods that choose their steps; None: as many as lead anywhere
     keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
 
 
@@ -51,6 +57,8 @@ class Trajectory:
     time: float = 0.0
     statistics: dict[str, Any] = field(default_factory=dict)
     lost: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))  # when lanes ceased to be finite [s]
+    ended: str = ""  # the kind of an early end, such as NOT_FINITE
+    cause: BaseException | None = None  # what a callable raised
 
 
 @dataclass
@@ -67,6 +75,8 @@ class Problem:
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
     watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
+    started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
+    is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
 
 
 def settings_for(
@@ -80,6 +90,8 @@ def settings_for(
 ) -> Settings:
     """Settings with what an engine is best run with where nothing is given: rk4 with 1 ms, leapfrog with 10 us."""
     usual, size, records = ("leapfrog", 1e-5, 100) if engine == "discrete" else ("rk4", 1e-3, 1)
+    if isinstance(until, Real) and 0 < float(until) < size:  # a run shorter than the usual step is one step
+        size = float(until)
     if every is None:
         every = records if step is None else 1
     return Settings(method or usual, until, size if step is None else step, every, *tolerances, stabilize)
@@ -101,6 +113,20 @@ def check_settings(settings: Settings) -> None:
         raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
     if not isinstance(settings.every, int | np.integer) or settings.every < 1:
         raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
+    if 0 < settings.until < settings.step * (1 - 1e-9):
+        raise RunError(
+            f"step = {settings.step:g} s is longer than the run (until = {settings.until:g} s).",
+            fix=f"Use e.g. step={settings.until / 100:g}.",
+        )
+    if settings.every > MOST or settings.until / settings.step > MOST:
+        name, value = ("every", settings.every) if settings.every > MOST else ("until / step", settings.until)
+        raise RunError(f"{name} = {value:g} is more steps than can be counted.", fix="Use fewer.")
+    for name, least in (("guard_checks", 1), ("max_steps", 1)):
+        value = getattr(settings, name)
+        if value is None and name == "max_steps":
+            continue
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
+            raise RunError(f"{name} = {value!r} is not a count.", fix=f"Give {name} as a whole number from {least} on.")
     if settings.rtol + settings.atol <= 0:
         raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
 
@@ -112,6 +138,11 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         raise RunError(
             f"{settings.method} runs in native code only.", fix="Use native=True, or a SciPy method such as 'DOP853'."
         )
+    if settings.guard_checks > 1 and settings.method == "leapfrog":
+        raise RunError("guard_checks goes with other methods than leapfrog.", fix="Its steps are tiny; leave it out.")
+    problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
+    if problem.started is not None and problem.feed.stop is None:
+        problem.started(problem.feed.at(0.0))
     given = nullcontext(progress) if isinstance(progress, Progress) else Progress(settings.until, progress)
     with given as watcher:
         if settings.method in FIXED:
@@ -120,8 +151,9 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
             return _adaptive(problem, settings, watcher)
         if problem.kernel.program.events:
             raise RunError(f"{settings.method} cannot locate events.", fix="Use rk2, rk4, adams or dopri5.")
-        rows, ok, message, reached, statistics = integrate_scipy(problem, settings, watcher)
-        return Trajectory(rows, ok, message, reached, statistics)
+        rows, ended, message, reached, statistics = integrate_scipy(problem, settings, watcher)
+        done = ended in ("", "ENDED")
+        return Trajectory(rows, done, message, reached, statistics, ended=ended, cause=problem.feed.cause)
 
 
 class _Recorder:
@@ -146,95 +178,46 @@ class _Recorder:
 
 
 def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    h = settings.step
-    whole = int(np.floor(settings.until / h + 1e-9))
-    rest = settings.until - whole * h
-    recorder = _Recorder(settings.keep)
-    feed = problem.feed
-    feed.sample(0.0, _reader(problem, 0.0, problem.state))
+    recorder, feed = _Recorder(settings.keep), problem.feed
     run = problem.kernel.fixed(
-        settings.method, 0.0, problem.state, step=h, parameters=problem.parameters, inputs=feed.table(),
-        every=settings.every, project=settings.stabilize, lanes=problem.lanes,
+        settings.method, 0.0, problem.state, step=settings.step, parameters=problem.parameters, inputs=feed.table(),
+        every=settings.every, project=settings.stabilize, lanes=problem.lanes, guard_checks=settings.guard_checks,
     )  # fmt: skip
-    ended = _chunks(
-        problem, run, recorder, progress, lambda: _next_sample(feed, h, whole) - run.step, lambda: run.step >= whole
-    )
-    if ended == "" and rest > 1e-9 * h:
-        before, lost = _counts(run), run.lost
-        run = problem.kernel.fixed(
-            last_step_method(settings), whole * h, run.state.copy(), step=rest, parameters=problem.parameters,
-            inputs=feed.table(), project=settings.stabilize, lanes=problem.lanes,
-        )  # fmt: skip
-        ended = _chunks(problem, run, _Recorder(), progress, lambda: 1, lambda: run.step >= 1)
-        finished = _finish(problem, run, recorder, ended, before)
-        return replace(finished, lost=np.minimum(lost, finished.lost))
-    return _finish(problem, run, recorder, ended)
-
-
-def last_step_method(settings: Settings) -> str:
-    """The method of a last, shorter step: one that needs no past."""
-    return "rk4" if settings.method == "adams" else settings.method
-
-
-def _next_sample(feed: Feed, h: float, whole: int) -> int:
-    """Number of the step at or after which a callable must be asked, at most the last."""
-    due = feed.next_due
-    return whole if due == np.inf else min(whole, int(np.ceil(due / h - 1e-9)))
+    course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run))
+    return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
 
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    recorder = _Recorder(settings.keep)
-    feed = problem.feed
-    feed.sample(0.0, _reader(problem, 0.0, problem.state))
+    recorder, feed = _Recorder(settings.keep), problem.feed
     run = problem.kernel.adaptive(
         0.0, problem.state, until=min(settings.until, feed.next_due), interval=settings.step * settings.every,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
-        project=settings.stabilize,
+        project=settings.stabilize, guard_checks=settings.guard_checks,
     )  # fmt: skip
-
-    def budget() -> int:
-        if run.done:
-            run.aim(min(settings.until, feed.next_due))
-        return 1 << 30
-
-    ended = _chunks(problem, run, recorder, progress, budget, lambda: run.time >= settings.until)
-    return _finish(problem, run, recorder, ended)
+    course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
+    return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
 
-def _chunks(
-    problem: Problem,
-    run: Any,
-    recorder: _Recorder,
-    progress: Progress,
-    budget: Callable[[], int],
-    done: Callable[[], bool],
-) -> str:
+def _chunks(problem: Problem, course: Any, recorder: _Recorder, progress: Progress) -> str:
     """Advance chunk by chunk until done; returns why it ended early, or nothing."""
-    ended = _advance(problem, run, recorder, progress, budget, done)
+    ended, run = _advance(problem, course, recorder, progress), course.run
     while ended == "" and run.advance(0).name == "BUFFER_FULL":
         recorder.take(run)
     recorder.take(run)
     return ended
 
 
-def _advance(
-    problem: Problem,
-    run: Any,
-    recorder: _Recorder,
-    progress: Progress,
-    budget: Callable[[], int],
-    done: Callable[[], bool],
-) -> str:
-    size = 256
-    feed = problem.feed
-    while not done():
+def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progress) -> str:
+    size, run, feed = 256, course.run, problem.feed
+    looked = clock.perf_counter()
+    while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
-            run.set_inputs(feed.table())
+            run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())
         if feed.stop is not None:
             return "STOPPED" if feed.stop else "ENDED"
         begun = clock.perf_counter()
-        status = run.advance(max(1, min(size, budget())))
-        spent = clock.perf_counter() - begun
+        status = course.move(max(1, size))
+        now = clock.perf_counter()
         progress.update(run.time)
         if problem.watch is not None:
             problem.watch(run.time, run.state)
@@ -245,7 +228,15 @@ def _advance(
             continue
         if status.name != "OK":
             return status.name
-        size = min(int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(spent, 1e-9)))) + 1, LARGEST_CHUNK)
+        if course.hopeless:
+            return "HOPELESS"
+        if problem.lanes == 1 and now - looked > CHUNK_SECONDS:
+            looked = now
+            if np.abs(run.state).max(initial=0.0) > GROWN:
+                return "GROWN"
+            if problem.is_open is not None and problem.is_open(run.time, run.state):
+                return "OPEN"
+        size = min(int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(now - begun, 1e-9)))) + 1, LARGEST_CHUNK)
     return ""
 
 
@@ -257,30 +248,22 @@ def _counts(run: Any) -> dict[str, int]:
     return {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
 
 
-def _finish(
-    problem: Problem, run: Any, recorder: _Recorder, ended: str, before: dict[str, int] | None = None
-) -> Trajectory:
+def _finish(problem: Problem, settings: Settings, run: Any, recorder: _Recorder, ended: str) -> Trajectory:
     if ended == "":
         problem.feed.finish(run.time, _reader(problem, run.time, run.state))
         ended = "STOPPED" if problem.feed.stop else ""
     last = np.concatenate([[run.time], run.state, problem.feed.at(run.time)])
-    messages = {
-        "": "",
-        "ENDED": "",
-        "INTERRUPTED": "interrupted by the user",
-        "STOPPED": problem.feed.stop or "stopped",
-        "TOO_MANY_EVENTS": "more than a hundred events in one step; a guard may chatter",
-        "NOT_FINITE": "a value became infinite or not a number",
-        "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
-        "speeds reached (try a smaller step, or method='dopri5')",
-        "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
-        "reached",
-        "STEP_TOO_SMALL": "the step size fell below what the time can resolve; the model may be stiff or discontinuous "
-        "(try method='Radau')",
-    }
-    statistics: dict[str, Any] = {name: count + (before or {}).get(name, 0) for name, count in _counts(run).items()}
+    statistics: dict[str, Any] = _counts(run)
     names = problem.kernel.program.events
     if names:
         statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
-    ok = ended in ("", "ENDED")
-    return Trajectory(recorder.finish(last), ok, messages[ended], float(run.time), statistics, run.lost)
+    return Trajectory(
+        recorder.finish(last),
+        ended in ("", "ENDED"),
+        reason(ended, problem, settings, run),
+        float(run.time),
+        statistics,
+        run.lost,
+        ended,
+        problem.feed.cause,
+    )

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from kompono.solve.inputs import Feed
-from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate, last_step_method
+from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate
 from kompono.solve.outcome import Outcome, Outputs, channels, conclude
 from kompono.solve.progress import Progress
-from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.scipy_methods import SCIPY_METHODS, routines_of
 
 MakeFeed = Callable[[], Feed]
-Read = Callable[[float, np.ndarray, np.ndarray, np.ndarray, str], float]  # time, state, inputs, parameters, channel
+MakeReader = Callable[[np.ndarray], Callable[[float, np.ndarray, np.ndarray, str], float]]  # of a run's parameters
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
     """Whether runs can go side by side: equal steps, no events, no inputs that depend on the run, no lanes inside."""
     if hasattr(kernel.program.routines["derivative"], "loops"):  # a table routine of a large model
         return False
-    free = not kernel.program.events and not any(source.function for source in feed.sources)
+    free = not kernel.program.events and not any(source.is_callable for source in feed.sources)
     return free and settings.method in FIXED and hasattr(kernel, "fixed")
 
 
@@ -82,8 +82,7 @@ def prepare(kernel: Any, batch: Batch) -> None:
     kernel.threads = 1  # runs are spread over threads, not the parts of a run
     method = "" if settings.method in SCIPY_METHODS else settings.method
     kernel.prepare(routine=batch.outputs.routine, method=method, lanes=batch.lanes)
-    if settings.method in FIXED and abs(settings.until / settings.step - round(settings.until / settings.step)) > 1e-9:
-        kernel.prepare(method=last_step_method(settings), lanes=batch.lanes)
+    kernel.prepare(routines=routines_of(settings.method, kernel.program.routines))
 
 
 class _Part(Progress):
@@ -108,7 +107,7 @@ class _Part(Progress):
 
 
 def run_batch(
-    kernel: Any, batch: Batch, make_feed: MakeFeed, read: Read, threads: int, progress: Progress
+    kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, threads: int, progress: Progress
 ) -> Iterator[tuple[np.ndarray, list[Outcome]]]:
     """Make all runs; gives the numbers of each group's runs and their outcomes, in order."""
     groups = batch.groups()
@@ -146,7 +145,7 @@ def _show(progress: Progress, groups: Sequence[np.ndarray], parts: Sequence[_Par
     progress.update(total)
 
 
-def run_group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: Read, progress: Progress) -> list[Outcome]:
+def run_group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, progress: Progress) -> list[Outcome]:
     """The runs of one group: side by side if it has lanes, then those alone that were lost on the way."""
     count = len(batch.states)
     outcomes: list[Outcome | None] = [None] * count
@@ -177,8 +176,8 @@ def _on_lanes(kernel: Any, batch: Batch, feed: Feed, progress: Progress) -> list
         table = tables[i]
         if not np.isfinite(table).all():  # perhaps a sine beyond its limit
             table = channels(kernel, batch.outputs, rows, batch.parameters[i])
-        trajectory = Trajectory(rows, whole.ok, whole.message, whole.time, dict(whole.statistics))
-        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings))
+        trajectory = Trajectory(rows, whole.ok, whole.message, whole.time, dict(whole.statistics), ended=whole.ended)
+        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i], False))
     return outcomes
 
 
@@ -186,10 +185,10 @@ def _no_reader(*_: Any) -> float:
     raise AssertionError("lanes have no callable inputs")
 
 
-def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: Read, progress: Progress) -> Outcome:
+def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: MakeReader, progress: Progress) -> Outcome:
     """One run by itself."""
     values = batch.parameters[i]
-    problem = Problem(kernel, batch.states[i], values, feed, lambda t, y, u, name: read(t, y, u, values, name))
+    problem = Problem(kernel, batch.states[i], values, feed, read(values))
     trajectory = integrate(problem, batch.settings, progress)
     table = channels(kernel, batch.outputs, trajectory.rows, values)
-    return conclude(kernel, trajectory, batch.outputs, table, batch.settings)
+    return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.result.unwrap import continuous_quaternions, unwrap
+from kompono.solve.energy import complaint
+from kompono.solve.integrate import GROWN
+from kompono.solve.verify import Samples, StepCheck, pick
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings, Trajectory
     from kompono.translate.program import Channel
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
-GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
+STEPPED = ("rk2", "rk4", "adams")  # methods whose step can be too long without a word; leapfrog looks for itself
 
 
 @dataclass(frozen=True)
 class Outputs:
     """The routine that computes channels, which ones it computes, and the positions of those wanted and of the drift;
-    the others are there to make angles and quaternions continuous.
+    the others are there to make angles and quaternions continuous. `energy` are those of kinetic and total energy, if
+    they are computed.
     """
 
     routine: str
     computed: tuple[Channel, ...]
     wanted: tuple[int, ...]
     drift: int
+    energy: tuple[int, int] | None = None
 
 
 @dataclass
 class Outcome:
     """Channels `table` (n, k) at `times` (n,) [s] and how the run ended.
 
-    `blame` is the record (time, state..., inputs...) a failure must be explained by: the last one, or, if the run came
-    to its end but a loop is open, the first of those.
+    `ended` is the kind of an early end, or of what is wrong with a run that came to its end: GROWN (beyond all bounds),
+    OPEN (conditions are violated), both of which end it there, CHANNEL (one is not a number), ENERGY, STEP. `blame` is
+    the record (time, state..., inputs...) a failure must be explained by. `samples` are records that tell whether the
+    step was short enough.
     """
 
     times: np.ndarray
@@ -44,6 +51,9 @@ class Outcome:
     time: float = 0.0
     blame: np.ndarray | None = None
     statistics: dict[str, Any] = field(default_factory=dict)
+    ended: str = ""
+    cause: BaseException | None = None
+    samples: Samples | None = None
 
 
 def channels(kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.ndarray, lanes: int = 1) -> np.ndarray:
@@ -60,24 +70,117 @@ def channels(kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.nda
     return continuous_quaternions(unwrap(times, table, outputs.computed), outputs.computed)
 
 
-def conclude(kernel: Any, trajectory: Trajectory, outputs: Outputs, table: np.ndarray, settings: Settings) -> Outcome:
-    """The outcome of a run whose channels are computed: `table` (n, k) at the rows of the trajectory."""
-    rows = trajectory.rows
-    blame = None if trajectory.ok else rows[-1]
+def conclude(
+    kernel: Any,
+    trajectory: Trajectory,
+    outputs: Outputs,
+    table: np.ndarray,
+    settings: Settings,
+    parameters: np.ndarray,
+    energy: bool = True,
+) -> Outcome:
+    """The outcome of a run whose channels are computed: `table` (n, k) at the rows of the trajectory.
+
+    To ask where its energy went takes as long as many steps; one of thousands of runs is not asked.
+    """
+    rows, program = trajectory.rows, kernel.program
+    outcome = Outcome(
+        rows[:, 0], table[:, list(outputs.wanted)], trajectory.ok, trajectory.message, trajectory.time,
+        None if trajectory.ok else rows[-1], trajectory.statistics, trajectory.ended, trajectory.cause,
+    )  # fmt: skip
+    if trajectory.ok or trajectory.ended in ("OPEN", "GROWN"):
+        speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
+        outcome.samples = pick(rows, program.state_size, speeds)
+        for look in (_grown, _open, _nameless_number, *((_energy,) if energy else ())):
+            if look(kernel, outcome, rows, outputs, table, settings, parameters):
+                break
+    return outcome
+
+
+def _grown(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
+    """Whether the motion has left all bounds."""
     grown = np.flatnonzero(np.abs(rows[:, 1 : 1 + kernel.program.state_size]).max(axis=1, initial=0.0) > GROWN)
-    if trajectory.ok and len(grown):
+    if len(grown):
         message = "the motion grew without bound; take a smaller step or method='dopri5',"
-        trajectory = replace(trajectory, ok=False, message=message, time=float(rows[grown[0], 0]))
-        blame = rows[grown[0]]
-    elif trajectory.ok and settings.stabilize and "project" in kernel.program.routines:
-        open_rows = np.flatnonzero(table[:, outputs.drift] > OPEN)
-        blame = rows[open_rows[0]] if len(open_rows) else None
-    return Outcome(
-        rows[:, 0],
-        table[:, list(outputs.wanted)],
-        trajectory.ok,
-        trajectory.message,
-        trajectory.time,
-        blame,
-        trajectory.statistics,
-    )
+        _spoil(outcome, "GROWN", message, rows[grown[0]])
+        _end_at(outcome, int(grown[0]))
+    return bool(len(grown))
+
+
+def _open(
+    kernel: Any, outcome: Outcome, rows: np.ndarray, outputs: Outputs, table: np.ndarray, settings: Settings, *_: Any
+) -> bool:
+    """Whether conditions are violated; the run ends with the first record where they are."""
+    if not settings.stabilize or "project" not in kernel.program.routines:
+        return False
+    violated = np.flatnonzero(table[:, outputs.drift] > OPEN)
+    if len(violated):
+        _spoil(outcome, "OPEN", "", rows[violated[0]])
+        _end_at(outcome, int(violated[0]))
+    return bool(len(violated))
+
+
+def _nameless_number(
+    kernel: Any, outcome: Outcome, rows: np.ndarray, outputs: Outputs, table: np.ndarray, *_: Any
+) -> bool:
+    """Whether a channel that was asked for is not a number somewhere."""
+    bad = ~np.isfinite(outcome.table)
+    if not bad.any():
+        return False
+    first = int(np.argmax(bad.any(axis=1)))
+    column = int(np.argmax(bad[first]))
+    name = outputs.computed[outputs.wanted[column]].name
+    count, others = int(bad[:, column].sum()), int(bad.any(axis=0).sum()) - 1
+    more = f" (and {others} more channels)" if others else ""
+    message = f"{name}: the channel is infinite or not a number in {count} of {len(bad)} rows{more}, first"
+    _spoil(outcome, "CHANNEL", message, rows[first])
+    return True
+
+
+def _energy(
+    kernel: Any,
+    outcome: Outcome,
+    rows: np.ndarray,
+    outputs: Outputs,
+    table: np.ndarray,
+    settings: Settings,
+    parameters: np.ndarray,
+) -> bool:
+    """Whether energy came from or went to nowhere."""
+    each = settings.method in STEPPED and settings.every == 1 and not outcome.statistics.get("events")
+    if outputs.energy is None or not each:
+        return False
+    places, end = list(outputs.energy), 1 + kernel.program.state_size
+
+    def energies(row: int, shift: float) -> tuple[float, float]:
+        time, state, inputs = float(rows[row, 0]), rows[row, 1:end], rows[row, end:]
+        rate = kernel.evaluate("derivative", time, state, inputs, parameters)[0]
+        moved = state + shift * rate
+        values = kernel.evaluate(outputs.routine, time + shift, moved, inputs, parameters)[0][places]
+        return float(values[0]), float(values[1])
+
+    kinetic, total = table[:, places].T
+    found = complaint(rows[:, 0], kinetic, total, energies, settings)
+    if found is not None:
+        _spoil(outcome, "ENERGY", found[1], rows[found[0]])
+    return found is not None
+
+
+def check_step(kernel: Any, outcome: Outcome, settings: Settings, parameters: np.ndarray) -> None:
+    """Spoil an outcome whose step was too long for its motion (equal steps only)."""
+    samples = outcome.samples
+    if not outcome.ok or samples is None or settings.method not in STEPPED or not hasattr(kernel, "fixed"):
+        return
+    message, row = StepCheck(kernel, parameters, settings).verdict(samples)
+    if message:
+        _spoil(outcome, "STEP", message + ",", row)
+
+
+def _end_at(outcome: Outcome, row: int) -> None:
+    """What comes after is no motion of the machine."""
+    outcome.times, outcome.table = outcome.times[: row + 1], outcome.table[: row + 1]
+
+
+def _spoil(outcome: Outcome, kind: str, message: str, row: np.ndarray) -> None:
+    outcome.ok, outcome.ended, outcome.message = False, kind, message
+    outcome.blame, outcome.time = row, float(row[0])

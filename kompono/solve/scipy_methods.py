@@ -10,10 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from kompono.solve.endings import NOT_FINITE
+
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+IMPLICIT = ("Radau", "BDF", "LSODA")  # that are given the Jacobian
 
 
-NOT_FINITE = "a value became infinite or not a number"
+def routines_of(method: str, known: Any) -> list[str]:
+    """The routines a method of SciPy calls, of those known; none for a native method."""
+    if method not in SCIPY_METHODS:
+        return []
+    import scipy.integrate  # noqa: F401 (so that a run does not wait for it)
+
+    names = ("derivative", "project", "gap", *(("jacobian",) if method in IMPLICIT else ()))
+    return [name for name in names if name in known]
 
 
 class _Watched:
@@ -47,8 +57,10 @@ class _Watched:
         return self._evaluate("project", t, y) if self.projects else y
 
 
-def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, bool, str, float, dict[str, Any]]:
-    """Rows (time, state..., inputs...) at multiples of the recording interval, and how the run ended."""
+def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, str, str, float, dict[str, Any]]:
+    """Rows (time, state..., inputs...) at multiples of the recording interval, the kind of its end, the reason, the
+    time reached [s] and statistics.
+    """
     import scipy.integrate
 
     feed = problem.feed
@@ -58,35 +70,54 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         times = np.append(times, settings.until)
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
-    options = {"jac": model.jacobian} if settings.method in ("Radau", "BDF", "LSODA") else {}
+    options = {"jac": model.jacobian} if settings.method in IMPLICIT else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
-    rows = [np.concatenate([[0.0], state, feed.at(0.0)])]
-    while time < settings.until:
+    rows: list[np.ndarray] = []
+    while time < settings.until or not rows:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
+        rows = rows or [np.concatenate([[0.0], state, feed.at(0.0)])]
+        if feed.stop is not None:
+            return _until(rows, time, state, feed), "STOPPED", feed.stop, time, statistics
+        if not len(state):  # nothing moves, but time goes on
+            rows += [np.concatenate([[t], feed.at(t)]) for t in times[len(rows) :] if t <= feed.next_due]
+            time = min(settings.until, feed.next_due)
+            continue
         model.rate(time, state)
         if not model.finite:
-            return np.array(rows), False, NOT_FINITE, time, statistics
+            return np.array(rows), "NOT_FINITE", NOT_FINITE, time, statistics
+        if time >= settings.until:
+            break
         end = min(settings.until, feed.next_due)
         tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": settings.atol}
         solver = method(model.rate, time, state, end, **tolerances, **options)
+        good = state
         while solver.status == "running":
             message = _step(solver, model)
             if message:
-                return np.array(rows), False, message, time, statistics
+                ended = "NOT_FINITE" if message == NOT_FINITE else "STEP_TOO_SMALL"
+                return _until(rows, time, good, feed), ended, message, time, statistics
             rows += _recorded(solver, model, times[len(rows) :], feed)
             time = float(solver.t)
             statistics["steps"] += 1
             if model.projects:
                 _replace(solver, model.project(time, solver.y))
+            good = solver.y.copy()
             progress.update(time)
             if progress.interrupted:
-                if time > rows[-1][0]:
-                    rows.append(np.concatenate([[time], solver.y, feed.at(time)]))
-                return np.array(rows), False, "interrupted by the user", time, statistics
+                return _until(rows, time, solver.y, feed), "INTERRUPTED", "interrupted by the user", time, statistics
+            if settings.max_steps is not None and statistics["steps"] >= settings.max_steps and time < settings.until:
+                message = f"{statistics['steps']} steps were made, as many as max_steps allows"
+                return _until(rows, time, solver.y, feed), "HOPELESS", message, time, statistics
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
-    return np.array(rows), True, "", float(time), statistics
+    return np.array(rows), "", "", float(time), statistics
+
+
+def _until(rows: list[np.ndarray], time: float, state: np.ndarray, feed: Any) -> np.ndarray:
+    """All rows, and one at the last good state."""
+    last = [np.concatenate([[time], state, feed.at(time)])] if time > rows[-1][0] else []
+    return np.array([*rows, *last])
 
 
 def _step(solver: Any, model: _Watched) -> str:

@@ -319,11 +319,11 @@ class Engine(ABC):
         q, v = {}, {}
         i, k = 0, self.nq
         for joint in self.joints:
-            q[id(joint)], v[id(joint)] = state[i : i + len(joint.coordinates)], state[k : k + joint.freedoms]
+            q[id(joint)], v[id(joint)] = state[i : i + len(joint.coordinates), 0], state[k : k + joint.freedoms, 0]
             i, k = i + len(joint.coordinates), k + joint.freedoms
         self._counters = {}
         for joint in self.counted:
-            self._counters[id(joint)] = state[i : i + len(joint.coordinates)]
+            self._counters[id(joint)] = state[i : i + len(joint.coordinates), 0]
             i += len(joint.coordinates)
         return tracer, self._rebind(tracer, q, v)
 

@@ -105,5 +105,5 @@ def find_kept(shelf: Shelf | None, model: Subsystem, options: Any, kernels: dict
         return None
     try:
         return Kept(shelf, fingerprint(model, options), kernels)
-    except Nameless:
+    except (Nameless, RecursionError):
         return None

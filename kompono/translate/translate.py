@@ -268,8 +268,12 @@ def assembly_program(
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
     """d rate / d state (column by column), exact, from the inlined derivative."""
-    call = whole.calls[0]
     count = sum(size for _, size in whole.inputs)
+    if not whole.calls:  # nothing moves
+        size = len(whole.result[0])
+        zeros = ((0.0,) * size**2,)
+        return Routine("jacobian", whole.inputs, (("jacobian", size**2),), (), zeros, count)
+    call = whole.calls[0]
     x = ca.SX.sym("x", count)
     values = ca.vertcat(x, kernels[call.kernel](x))
     rate = ca.vertcat(*[values[s] if isinstance(s, int) else ca.SX(s) for s in whole.result[0]])

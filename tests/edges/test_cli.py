@@ -91,12 +91,18 @@ def test_quiet_is_quiet(recorder, model_file: Write, capsys: Capture) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_run_that_is_wrong_on_the_way_says_from_when_on(recorder, model_file: Write, capsys: Capture) -> None:
+    recorder.status = Status(False, "gauge: the channel is not a number", 0.3)
+    assert main(["run", model_file(SWING), "--guard-checks", "3", "--max-steps", "9"]) == 3
+    assert capsys.readouterr().err == "kompono: wrong from 0.3 s on: gauge: the channel is not a number\n"
+
+
 @pytest.mark.parametrize("rows", [4, 0])
 def test_a_run_that_ended_early_writes_what_it_has(recorder, model_file: Write, capsys: Capture, rows: int) -> None:
-    recorder.status, recorder.rows = Status(False, "the force of spring is not finite", 0.3), rows
+    recorder.status, recorder.rows = Status(False, "the force of spring is not finite", 1.0), rows
     assert main(["run", model_file(SWING), "--csv", "a.csv", "--plot", "a.svg"]) == 3
     assert len(Result.load("a.csv").time) == rows
-    assert capsys.readouterr().err == "kompono: ended early at 0.3 s: the force of spring is not finite\n"
+    assert capsys.readouterr().err == "kompono: ended early at 1 s: the force of spring is not finite\n"
     assert Path("a.svg").exists() == (rows > 0)
 
 

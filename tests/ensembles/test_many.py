@@ -14,7 +14,7 @@ import pytest
 from ensembles.machines import Fragile, Sliding, Spinning, Tunable
 from solve.machines import Trapeze
 
-from kompono import Ensemble, ModelWarning, Result, RunError, Subsystem, simulate, simulate_many
+from kompono import Ensemble, ModelWarning, Result, RunError, RunWarning, Subsystem, simulate, simulate_many
 from kompono.errors import AssemblyError, ModelError
 from kompono.many.start import parameters_of
 from kompono.simulation import Simulation
@@ -186,12 +186,14 @@ def test_a_run_that_cannot_be_assembled_is_a_failed_one() -> None:
         simulate_many(Sliding(), until=0.05, parameters={"length": [8.0, 9.0]})
 
 
-def test_an_error_in_a_thread_is_raised() -> None:
+def test_an_error_of_a_callable_in_a_thread_is_the_status_of_its_run() -> None:
     def broken(time: float) -> float:
         raise ValueError("broken on purpose")
 
-    with pytest.raises(ValueError, match="on purpose"):
-        simulate_many(Tunable(), **SPREAD, inputs={"torque": (broken, 0.01)}, until=0.1)
+    with pytest.warns(RunWarning, match="on purpose"):
+        many = simulate_many(Tunable(), **SPREAD, inputs={"torque": (broken, 0.01)}, until=0.1)
+    assert len(many.failed) == many.runs
+    assert all(isinstance(status.cause, ValueError) for status in many.status)
 
 
 # -- what was asked for

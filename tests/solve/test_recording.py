@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import cos, nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,10 +49,19 @@ def test_dense_output_on_a_fine_grid_is_as_good_as_the_steps(method: str) -> Non
     assert result.statistics["steps"] < 500
 
 
-def test_a_step_longer_than_the_run_is_cut_to_it() -> None:
-    result = simulate(Oscillator(), until=0.01, step=1.0)
-    assert result.time.tolist() == [0.0, 0.01]
-    assert result["slide.displacement"][-1] == pytest.approx(cos(0.02), abs=1e-9)
+@pytest.mark.parametrize("method", ["rk4", "dopri5", "Radau"])
+def test_a_step_longer_than_the_run_is_refused_unless_it_is_the_usual_one(method: str) -> None:
+    with pytest.raises(RunError, match=r"step = 1 s is longer than the run .*step=0\.0001"):
+        simulate(Oscillator(), until=0.01, step=1.0, method=method)
+    result = simulate(Oscillator(), until=5e-4, method=method)
+    assert result.time.tolist() == [0.0, 5e-4]
+    assert result["slide.displacement"][-1] == pytest.approx(cos(1e-3), abs=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"every": 2**64}, {"guard_checks": 0}, {"max_steps": 1.5}])
+def test_counts_that_are_none_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(RunError, match=next(iter(options))):
+        simulate(Oscillator(), until=0.01, **options)
 
 
 @pytest.mark.parametrize("count", [7, 10, 30, 1000])

@@ -1,7 +1,7 @@
 """The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `cache`.
 
 Exit codes: 0 done, 1 wrong model or request, 2 wrong usage or a file that cannot be loaded, 3 a run that ended early
-(its results are written all the same), 130 interrupted.
+or whose result is not right (it is written all the same), 130 interrupted.
 """
 
 from __future__ import annotations

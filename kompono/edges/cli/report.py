@@ -42,7 +42,6 @@ def command(options: argparse.Namespace) -> int:
     for problem in written.problems:
         print(f"kompono: {problem}", file=sys.stderr)
     if written.result is not None and not written.result.status.ok:
-        status = written.result.status
-        print(f"kompono: ended early at {status.time:.9g} s: {status.message}", file=sys.stderr)
+        print(f"kompono: {written.result.ending}: {written.result.status.message}", file=sys.stderr)
         return 3
     return 1 if written.problems else 0

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import kompono
 from kompono.edges.cli import live
 from kompono.edges.cli.load import Loaded, load
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, RunWarning, nearest
 from kompono.result import Result, extra
 
 UNTIL = 1.0  # s, where neither the command nor the model says
-PASSED_ON = ("until", "step", "method", "rtol", "atol", "every", "channels", "stabilize", "cache")
+PASSED_ON = (
+    "until", "step", "method", "rtol", "atol", "every", "guard_checks", "max_steps", "channels", "stabilize", "cache",
+)  # fmt: skip
 ENGINE = ("engine", "projection", "metric", "cut")
 STRENGTHS = ("stiffness", "damping")
 OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
@@ -60,6 +63,8 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
     add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
     add("--every", type=int, metavar="N", help="record every Nth step")
+    add("--guard-checks", type=int, metavar="N", help="look N times at the guards of events in each step")
+    add("--max-steps", type=int, metavar="N", help="give up after N steps of a method that chooses its own")
     for name, unit in (("stiffness", "N/m, N m/rad"), ("damping", "N s/m, N m s/rad")):
         add(f"--{name}", action="append", metavar="[GLOB=]X[,X]", help=f"discrete: of joints [{unit}], by path or all")
     add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
@@ -87,7 +92,8 @@ def add_set(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Simulate; 0 if the run went through, 3 if it ended early."""
+    """Simulate; 0 if the run went through, 3 if it ended early or its result is not right."""
+    warnings.simplefilter("ignore", RunWarning)  # the reason is told below
     loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
     files = _files(options, loaded)
     wanted = request(options, loaded)
@@ -108,7 +114,7 @@ def command(options: argparse.Namespace) -> int:
         for kind, path in files.items():
             print(f"  {kind:10s} {path}")
     if not result.status.ok:
-        print(f"kompono: ended early at {result.status.time:.9g} s: {result.status.message}", file=sys.stderr)
+        print(f"kompono: {result.ending}: {result.status.message}", file=sys.stderr)
     if watching is not None:
         print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
         watching.finish(result).wait()
@@ -130,10 +136,12 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
             raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
-    given = {name: getattr(options, name) for name in (*PASSED_ON, *ENGINE) if getattr(options, name) is not None}
+    given = {name: value for name in (*PASSED_ON, *ENGINE) if (value := getattr(options, name, None)) is not None}
     if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
         defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
     wanted = {"until": UNTIL, **defaults, **given}
+    if "step" in defaults and "step" not in given and "until" in given:
+        wanted["step"] = min(defaults["step"], given["until"]) or defaults["step"]  # a shorter run than the model's own
     wanted |= {name: _strengths(name, getattr(options, name)) for name in STRENGTHS if getattr(options, name, None)}
     initial = {name: _number(f"--initial {name}", t) for name, t in pairs(options.initial, "--initial").items()}
     for name, values in (("initial", initial), ("parameters", loaded.parameters)):

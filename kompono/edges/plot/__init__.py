@@ -68,5 +68,5 @@ def _title(results: dict[str, Any], reference: Result | None) -> str:
             words.append(f"{result.runs} runs: median, middle 90 %, range")
         elif not result.status.ok:
             whose = f"{label} " if len(results) > 1 else ""
-            words.append(f"{whose}ended early at {result.status.time:.4g} s")
+            words.append(f"{whose}{result.ending}")
     return " · ".join(filter(None, words))

@@ -155,7 +155,9 @@ def _outcome(gathered: _Gathered) -> Iterator[str]:
     if result is not None and result.status.ok:
         yield html.notice(f"The run reached its end at {result.status.time:g} s.", bad=False)
     elif result is not None:
-        yield html.notice(f"The run ended early at {result.status.time:.6g} s: {result.status.message}", bad=True)
+        yield html.notice(
+            f"The run {'is ' * result.ending.startswith('wrong')}{result.ending}: {result.status.message}", bad=True
+        )
     for problem in gathered.problems:
         yield html.notice(problem, bad=True)
     for warning in dict.fromkeys(gathered.warned):

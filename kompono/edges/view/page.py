@@ -82,7 +82,7 @@ def _content(
     data = {**_described(scene, which, meshes), **_room(scene, table), "arrays": index, "speed": speed}
     data["channels"] = [{"name": name, "unit": result.units[name]} for name in offered] if result is not None else []
     data["chosen"] = [offered.index(name) for name in drawn]
-    data["note"] = "" if result is None or result.status.ok else f"ended early: {result.status.message}"
+    data["note"] = "" if result is None or result.status.ok else f"{result.ending}: {result.status.message}"
     return data, b"".join(blocks)
 
 

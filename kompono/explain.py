@@ -1,0 +1,139 @@
+"""Why a run did not end as planned: the component, the drive or the step that is to blame; and what can be said of
+events before it begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kompono.compile import Interpreter
+from kompono.errors import ModelWarning, RunError, warn
+from kompono.result import Status
+from kompono.solve.outcome import OPEN, STEPPED, Outcome
+from kompono.solve.verify import StepCheck, pick
+from kompono.translate.diagnose import diagnose
+
+if TYPE_CHECKING:
+    from kompono.solve.integrate import Settings
+    from kompono.solve.linked import Linking
+    from kompono.translate import Translation
+    from kompono.translate.program import Program
+
+TRACED = ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL")  # ends that have a deeper cause
+LAST = 40  # records before a failure that are looked at for its cause
+TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
+
+
+def check_guards(program: Program, state: np.ndarray, parameters: np.ndarray, inputs: np.ndarray) -> None:
+    """Say which events cannot fire yet, because their guards are above zero at the start; refuse guards that are not a
+    number there.
+    """
+    if not program.events:
+        return
+    (values, *_) = Interpreter(program).evaluate("guards", 0.0, state, inputs, parameters)
+    for name, value in zip(program.events, values, strict=True):
+        if np.isnan(value):
+            raise RunError("the guard is not a number at the start.", path=name, fix="Look at its expression.")
+    early = [name for name, value in zip(program.events, values, strict=True) if value > 0]
+    if early:
+        text = f"{', '.join(early)}: the guard is above zero at the start; the event waits until it was at or below"
+        warn(f"{text} zero. If it shall count as passed, start the modes with what the event sets.", ModelWarning)
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Explains runs of a compiled model; `links` are those of the discrete engine."""
+
+    translation: Translation
+    kernel: Any
+    links: Linking | None = None
+
+    def status(
+        self, outcome: Outcome, settings: Settings, parameters: np.ndarray, trace: bool, records: np.ndarray | None
+    ) -> Status:
+        """How a run ended; with `trace`, the cause as far as it can be found (in `records`)."""
+        row = outcome.blame
+        if outcome.ok or row is None:
+            return Status(outcome.ok, outcome.message, outcome.time)
+        if outcome.ended == "OPEN":
+            where = self._label(self._gaps(row[0], row, parameters))
+            reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be"
+            return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]))
+        message = outcome.message
+        if trace and outcome.ended in TRACED:
+            message = self._cause(outcome, row, settings, parameters, records)
+        return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time, outcome.cause)
+
+    def _cause(
+        self,
+        outcome: Outcome,
+        row: np.ndarray,
+        settings: Settings,
+        parameters: np.ndarray,
+        records: np.ndarray | None,
+    ) -> str:
+        """Links too stiff, a machine that locks, a step too long, or a component that gives no number."""
+        message, end = outcome.message, 1 + self.kernel.program.state_size
+        before = row[None, :] if records is None else records[records[:, 0] <= outcome.time]
+        if self.links is not None and records is not None:
+            found = self.links.explain(records, parameters, settings.step)
+            if found:
+                return found
+        for record in (row, *before[before[:, 0] < outcome.time][-1:]):
+            where = self._locked(record, settings, parameters)
+            if where:
+                return f"{where}: the position asked for next is not found; the machine seems to lock there,"
+        if outcome.ended in ("OFF_CONSTRAINTS", "STEP_TOO_SMALL"):
+            return message
+        found = self._step(before[-LAST:], settings, parameters)
+        if found:
+            return f"{message.partition(';')[0]}; {found},"
+        if outcome.ended != "NOT_FINITE":
+            return message
+        where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
+        hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
+        return f"{where}: {message}" if where else message + hint
+
+    def _step(self, records: np.ndarray, settings: Settings, parameters: np.ndarray) -> str:
+        """Why the step was too long for the last records, if it was."""
+        if settings.method not in STEPPED or not hasattr(self.kernel, "fixed"):
+            return ""
+        program = self.kernel.program
+        start = len(program.coordinates)
+        samples = pick(records, program.state_size, slice(start, start + len(program.speeds)))
+        return StepCheck(self.kernel, parameters, settings).verdict(samples)[0]
+
+    def _locked(self, row: np.ndarray, settings: Settings, parameters: np.ndarray) -> str:
+        """The path of a condition that cannot be met a little later than at a record, if there is one: a drive that
+        leads to where the machine cannot go.
+        """
+        program, time = self.kernel.program, float(row[0])
+        end = 1 + program.state_size
+        if not settings.stabilize or "project" not in program.routines or not np.all(np.isfinite(row)):
+            return ""
+        if self._gaps(time, row, parameters).max(initial=0.0) > OPEN:
+            return ""
+        before, inputs = row[1:end], row[end:]
+        for ahead in (settings.step, 3 * settings.step):
+            state = before + ahead * self.kernel.evaluate("derivative", time, before, inputs, parameters)[0]
+            if not np.abs(state - before).max(initial=0.0) <= FAR:
+                state = before
+            for _ in range(TRIES):
+                state = self.kernel.evaluate("project", time + ahead, state, inputs, parameters)[0]
+            after = np.concatenate([row[:1], state if np.all(np.isfinite(state)) else before, inputs])
+            gaps = self._gaps(time + ahead, after, parameters)
+            if gaps.max(initial=0.0) > OPEN:
+                return self._label(gaps)
+        return ""
+
+    def _gaps(self, time: float, row: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """How far a record is off each condition at a time."""
+        program = self.kernel.program
+        end = 1 + program.state_size
+        return np.abs(Interpreter(program).evaluate("conditions", time, row[1:end], row[end:], parameters)[0])
+
+    def _label(self, gaps: np.ndarray) -> str:
+        return self.translation.engine.row_labels()[int(np.argmax(gaps))]

@@ -1,0 +1,78 @@
+"""Why a native run ended early, in words: which guard, which coordinate, and whether the step is to blame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from kompono.solve.fastest import fastest_motion
+from kompono.solve.verify import rounded
+
+NOT_FINITE = "a value became infinite or not a number"
+TOGETHER = 1e-6  # of a step: events closer than this in the mean belong to one instant
+
+_REASONS = {
+    "INTERRUPTED": "interrupted by the user",
+    "NOT_FINITE": NOT_FINITE,
+    "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
+    "speeds reached (try a smaller step, or method='dopri5')",
+    "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
+    "reached",
+    "OPEN": "conditions cannot be kept",
+    "GROWN": "the motion grew without bound",
+}
+
+
+def reason(ended: str, problem: Any, settings: Any, run: Any) -> str:
+    """The message for an end of this kind, empty for one as planned."""
+    if ended in ("", "ENDED"):
+        return ""
+    if ended == "STOPPED":
+        return problem.feed.stop or "stopped"
+    if ended == "TOO_MANY_EVENTS":
+        return _events(problem.kernel.program.events, run, settings)
+    if ended == "GUARD_NOT_FINITE":
+        return _guard(problem.kernel.program.events, run)
+    if ended in ("HOPELESS", "STEP_TOO_SMALL"):
+        return _stuck(ended, problem, settings, run)
+    return _REASONS[ended]
+
+
+def _events(names: tuple[str, ...], run: Any, settings: Any) -> str:
+    """A guard that chatters at one instant, or a step that holds far too many events."""
+    last = run.events[-100:]
+    counts = Counter(names[int(guard)] for guard in last[:, 1])
+    most = [name for name, count in counts.most_common(3) if count > len(last) // 10]
+    who = " and ".join(most)
+    span = float(last[-1, 0] - last[0, 0])
+    if settings.method != "dopri5" and span > TOGETHER * settings.step * len(last):
+        return (
+            f"{who}: more than a hundred events in one step of {settings.step:.3g} s, {span / len(last):.2g} s apart; "
+            f"the step is too long (try step={rounded(2 * span / len(last))})"
+        )
+    return (
+        f"{who}: more than a hundred events at one instant; the guard chatters: what the event changes makes it "
+        "fire again (let it change at two levels, one to switch on and one to switch off)"
+    )
+
+
+def _guard(names: tuple[str, ...], run: Any) -> str:
+    bad = [name for name, value in zip(names, run.guard_values, strict=True) if not np.isfinite(value)]
+    return f"{bad[0] if bad else names[0]}: the guard is not a number"
+
+
+def _stuck(ended: str, problem: Any, settings: Any, run: Any) -> str:
+    """Steps that became so small that the end will not be reached, and the fastest motion, which makes them small."""
+    made, size = run.accepted + run.rejected, run.step_size
+    if ended == "STEP_TOO_SMALL":
+        what = "the step size fell below what the time can resolve; the model may be stiff or discontinuous"
+    elif settings.max_steps is not None:
+        what = f"{made} steps were made, as many as max_steps allows; the last was {size:.2g} s"
+    else:
+        rest = (settings.until - run.time) / max(size, 1e-300)
+        what = f"steps have become as short as {size:.2g} s, and {rest:.1g} more would be needed"
+    found = fastest_motion(problem.kernel, run.time, run.state, problem.feed.at(run.time), problem.parameters)
+    who = f"; the fastest motion is that of {found.name} (about {found.rate:.2g} 1/s)" if found else ""
+    return f"{what}{who}; try method='Radau', or give tiny masses and inertias a size that matters"
