@@ -21,6 +21,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
@@ -55,6 +56,7 @@ __all__ = [
     "Joint",
     "KomponoError",
     "LiveView",
+    "LoadCell",
     "MassProperties",
     "Mode",
     "ModelError",
