@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, nearest
-from kompono.library.conditions import aligned, on_axis
+from kompono.spatial.conditions import aligned, on_axis
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.joint import Joint

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.library.conditions import across, aligned, on_axis, turn_about
+from kompono.spatial.conditions import across, aligned, on_axis, turn_about
 from kompono.model.body import Frame
 from kompono.model.free import Free, Rigid
 from kompono.model.joint import Joint

@@ -1,7 +1,7 @@
 """What elements exert at the present state: loads of forces, efforts, constraints and joints, for channels and outputs.
 
-Every load is a force and a torque on the second body, about the second frame's origin, in world axes. Forces and efforts
-are their own laws evaluated once more, for the derivative keeps sums only; constraints act through their multipliers.
+Every load is a force and a torque on the second body, about the second frame's origin, in world axes. Forces and
+efforts are their own laws evaluated once more, for the derivative keeps sums only; constraints act through multipliers.
 Constraints that hold a pair firmly have none: the load of the weld that stands for them is shared out (least squares).
 """
 
@@ -21,7 +21,7 @@ from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.load_cell import LoadCell
 from kompono.model.reading import effort_unit
-from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_pose
+from kompono.spatial.pose import Motion, pose_jacobian, symbolic_pose
 from kompono.spatial.vectors import carry_wrench_back
 from kompono.translate.closure import Closure, column_of
 from kompono.translate.kinematics import Kinematics

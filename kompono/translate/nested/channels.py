@@ -1,7 +1,8 @@
 """Channels of a large model: named when asked for, computed for the components asked for.
 
-The channels of a cell are those of its bodies, joints, sensors and forces, worked out once per type; those of all cells form
-one long list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and inputs.
+The channels of a cell are those of its bodies, joints, sensors and forces, worked out once per type; those of all cells
+form one long list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and
+inputs.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _WILD = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class TypeChannels:
-    """Channels of one type of cell: number of the link and what of it (its body, its joint, or another element of the cell),
-    name after the path, and values (m).
+    """Channels of one type of cell: number of the link and what of it (its body, its joint, or another element of the
+    cell), name after the path, and values (m).
     """
 
     links: tuple[int, ...]
@@ -126,7 +127,8 @@ class CellChannels(Sequence[Channel]):
     def matching(self, pattern: str) -> list[int]:
         """Places of the channels whose names match a glob pattern.
 
-        `*` alone means coordinates and rates of joints, which cost nothing, sensors, load cells, energy, drift and inputs.
+        `*` alone means coordinates and rates of joints, which cost nothing, sensors, load cells, energy, drift and
+        inputs.
         """
         totals = [int(self.starts[-1]) + k for k, c in enumerate((*TOTALS, *self.inputs)) if fits(c.name, pattern)]
         if pattern == "*":
