@@ -9,7 +9,7 @@ from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.reading import Reading, force_reading, torque_reading
-from kompono.spatial.pose import Pose
+from kompono.spatial.pose import Motion, Pose
 
 
 class Constraint(Element):
@@ -25,6 +25,12 @@ class Constraint(Element):
     def conditions(self, pose: Pose) -> list[Any]:
         """Groups of like conditions (columns of SX), zero when the constraint holds."""
         raise ModelError(f"{type(self).__name__} does not define conditions(pose).")
+
+    def velocity_conditions(self, motion: Motion) -> list[Any]:
+        """Groups of further conditions, linear in velocity and angular velocity of the relative motion: an edge that
+        slides along itself only.
+        """
+        return []
 
 
 class Coupling(Element):

@@ -18,7 +18,7 @@ from kompono.errors import ModelError, nearest
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
-from kompono.spatial.pose import Pose
+from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 
 
@@ -72,6 +72,12 @@ class Joint(Element):
         close a loop.
         """
         return None
+
+    def velocity_conditions(self, motion: Motion) -> list[Any]:
+        """Groups of further conditions, linear in velocity and angular velocity of the relative motion, for joints with
+        fewer speeds than freedoms of position: rolling without slipping.
+        """
+        return []
 
     def measure(self, pose: Pose) -> Any:
         """The coordinates (nq) of a relative pose; angles modulo a turn. None: cannot be measured."""

@@ -100,6 +100,12 @@ def pose_jacobian(expression: Any, pose: Pose) -> Any:
     return ca.horzcat(ca.jacobian(expression, pose.position), ca.jacobian(along_turn, angular))
 
 
+def symbolic_motion() -> Motion:
+    """A motion of eighteen independent symbols."""
+    pose = symbolic_pose()
+    return Motion(pose.position, pose.rotation, ca.SX.sym("v", 3), ca.SX.sym("w", 3))
+
+
 def symbolic_pose() -> Pose:
     """A pose of twelve independent symbols."""
     return Pose(ca.SX.sym("p", 3), ca.SX.sym("R", 3, 3))
