@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import RunError
+from kompono.solve.preload import preloaded
 from kompono.solve.stability import Fastest, fastest, shares
 from kompono.solve.stiffness import Given, LinkTable, choose
 
@@ -30,13 +31,13 @@ class Linking:
         self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
     ) -> np.ndarray:
         """The model's parameters with the hidden ones behind them; raises if the step is unstable from the start."""
-        table = self._table(time, state, inputs, parameters)
+        table = self._table(time, state, inputs, parameters, everywhere=True)
         norms = table.norms()
         modes = len(self.kernel.program.modes)
         if modes:  # rows that are switched off now count as if they were on
             on = state.copy()
             on[-modes:] = 1.0
-            norms = np.maximum(norms, self._table(time, on, inputs, parameters).norms())
+            norms = np.maximum(norms, self._table(time, on, inputs, parameters, everywhere=True).norms())
         norms = norms + _unknown(table, norms)
         strength = choose(table, norms, step, *self.given)
         whole = np.concatenate([parameters, self.engine.hidden_values(*strength)])
@@ -47,7 +48,15 @@ class Linking:
         return whole
 
     def loaded(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, time: float = 0.0) -> np.ndarray:
-        return state
+        """A start state with the deflections that carry the loads there; `parameters` are complete."""
+        slips = self.engine.slips()
+        if not len(slips):
+            return state
+        model = parameters[: len(parameters) - self.engine.hidden.numel()]
+        strength = self.engine.strengths(parameters[len(model) :])
+        free = np.concatenate([model, self.engine.hidden_values(np.zeros(len(slips)), np.zeros(len(slips)))])
+        table = self._table(time, state, inputs, model)
+        return preloaded(self.kernel, (time, state, inputs), (free, parameters), table, strength, slips)
 
     def explain(self, rows: np.ndarray, parameters: np.ndarray, step: float) -> str:
         """Why a run ended: the first of its last records (time, state..., inputs...) where the step was unstable."""
@@ -62,8 +71,10 @@ class Linking:
                 return f"{path}: from t = {row[0]:.6g} s on {message}"
         return ""
 
-    def _table(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> LinkTable:
-        """Conditions on bodies at a state; no link has a force there yet."""
+    def _table(
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, everywhere: bool = False
+    ) -> LinkTable:
+        """Conditions on bodies at a state, or wherever their elements may get from there."""
         count = self.engine.hidden.numel()
         whole = np.concatenate([parameters, np.zeros(count)])
         numbers, weights = self.kernel.evaluate("blocks", time, state, inputs, whole)
@@ -71,7 +82,8 @@ class Linking:
         for first, rows, body in self.engine.touched():
             blocks.append((first, body, numbers[place : place + 6 * rows].reshape(6, rows).T))
             place += 6 * rows
-        return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6))
+        reach = tuple(self.engine.reachable(time, state, parameters)) if everywhere else ()
+        return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6), reach)
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float

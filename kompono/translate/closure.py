@@ -66,6 +66,11 @@ def group_sizes(element: Any) -> tuple[int, ...]:
     return tuple(ca.SX(group).numel() for group in groups)
 
 
+def velocity_rows(element: Joint | Constraint) -> int:
+    """Number of conditions on velocities alone; they are the last ones of an element."""
+    return sum(ca.SX(group).numel() for group in element.velocity_conditions(symbolic_motion()))
+
+
 def path_joints(topology: Topology, element: Any) -> list[Joint]:
     """Tree joints whose coordinates a closing element's conditions depend on."""
     if isinstance(element, Coupling):
