@@ -19,11 +19,10 @@ from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options
 from kompono.result import Result, Status, matching
-from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble, moves
 from kompono.solve.inputs import Feed, Source, feed_of
 from kompono.solve.integrate import Problem, Settings, check_settings, integrate, settings_for
-from kompono.solve.outcome import Outcome, Outputs, conclude
+from kompono.solve.outcome import Outcome, Outputs, conclude, select_outputs
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.scipy_methods import SCIPY_METHODS
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
@@ -35,20 +34,6 @@ if TYPE_CHECKING:
     from kompono.realtime.session import Session
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
-
-
-def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> Outputs:
-    """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
-    channels = translation.program.channels
-    columns, drift = matching(patterns, channels), matching("drift.position", channels)
-    needed = with_companions(channels, [*columns, *drift])
-    places = {column: place for place, column in enumerate(needed)}
-    return Outputs(
-        translation.select(needed),
-        tuple(channels[i] for i in needed),
-        tuple(places[i] for i in columns),
-        places[drift[0]],
-    )
 
 
 class Simulation:
@@ -137,8 +122,8 @@ class Simulation:
         native: bool = False,
         time: float = 0.0,
     ) -> Assembly:
-        """The consistent state at the start or another `time` [s], and which coordinates had to move; `native` pays if it
-        is asked for often.
+        """The consistent state at the start, or another `time` [s], and which coordinates had to move; `native` pays if
+        it is asked for often.
         """
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
@@ -265,7 +250,7 @@ class Simulation:
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
     def started(self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0) -> np.ndarray:
-        """The state a run begins with: on the discrete engine with the deflections that carry the loads at the start."""
+        """The state a run begins with: on the discrete engine with the deflections that carry the loads there."""
         return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
 
     @property

@@ -18,10 +18,10 @@ from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
 from kompono.result import Ensemble, Status
-from kompono.simulation import Simulation, select_outputs
+from kompono.simulation import Simulation
 from kompono.solve.integrate import Settings, check_settings
 from kompono.solve.many import Batch, Read, at_times, fits_lanes, prepare, record_times, run_batch
-from kompono.solve.outcome import Outcome, Outputs
+from kompono.solve.outcome import Outcome, Outputs, select_outputs
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS
 

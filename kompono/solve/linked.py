@@ -11,7 +11,7 @@ import numpy as np
 from kompono.errors import RunError
 from kompono.solve.preload import preloaded
 from kompono.solve.stability import Fastest, fastest, shares
-from kompono.solve.stiffness import Given, LinkTable, choose
+from kompono.solve.stiffness import LIMIT, Given, LinkTable, choose, given_by_group
 
 LOOKS = 12  # records before a failure that are looked at for its cause
 
@@ -96,10 +96,23 @@ class Linking:
         loads = self.engine.loads_on(int(np.argmax(energy)))
         by_link = sum(links.values()) > 0.5 or not loads
         what = "its stiffness and damping" if by_link else f"the forces of {', '.join(loads)}"
-        return worst if by_link else loads[0], (
-            f"{what} make a step of {step:.3g} s unstable; steps up to {found.step():.2g} s would be stable "
-            f"(h^2 k + 4 h c is {found.size:.3g}, the limit is 4)."
-        )
+        cause = f"{what} make a step of {step:.3g} s unstable"
+        limit = f"(h^2 k + 4 h c is {found.size:.3g}, the limit is {LIMIT:g})."
+        if by_link and np.isnan(given_by_group(table, self.given[0], "stiffness")[_groups(table, worst)]).any():
+            softer = self._softer(table, strength[0], worst, found)
+            return worst, f"{cause}; a shorter step makes links stiffer still: give stiffness={softer} {limit}"
+        advice = f"steps up to {found.step():.2g} s would be stable"
+        return worst if by_link else loads[0], f"{cause}; {advice} {limit}"
+
+    def _softer(self, table: LinkTable, stiffness: np.ndarray, path: str, found: Fastest) -> dict[str, Any]:
+        """Stiffness for the groups of a link that would be stable, with room for more of the same."""
+        share = 0.3 * LIMIT / found.size
+        values = tuple(float(f"{share * stiffness[table.starts[k]]:.2g}") for k in _groups(table, path))
+        return {path: values if len(values) > 1 else values[0]}
+
+
+def _groups(table: LinkTable, path: str) -> list[int]:
+    return [k for k, (name, _) in enumerate(table.groups) if name == path]
 
 
 def _unknown(table: LinkTable, norms: np.ndarray) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kompono.result.unwrap import continuous_quaternions, unwrap
+from kompono.result import matching
+from kompono.result.unwrap import continuous_quaternions, unwrap, with_companions
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings, Trajectory
@@ -44,6 +46,20 @@ class Outcome:
     time: float = 0.0
     blame: np.ndarray | None = None
     statistics: dict[str, Any] = field(default_factory=dict)
+
+
+def select_outputs(translation: Any, patterns: str | Iterable[str]) -> Outputs:
+    """The channels a run shall give, and those computed with them because they are needed to make them continuous."""
+    known = translation.program.channels
+    columns, drift = matching(patterns, known), matching("drift.position", known)
+    needed = with_companions(known, [*columns, *drift])
+    places = {column: place for place, column in enumerate(needed)}
+    return Outputs(
+        translation.select(needed),
+        tuple(known[i] for i in needed),
+        tuple(places[i] for i in columns),
+        places[drift[0]],
+    )
 
 
 def channels(kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.ndarray, lanes: int = 1) -> np.ndarray:

@@ -93,14 +93,16 @@ def choose(
     s = bounds(norms)
     safe = np.where(s > 0, s, np.inf)
     k, c = KAPPA / (step**2 * safe), GAMMA / (step * safe)
-    given_k, given_c = (_given(table, value, name) for value, name in ((stiffness, "stiffness"), (damping, "damping")))
+    given_k, given_c = (
+        given_by_group(table, value, name) for value, name in ((stiffness, "stiffness"), (damping, "damping"))
+    )
     c = np.where(np.isnan(given_k), c, GAMMA / np.sqrt(KAPPA) * np.sqrt(np.where(np.isnan(given_k), k, given_k) / safe))
     k, c = np.where(np.isnan(given_k), k, given_k), np.where(np.isnan(given_c), c, given_c)
     sizes = [size for _, size in table.groups]
     return np.repeat(k, sizes), np.repeat(c, sizes)
 
 
-def _given(table: LinkTable, value: Given, name: str) -> np.ndarray:
+def given_by_group(table: LinkTable, value: Given, name: str) -> np.ndarray:
     """What a user asks for, by group; not a number where nothing is."""
     result = np.full(len(table.groups), np.nan)
     if value is None:

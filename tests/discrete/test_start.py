@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from kompono.library import (
     PlaneToPlane,
     PointInPlane,
     PointOnLine,
+    Prismatic,
     Revolute,
     Rolling,
     Spherical,
@@ -122,3 +125,25 @@ def test_links_stay_stable_when_their_rows_turn(kind: str) -> None:
     result = simulate(Turning(kind), until=2.0, step=2e-4, every=50, engine="discrete")
     assert result.status.ok, result.status.message
     assert np.ptp(result["energy.total"]) < 0.05
+
+
+class Telescope(Subsystem):
+    """Two bodies that slide apart: the lever of one on the other grows without end."""
+
+    def __init__(self) -> None:
+        self.inner, self.outer = Body(mass=1, inertia=(0.02, 0.02, 0.02)), Body(mass=1, inertia=(0.02, 0.02, 0.02))
+        self.slide = Prismatic(self.inner, self.outer, axis="x", displacement=0.1, displacement_rate=5.0)
+        self.inner.start_angular_velocity = np.array([0.0, 0.0, 1.0])
+
+
+def test_the_advice_for_a_link_that_became_too_stiff_helps() -> None:
+    """A shorter step would choose stiffer links, so a softer one is recommended, and works."""
+    options = {"until": 0.2, "step": 1e-4, "every": 10, "engine": "discrete"}
+    failed = simulate(Telescope(), **options)
+    assert not failed.status.ok
+    found = re.search(r"stiffness=(\{.*?\})", failed.status.message)
+    assert found
+    stiffness = ast.literal_eval(found[1])
+    assert list(stiffness) == ["slide"]
+    later = simulate(Telescope(), **options, stiffness=stiffness)
+    assert later.status.ok or later.status.time > failed.status.time + 0.02
