@@ -91,7 +91,7 @@ class Linking:
         """The link or load that makes a motion unstable, and what to do about it."""
         shapes = found.shape.reshape(-1, 6)
         links = shares(table, *strength, found.size, shapes, step)
-        worst = max(links, key=links.__getitem__, default="")
+        worst = str(max(links, key=links.__getitem__, default=""))
         energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights), shapes)
         loads = self.engine.loads_on(int(np.argmax(energy)))
         by_link = sum(links.values()) > 0.5 or not loads
