@@ -19,7 +19,7 @@ DISCRETE_STEP = 1e-5  # s, the default of the discrete engine, by which the stif
 
 
 class Evaluation(Mapping[str, float]):
-    """Channels by name at one state: `evaluation["pin.force.z"]` is a number, `evaluation.vector("pin.force")` an array.
+    """Channels by name at one state: `evaluation["pin.force.z"]` a number, `evaluation.vector("pin.force")` an array.
 
     `units` maps names to SI units, `time` [s] is when, `moved` says which of the values asked for had to move, and by
     how much, to close the loops.
@@ -79,9 +79,9 @@ def evaluate(
     """All channels of a model at one state, without a run: positions, accelerations, reactions, energies.
 
     `at` gives coordinates and speeds by channel name, as `initial` of `simulate` does: `{"pin.angle": 0.3,
-    "pin.angle.rate": 2.0}`; what it leaves open is as declared. Loops are closed as at the start of a run, with a warning
-    where that moves what was given. `time` [s] is what expressions of time, drives and tables of inputs see. Further
-    options are those of `Simulation` (cut, independent, projection, ...). To evaluate often, make a
+    "pin.angle.rate": 2.0}`; what it leaves open is as declared. Loops are closed as at the start of a run, with a
+    warning where that moves what was given. `time` [s] is what expressions of time, drives and tables of inputs see.
+    Further options are those of `Simulation` (cut, independent, projection, ...). To evaluate often, make a
     `Simulation(model)` once and pass it instead.
     """
     if not isinstance(time, Real) or not np.isfinite(float(time)):

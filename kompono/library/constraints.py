@@ -7,10 +7,10 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, nearest
-from kompono.spatial.conditions import aligned, on_axis
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.joint import Joint
+from kompono.spatial.conditions import aligned, on_axis
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import Axis, unit_axis
 

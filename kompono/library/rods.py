@@ -23,9 +23,9 @@ class Link(Joint):
     """A massless rod of `length` [m] between two bodies: hinged about `axis` at the first origin, a ball joint at the
     second (revolute-spherical).
 
-    The rod turns by `angle` [rad] about `axis`, from `along` (across the axis) at zero; e0..e3 is the orientation of the
-    second frame. Speeds are `swing` [rad/s], that of the angle, and wx, wy, wz [rad/s] in second-frame axes. With a ball
-    or universal joint at both ends it is a `Distance`.
+    The rod turns by `angle` [rad] about `axis`, from `along` (across the axis) at zero; e0..e3 is the orientation of
+    the second frame. Speeds are `swing` [rad/s], that of the angle, and wx, wy, wz [rad/s] in second-frame axes. With a
+    ball or universal joint at both ends it is a `Distance`.
     """
 
     coordinates = ("angle", "e0", "e1", "e2", "e3")
@@ -82,9 +82,9 @@ class Strut(Subsystem):
     """A telescopic strut: a tube and a rod that slide in each other, with a spring and a damper between their ends.
 
     `length` [m] is that between the ends at the start, `rest` [m] that of the spring without load (default: `length`);
-    k [N/m], c [N s/m]. Connect the frames `bottom`, on the `tube`, and `top`, on the `rod`; both bodies have z along the
-    strut. They also turn in each other, unless `turns=False`. `mass` [kg] is shared by tube and rod; give `tube` and
-    `rod` for solids of your own, whose middle is then `length` / 4 from their end of the strut.
+    k [N/m], c [N s/m]. Connect the frames `bottom`, on the `tube`, and `top`, on the `rod`; both bodies have z along
+    the strut. They also turn in each other, unless `turns=False`. `mass` [kg] is shared by tube and rod; give `tube`
+    and `rod` for solids of your own, whose middle is then `length` / 4 from their end of the strut.
     """
 
     def __init__(

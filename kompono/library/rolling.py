@@ -1,9 +1,9 @@
 """Rolling without slipping: a ball, or a thin wheel or disc, on a plane.
 
-A nonholonomic joint: it has three speeds (it may turn any way) but five freedoms of position, because where it is depends
-on the way it rolled. The tree moves its child by `rate` alone, so nothing slips, exactly. Where every body is placed by
-itself, or a second wheel closes a loop, the point of contact is held in the plane by one condition on the pose and at
-rest by two on velocities.
+A nonholonomic joint: it has three speeds (it may turn any way) but five freedoms of position, because where it is
+depends on the way it rolled. The tree moves its child by `rate` alone, so nothing slips, exactly. Where every body is
+placed by itself, or a second wheel closes a loop, the point of contact is held in the plane by one condition on the
+pose and at rest by two on velocities.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Rolling(Joint):
 
     Without `axis` it is a ball of `radius` [m] about the second origin; with one, a thin disc or wheel of that radius
     about `axis` of the second frame, which may lean but not lie flat. x, y [m] are where the second origin is above the
-    plane, in the directions that follow `normal`; e0..e3 is its orientation (`orientation=` takes a quaternion or matrix
-    for the start). Speeds wx, wy, wz [rad/s] are in second-frame axes.
+    plane, in the directions that follow `normal`; e0..e3 is its orientation (`orientation=` takes a quaternion or
+    matrix for the start). Speeds wx, wy, wz [rad/s] are in second-frame axes.
     """
 
     coordinates = ("x", "y", "e0", "e1", "e2", "e3")

@@ -1,8 +1,8 @@
 """The start of a run of the discrete engine: links that carry their loads already.
 
-A link exerts k g + c g_dot, so at the assembled position it exerts nothing, and a run from there would begin with unloaded
-joints that ring. What the joints have to carry follows from the machine without links: its conditions would accelerate
-by r, and links must take that away. With W = M^-1 = L L^T and H = G L,
+A link exerts k g + c g_dot, so at the assembled position it exerts nothing, and a run from there would begin with
+unloaded joints that ring. What the joints have to carry follows from the machine without links: its conditions would
+accelerate by r, and links must take that away. With W = M^-1 = L L^T and H = G L,
 
     H H^T y = r,      s = H^T y,      H^T K H z = s
 

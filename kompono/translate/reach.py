@@ -1,8 +1,8 @@
 """Where conditions may point while a machine moves: rows of joints and constraints at many poses they allow.
 
 Rows of a link turn relative to the bodies it holds (a rod swings about its end, a point wanders in a plane), so the
-inverse mass they feel changes. The poses an element allows are found from its conditions alone: relative poses turned at
-random, distances kept as they are at the start, brought back on the conditions by Newton's method.
+inverse mass they feel changes. The poses an element allows are found from its conditions alone: relative poses turned
+at random, distances kept as they are at the start, brought back on the conditions by Newton's method.
 """
 
 from __future__ import annotations

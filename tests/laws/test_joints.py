@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from laws.dense import Mark, across, connection_rows
 from laws.mechanisms import CONSTRAINTS, JOINTS, Numbers, connect, draw_coordinates, joint_pose, make_joint, scatter
-
 from scipy.spatial.transform import Rotation
 
 from kompono import Body
