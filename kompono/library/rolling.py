@@ -18,15 +18,24 @@ from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.conditions import across
 from kompono.spatial.pose import Motion, Pose
-from kompono.spatial.rotation import Axis, matrix_quaternion, quaternion_rate, rotation_of, skew, unit_axis
-from kompono.spatial.turns import constant_quaternion
+from kompono.spatial.rotation import (
+    Axis,
+    matrix_quaternion,
+    quaternion_matrix,
+    quaternion_rate,
+    rotation_of,
+    skew,
+    unit_axis,
+)
+from kompono.spatial.turns import constant_quaternion, rotation
 
 
 class Rolling(Joint):
     """The second body rolls without slipping on the plane across `normal` through the first frame's origin.
 
     Without `axis` it is a ball of `radius` [m] about the second origin; with one, a thin disc or wheel of that radius
-    about `axis` of the second frame, which may lean but not lie flat. x, y [m] are where the second origin is above the
+    about `axis` of the second frame, which may lean but not lie flat
+    (where nothing is given it stands upright). x, y [m] are where the second origin is above the
     plane, in the directions that follow `normal`; e0..e3 is its orientation (`orientation=` takes a quaternion or
     matrix for the start). Speeds wx, wy, wz [rad/s] are in second-frame axes.
     """
@@ -47,14 +56,18 @@ class Rolling(Joint):
         orientation: Any = None,
         **start: float | None,
     ) -> None:
+        turned = constant_quaternion(orientation)
         if orientation is not None:
-            turned = constant_quaternion(orientation)
             start = {**{f"e{k}": float(turned[k]) for k in range(4)}, **start}
         super().__init__(first, second, start=start)
         if isinstance(radius, bool) or not isinstance(radius, int | float) or not 0 < radius < np.inf:
             raise ModelError(f"a rolling body needs a radius [m], not {radius!r}.", fix="Give a positive number.")
         self.radius, self.normal = float(radius), unit_axis(normal)
         self.axis = None if axis is None else unit_axis(axis)
+        if orientation is not None and self.axis is not None:
+            leaning = np.cross(self.normal, np.asarray(ca.DM(quaternion_matrix(turned))) @ self.axis)
+            if np.linalg.norm(leaning) < 1e-9:
+                raise ModelError("the wheel lies flat.", fix="Give an orientation that turns its axis off the normal.")
 
     def pose(self, q: Any) -> Pose:
         u, v = across(self.normal)
@@ -84,7 +97,9 @@ class Rolling(Joint):
         return ca.vertcat(*along, matrix_quaternion(pose.rotation))
 
     def neutral(self) -> np.ndarray:
-        return np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        if self.axis is None or abs(self.axis @ self.normal) < 0.9:
+            return np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        return np.concatenate([[0.0, 0.0], rotation(across(self.normal)[0], np.pi / 2)])  # upright, not flat
 
     def normalize(self, q: Any) -> Any:
         return ca.vertcat(q[:2], q[2:] / ca.norm_2(q[2:]))

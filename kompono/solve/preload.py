@@ -37,7 +37,7 @@ def preloaded(
     are on velocities alone.
     """
     time, state, inputs = here
-    missing = _accelerations(kernel, time, state, inputs, parameters[0])
+    missing = _accelerations(kernel, time, state, inputs, parameters[0], table.weights)
     matrix, roots = _scaled(table, len(missing))
     weight = np.where(slips, strength[1], strength[0])
     held = (weight > 0) & np.isfinite(missing)
@@ -60,12 +60,27 @@ def preloaded(
     return moved
 
 
-def _accelerations(kernel: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> Any:
+def _accelerations(
+    kernel: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Second rates (rows) of the conditions in the motion without links, by a central difference of the first."""
-    plain = Interpreter(kernel.program)
-    rate = plain.evaluate("derivative", time, state, inputs, parameters)[0]
-    ends = [plain.evaluate("conditions", time + h, state + h * rate, inputs, parameters)[1] for h in (SMALL, -SMALL)]
-    return (ends[0] - ends[1]) / (2 * SMALL)
+    plain, rate = Interpreter(kernel.program), np.zeros_like(state)
+    first, bodies = len(kernel.program.coordinates), len(weights)
+    kicks = np.asarray(kernel.evaluate("kick", time, state, inputs, parameters)[0]).reshape(bodies, 6)
+    turns = state[: 12 * bodies].reshape(bodies, 12)[:, 3:].reshape(bodies, 3, 3)  # transposed: column by column
+    v, w = np.split(state[first : first + 6 * bodies].reshape(bodies, 6), 2, axis=1)
+    spin = np.linalg.solve(weights[:, 3:, 3:], w[:, :, None])[:, :, 0]
+    places = rate[: 12 * bodies].reshape(bodies, 12)
+    places[:, :3] = np.einsum("bji,bj->bi", turns, v)
+    places[:, 3:] = np.cross(turns.transpose(0, 2, 1), w[:, None, :]).transpose(0, 2, 1).reshape(bodies, 9)
+    speeds = rate[first : first + 6 * bodies].reshape(bodies, 6)
+    speeds[:, :3] = kicks[:, :3] - np.cross(w, v)
+    speeds[:, 3:] = kicks[:, 3:] - np.einsum("bij,bj->bi", weights[:, 3:, 3:], np.cross(w, spin))
+
+    def rates(h: float) -> np.ndarray:
+        return plain.evaluate("condition_rates", time + h, state + h * rate, inputs, parameters)[0]
+
+    return (rates(SMALL) - rates(-SMALL)) / (2 * SMALL)
 
 
 def _scaled(table: LinkTable, count: int) -> tuple[Any, np.ndarray]:

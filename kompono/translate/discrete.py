@@ -100,7 +100,8 @@ class DiscreteEngine(AbsoluteEngine):
 
     def own_routines(self) -> dict[str, Callable[[], Routine]]:
         """The parts of a step, and what is needed to choose stiffness."""
-        return {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
+        parts = {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
+        return {**parts, "condition_rates": self.condition_rates}
 
     def kept(self) -> Routine:
         """All rows have a force of their own."""
@@ -116,6 +117,11 @@ class DiscreteEngine(AbsoluteEngine):
         weights = [ca.vec(ca.densify(self._mass_inverse(now.kinematics, body))) for body in self.model.bodies]
         named = [("blocks", ca.vertcat(*blocks) if blocks else ca.SX(0, 1)), ("weights", ca.vertcat(*weights))]
         return now.tracer.routine("blocks", named)
+
+    def condition_rates(self) -> Routine:
+        """g_dot of all conditions."""
+        rates = [closure.rate for closure in self.present.closures.values()]
+        return self.present.tracer.routine("condition_rates", [("g_dot", ca.vertcat(ca.SX(0, 1), *rates))])
 
     def reachable(self, time: float, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | None]:
         """For each block of `touched`, rows (poses, rows, 6) at many poses the element allows, the present one first;

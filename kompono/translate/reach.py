@@ -33,15 +33,26 @@ class Reach:
     def __init__(self, values: Mapping[int, float], placed: Mapping[int, Placed]) -> None:
         self.values, self.placed = values, placed
         turns = np.random.default_rng(4).standard_normal((2, SAMPLES, 4))
+        self._known: dict[Any, list[np.ndarray]] = {}  # of elements that are alike, or the last one that is not
         self.turns = rotations(turns / np.linalg.norm(turns, axis=2, keepdims=True))
 
     def blocks(self, element: Any, law: Conditions) -> list[np.ndarray]:
         """Rows (poses, rows, 6) on the accelerations of the bodies of an element, second first, in their own axes."""
         first, second = self.pose(element.first.pose), self.pose(element.second.pose)
         start = _after(_inverse(_after(self.place(element.first), first)), _after(self.place(element.second), second))
+        signals = [self.values[symbol.element_hash()] for symbol in ca.symvar(law.signals)]
+        key = _key(element, first, second, start[0], signals)
+        if key is None or key not in self._known:
+            self._known[key] = self._blocks(element, law, (first, second, start), signals)
+        pairs = zip((element.second, element.first), self._known[key], strict=True)
+        return [block for frame, block in pairs if isinstance(frame.body, Body)]
+
+    def _blocks(
+        self, element: Any, law: Conditions, placed: tuple[Placed, Placed, Placed], signals: list[float]
+    ) -> list[np.ndarray]:
+        first, second, start = placed
         position = np.concatenate([start[0][None], self.turns[0] @ start[0]])
         rotation = np.concatenate([start[1][None], start[1] @ self.turns[1]])
-        signals = [self.values[symbol.element_hash()] for symbol in ca.symvar(law.signals)]
         held = sum(ca.SX(group).numel() for group in element.conditions(symbolic_pose()))
         for _ in range(ROUNDS):
             g, gamma = _rows(law, signals, position, rotation)
@@ -56,9 +67,7 @@ class Reach:
         on_second = np.concatenate([gamma[:, :, :3] @ rotation, gamma[:, :, 3:] @ rotation], axis=2)
         on_second = on_second @ _twist_matrix(second[0], second[1])
         between = _after(_after(first, (position, rotation)), _inverse(second))
-        on_first = -on_second @ _twist_matrix(*between)
-        pairs = ((element.second, on_second), (element.first, on_first))
-        return [block for frame, block in pairs if isinstance(frame.body, Body)]
+        return [on_second, -on_second @ _twist_matrix(*between)]
 
     def place(self, frame: Frame) -> Placed:
         """World position and rotation of a frame's body or ground."""
@@ -76,6 +85,22 @@ class Reach:
             function = ca.Function("value", symbols, [ca.densify(expression)])
             return function(*[self.values[symbol.element_hash()] for symbol in symbols]).full()
         return ca.DM(expression).full()
+
+
+def _key(element: Any, first: Placed, second: Placed, position: np.ndarray, signals: list[float]) -> Any:
+    """What makes two elements alike, angles apart; None for one with attributes that are not plain numbers."""
+    key: list[Any] = [type(element), tuple(signals), np.round(position, 9).tobytes()]
+    key += [part.tobytes() for placed in (first, second) for part in placed]
+    for name, value in vars(element).items():
+        if name in ("first", "second", "q", "v", "start", "_owner", "_name", "_signals"):
+            continue
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            key.append((name, value.shape, value.tobytes()))
+        elif value is None or isinstance(value, int | float | str):
+            key.append((name, value))
+        else:
+            return None
+    return tuple(key)
 
 
 def _rows(law: Conditions, signals: list[float], p: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -216,6 +216,20 @@ def test_what_cannot_roll_is_told() -> None:
         Rolling(Ground(), Body(mass=1, inertia=(1, 1, 1)), radius=1, wq=1.0)
 
 
+def test_a_wheel_stands_upright_unless_told_otherwise_and_never_lies_flat() -> None:
+    class Wheel(Subsystem):
+        def __init__(self, **options: Any) -> None:
+            self.gravity, self.floor = Gravity(), Ground()
+            self.wheel = Body(mass=1.0, inertia=(0.01, 0.01, 0.02))
+            self.contact = Rolling(self.floor, self.wheel, radius=0.2, axis="z", **options)
+
+    here = evaluate(Wheel())
+    assert here["wheel.position.z"] == pytest.approx(0.2)
+    assert here["contact.force.z"] == pytest.approx(G)
+    with pytest.raises(ModelError, match="flat"):
+        Wheel(orientation=(1, 0, 0, 0))
+
+
 def test_a_rolling_ball_can_be_pulled() -> None:
     class Pulled(Slope):
         def __init__(self) -> None:
