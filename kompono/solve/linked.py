@@ -25,7 +25,7 @@ class Linking:
 
     def __init__(self, kernel: Any, engine: Any, stiffness: Given = None, damping: Given = None) -> None:
         self.kernel, self.engine = kernel, engine
-        self.given = stiffness, damping
+        self.given: tuple[Given, Given] = stiffness, damping
 
     def complete(
         self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
@@ -89,9 +89,9 @@ class Linking:
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float
     ) -> tuple[str, str]:
         """The link or load that makes a motion unstable, and what to do about it."""
-        shapes = found.shape.reshape(-1, 6)
+        shapes: np.ndarray = found.shape.reshape(-1, 6)
         links = shares(table, *strength, found.size, shapes, step)
-        worst = str(max(links, key=links.__getitem__, default=""))
+        worst = max(links, key=links.__getitem__, default="")
         energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights), shapes)
         loads = self.engine.loads_on(int(np.argmax(energy)))
         by_link = sum(links.values()) > 0.5 or not loads
@@ -107,8 +107,8 @@ class Linking:
     def _softer(self, table: LinkTable, stiffness: np.ndarray, path: str, found: Fastest) -> dict[str, Any]:
         """Stiffness for the groups of a link that would be stable, with room for more of the same."""
         share = 0.3 * LIMIT / found.size
-        values = tuple(float(f"{share * stiffness[table.starts[k]]:.2g}") for k in _groups(table, path))
-        return {path: values if len(values) > 1 else values[0]}
+        values = [float(f"{share * stiffness[table.starts[k]]:.2g}") for k in _groups(table, path)]
+        return {path: values[0] if len(values) == 1 else tuple(values)}
 
 
 def _groups(table: LinkTable, path: str) -> list[int]:
