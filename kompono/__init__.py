@@ -7,6 +7,7 @@ from kompono.library import Gravity, Revolute, solids
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kompono import spatial
 from kompono.errors import (
     AssemblyError,
     CompileError,
@@ -22,15 +23,17 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion, Pose, Wrench
-from kompono.spatial.rotation import rotation
+from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
     from kompono.costs import Cost, cost
     from kompono.edges.view import LiveView, view
+    from kompono.evaluation import Evaluation, evaluate
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
@@ -47,6 +50,7 @@ __all__ = [
     "Coupling",
     "Effort",
     "Ensemble",
+    "Evaluation",
     "Event",
     "Field",
     "Force",
@@ -56,6 +60,7 @@ __all__ = [
     "Joint",
     "KomponoError",
     "LiveView",
+    "LoadCell",
     "MassProperties",
     "Mode",
     "ModelError",
@@ -74,10 +79,14 @@ __all__ = [
     "TranslationError",
     "Wrench",
     "cost",
+    "euler",
+    "evaluate",
     "inspect",
+    "roll_pitch_yaw",
     "rotation",
     "simulate",
     "simulate_many",
+    "spatial",
     "time",
     "view",
 ]
@@ -85,6 +94,8 @@ __all__ = [
 _LATER = {  # what declaring a model does not need is imported when it is first used
     "Cost": "costs",
     "cost": "costs",
+    "Evaluation": "evaluation",
+    "evaluate": "evaluation",
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",

@@ -124,15 +124,18 @@ class Simulation:
         parameters: np.ndarray | None = None,
         feed: Feed | None = None,
         native: bool = False,
+        time: float = 0.0,
     ) -> Assembly:
-        """The consistent start state, and which coordinates had to move; `native` pays if it is asked for often."""
+        """The consistent state at the start, or another `time` [s], and which coordinates had to move; `native` pays if
+        it is asked for often.
+        """
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
         if self.engine != "relative":
-            return self._assemble_by_joints(initial, values, feed, native)
+            return self._assemble_by_joints(initial, values, feed, native, time)
         start = start_state(self.translation.engine, initial or {})
         kernel = self.kernel if native else Interpreter(self.program)
-        return assemble(kernel, 0.0, start, feed.at(0.0), values)
+        return assemble(kernel, time, start, feed.at(time), values)
 
     @functools.cached_property
     def placing(self) -> Translation:
@@ -144,14 +147,14 @@ class Simulation:
         return compile_program(self.placing.program, cache=self._cache)
 
     def _assemble_by_joints(
-        self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed, native: bool
+        self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed, native: bool, time: float
     ) -> Assembly:
         """Start values are joint coordinates on every engine: assemble the tree, then place the bodies."""
         program = self.placing
         start = start_state(program.engine, initial or {})
         kernel = self._placing_kernel if native else Interpreter(program.program)
-        assembly = assemble(kernel, 0.0, start, feed.at(0.0), parameters)
-        (values,) = kernel.evaluate("placement", 0.0, assembly.state, feed.at(0.0), parameters)
+        assembly = assemble(kernel, time, start, feed.at(time), parameters)
+        (values,) = kernel.evaluate("placement", time, assembly.state, feed.at(time), parameters)
         return replace(assembly, state=placed_state(self.translation.engine, values))
 
     @functools.cached_property
@@ -185,17 +188,18 @@ class Simulation:
         for remark in remarks(assembly):
             warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)
+        state = self.started(assembly.state, values, feed)
         seconds_compile = self.prepare(settings.method, outputs.routine)
         with at_work(feed.sources) as sources:
             feed = Feed(sources)
             session = self._session(realtime, feed, outputs, values) if realtime else None
             with session or nullcontext():
                 begun, made = clock.perf_counter(), self.reader.seconds
-                problem = self.problem(assembly.state, values, session.feed if session else feed, outputs, settings)
-                problem.started = functools.partial(check_guards, self.program, assembly.state, values)
+                problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
+                problem.started = functools.partial(check_guards, self.program, state, values)
                 if watcher is not None:
                     problem.watch = self.watch(watcher, values, feed)
-                    problem.watch(0.0, assembly.state)
+                    problem.watch(0.0, state)
                 trajectory = integrate(problem, settings, progress)
                 made = self.reader.seconds - made
                 seconds = clock.perf_counter() - begun - made
@@ -245,11 +249,17 @@ class Simulation:
 
         return session.start(realtime, feed, channels, evaluate, self.name)
 
-    def completed(self, parameters: np.ndarray, state: np.ndarray, feed: Feed, step: float) -> np.ndarray:
+    def completed(
+        self, parameters: np.ndarray, state: np.ndarray, feed: Feed, step: float, time: float = 0.0
+    ) -> np.ndarray:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
-        return parameters if self.links is None else self.links.complete(state, feed.at(0.0), parameters, step)
+        return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
+
+    def started(self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0) -> np.ndarray:
+        """The state a run begins with: on the discrete engine with the deflections that carry the loads there."""
+        return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
 
     @property
     def name(self) -> str:

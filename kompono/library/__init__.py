@@ -14,6 +14,8 @@ from kompono.library.joints import (
     Universal,
     Weld,
 )
+from kompono.library.rods import Link, Strut
+from kompono.library.rolling import Rolling
 
 __all__ = [
     "AppliedLoad",
@@ -25,6 +27,7 @@ __all__ = [
     "Gear",
     "Gravity",
     "JointEffort",
+    "Link",
     "ParallelAxes",
     "Planar",
     "PlaneToPlane",
@@ -32,10 +35,12 @@ __all__ = [
     "PointOnLine",
     "Prismatic",
     "Revolute",
+    "Rolling",
     "RotationalSpringDamper",
     "Screw",
     "Spherical",
     "SpringDamper",
+    "Strut",
     "Universal",
     "Weld",
     "shapes",

@@ -7,10 +7,10 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, nearest
-from kompono.library.conditions import aligned, on_axis
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.joint import Joint
+from kompono.spatial.conditions import aligned, on_axis
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import Axis, unit_axis
 
@@ -92,6 +92,11 @@ def coordinate_of(joint: Joint, name: str | None) -> Any:
     return joint.q[joint.coordinates.index(name)]
 
 
+def unit_of(joint: Joint, name: str | None) -> str:
+    """The unit of a joint's only or named coordinate."""
+    return (joint.units or ("",) * len(joint.coordinates))[joint.coordinates.index(name) if name else 0]
+
+
 class Gear(Coupling):
     """second = ratio * first + offset, for a coordinate of each of two joints (gears, racks, differentials)."""
 
@@ -108,6 +113,7 @@ class Gear(Coupling):
         super().__init__(first, second)
         a, b = coordinate_of(first, first_coordinate), coordinate_of(second, second_coordinate)
         self.residual = b - ratio * a - offset
+        self.units = (unit_of(second, second_coordinate),)
 
     def conditions(self) -> list[Any]:
         return [self.residual]
@@ -119,6 +125,7 @@ class Drive(Coupling):
     def __init__(self, joint: Joint, motion: Any, *, coordinate: str | None = None) -> None:
         super().__init__(joint)
         self.residual = coordinate_of(joint, coordinate) - motion
+        self.units = (unit_of(joint, coordinate),)
 
     def conditions(self) -> list[Any]:
         return [self.residual]

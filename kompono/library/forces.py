@@ -12,6 +12,7 @@ from kompono.library.constraints import coordinate_of
 from kompono.model.body import Frame
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.reading import Reading
 from kompono.spatial.pose import Motion, Wrench, pose_jacobian, symbolic_pose
 from kompono.spatial.rotation import unskew
 
@@ -21,6 +22,10 @@ def _vector(value: Any, what: str) -> ca.SX:
     if vector.shape != (3, 1):
         raise ModelError(f"{what} has three components.", fix="Use (x, y, z), each a number or an expression.")
     return vector
+
+
+def _is_zero(value: Any) -> bool:
+    return bool(value.is_zero()) if isinstance(value, ca.SX) else value == 0
 
 
 class Gravity(Field):
@@ -37,18 +42,34 @@ class Gravity(Field):
 
 
 class SpringDamper(Force):
-    """Pulls two origins towards `rest` [m] apart: stiffness k [N/m], damping c [N s/m] along the line between them."""
+    """Pulls two origins towards `rest` [m] apart: stiffness k [N/m], damping c [N s/m] along the line between them.
+
+    Where the origins meet, the line is the one they move apart on; if they do not move, there is no force. With rest 0
+    the elastic force is k times the vector between them, everywhere. `tension` [N] is positive where it pulls.
+    """
+
+    tension: Any = Reading(1, "Force [N] along the line, positive where it pulls the origins together")
 
     def __init__(self, first: Frame, second: Frame, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0) -> None:
         super().__init__(first, second)
         self.k, self.c, self.rest = k, c, rest
 
     def wrench(self, motion: Motion) -> Wrench:
-        tension = self.k * (motion.length - self.rest) + self.c * motion.length_rate
-        return Wrench(force=-tension * motion.position / motion.length)
+        if _is_zero(self.rest):
+            damping = 0 if _is_zero(self.c) else self.c * motion.length_rate * motion.direction
+            return Wrench(force=-self.k * motion.position - damping)
+        return Wrench(force=-self._tension(motion) * motion.direction)
 
     def potential(self, motion: Motion) -> Any:
+        if _is_zero(self.rest):
+            return self.k * ca.sumsqr(motion.position) / 2
         return self.k * (motion.length - self.rest) ** 2 / 2
+
+    def readings(self, motion: Motion) -> dict[str, tuple[Any, str]]:
+        return {"tension": (self._tension(motion), "N")}
+
+    def _tension(self, motion: Motion) -> Any:
+        return self.k * (motion.length - self.rest) + self.c * motion.length_rate
 
 
 class RotationalSpringDamper(Effort):
@@ -131,11 +152,12 @@ class AppliedLoad(Force):
         super().__init__(*([frame] if reaction is None else [reaction, frame]))
         if axes not in ("world", "body"):
             raise ModelError(f"axes {axes!r} are not known.", fix='Use "world" or "body".')
-        self.force, self.torque, self.axes = _vector(force, "a force"), _vector(torque, "a torque"), axes
+        self.given_force, self.given_torque = _vector(force, "a force"), _vector(torque, "a torque")
+        self.axes = axes
 
     def wrench(self, motion: Motion) -> Wrench:
         turn = motion.rotation if self.axes == "body" else ca.DM.eye(3)
-        return Wrench(turn @ self.force, turn @ self.torque)
+        return Wrench(turn @ self.given_force, turn @ self.given_torque)
 
 
 class JointEffort(Effort):

@@ -13,10 +13,10 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.library.conditions import across, aligned, on_axis, turn_about
 from kompono.model.body import Frame
 from kompono.model.free import Free, Rigid
 from kompono.model.joint import Joint
+from kompono.spatial.conditions import across, aligned, on_axis, turn_about
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import (
     Axis,

@@ -18,11 +18,11 @@ from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.shape import Shape, shapes_of
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import constant_matrix, quaternion_matrix, unit_quaternion
+from kompono.spatial.rotation import constant_matrix, quaternion_matrix
+from kompono.spatial.turns import constant_quaternion
 from kompono.spatial.vectors import check_inertia
 
 STARTS = ("position", "orientation", "velocity", "angular_velocity")
-_NO_TURN = (1.0, 0.0, 0.0, 0.0)
 SIGNALS = ("position", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
 
 
@@ -107,10 +107,10 @@ class Carrier(Element, Frame):
 class Body(Carrier):
     """A rigid body. `Body(solids.box(...))`, or `Body(mass=..., inertia=...)` with moments (3,) or a tensor (3, 3).
 
-    `start_*` place a body at the start: position [m], orientation (quaternion), velocity [m/s], angular velocity
-    [rad/s], all in the world. A body that no joint chain leads to a ground starts there; joints of others start where
-    their bodies are nearest to it, unless they have start values of their own. `shape` (one or several, see
-    `kompono.library.shapes`) is what viewers draw, if not the solid.
+    `start_*` place a body at the start: position [m], orientation (quaternion or matrix), velocity [m/s], angular
+    velocity [rad/s], all in the world. A body that no joint chain leads to a ground starts there; joints of others
+    start where their bodies are nearest to it, unless they have start values of their own. `shape` (one or several,
+    see `kompono.library.shapes`) is what viewers draw, if not the solid.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Body(Carrier):
             solid = MassProperties(mass, tensor(inertia))
         self.solid = solid
         self.start_position = _start("position", start_position)
-        self.start_orientation = np.array(_NO_TURN) if start_orientation is None else unit_quaternion(start_orientation)
+        self.start_orientation = constant_quaternion(start_orientation)
         self.start_velocity = _start("velocity", start_velocity)
         self.start_angular_velocity = _start("angular_velocity", start_angular_velocity)
         values = start_position, start_orientation, start_velocity, start_angular_velocity
@@ -191,7 +191,8 @@ def tensor(inertia: Any) -> Any:
 class Ground(Carrier):
     """A body whose motion is prescribed: at rest, or `position` and `orientation` as expressions of `time`.
 
-    orientation: a constant quaternion or matrix, or four SX expressions that form a unit quaternion at all times.
+    orientation: a constant quaternion or matrix, or SX expressions that form a unit quaternion or rotation
+    matrix at all times (`rotation("z", 2 * time)`).
     `shape` is what viewers draw, as of a body.
     """
 
@@ -200,7 +201,8 @@ class Ground(Carrier):
         self.shape = shapes_of(shape, "Ground")
         entries = [] if orientation is None or isinstance(orientation, ca.SX) else list(orientation)
         if isinstance(orientation, ca.SX) or any(isinstance(e, ca.SX) for e in entries):
-            turned = quaternion_matrix(orientation if isinstance(orientation, ca.SX) else ca.vertcat(*entries))
+            column = orientation if isinstance(orientation, ca.SX) else ca.vertcat(*entries)
+            turned = column if column.shape == (3, 3) else quaternion_matrix(column)
         else:
             turned = ca.DM(constant_matrix(orientation))
         place = position if isinstance(position, ca.SX) else ca.vertcat(*position)

@@ -8,11 +8,14 @@ from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.spatial.pose import Pose
+from kompono.model.reading import Reading, force_reading, torque_reading
+from kompono.spatial.pose import Motion, Pose
 
 
 class Constraint(Element):
     """A condition on the pose of a second frame relative to a first; may use `time` and parameters."""
+
+    force, torque = force_reading(), torque_reading()
 
     def __init__(self, first: Frame, second: Frame) -> None:
         if not isinstance(first, Frame) or not isinstance(second, Frame):
@@ -30,9 +33,21 @@ class Constraint(Element):
         """
         return None
 
+    def velocity_conditions(self, motion: Motion) -> list[Any]:
+        """Groups of further conditions, linear in velocity and angular velocity of the relative motion: an edge that
+        slides along itself only.
+        """
+        return []
+
 
 class Coupling(Element):
-    """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ..."""
+    """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ...
+
+    `units` are those of the conditions, "rad" or "m", where they have one: then the effort has a unit as well.
+    """
+
+    units: tuple[str, ...] = ()
+    effort: Any = Reading(1, "Generalized force along the (first) condition: [N m] along an angle, [N] along a length")
 
     def __init__(self, *joints: Joint) -> None:
         self.joints = joints

@@ -8,6 +8,7 @@ from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Wrench
 
 
@@ -17,6 +18,11 @@ class Force(Element):
     `wrench(motion)` acts on the second (or only) frame at its origin, in the first frame's (or world) axes; the
     opposite acts on the first body at the same point, so momentum is conserved whatever the law.
     """
+
+    force, torque = force_reading(), torque_reading()
+    power: Any = Reading(1, "Power [W] the force gives to its two bodies together")
+    length: Any = Reading(1, "Distance of the two origins [m]")
+    length_rate: Any = Reading(1, "Rate of that distance [m/s]", name="length.rate")
 
     def __init__(self, first: Frame, second: Frame | None = None) -> None:
         if not isinstance(first, Frame) or not (second is None or isinstance(second, Frame)):
@@ -32,9 +38,16 @@ class Force(Element):
         """Potential energy [J], zero for what stores none."""
         return 0.0
 
+    def readings(self, motion: Motion) -> dict[str, tuple[Any, str]]:
+        """Channels of the law's own beyond force, torque, power and length: scalars and their units by name."""
+        return {}
+
 
 class Effort(Element):
     """A generalized force on the coordinates of one joint: a motor torque, a torsion spring, joint friction."""
+
+    force, torque = force_reading(), torque_reading()
+    power: Any = Reading(1, "Power [W] it gives to the two bodies of its joint together")
 
     def __init__(self, joint: Joint) -> None:
         if not isinstance(joint, Joint):

@@ -17,19 +17,23 @@ import numpy as np
 from kompono.errors import ModelError, nearest
 from kompono.model.body import Frame
 from kompono.model.element import Element
-from kompono.spatial.pose import Pose
+from kompono.model.reading import effort_unit, force_reading, torque_reading
+from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 
 
 class Joint(Element):
     """Base of all joints. A new joint names its coordinates and writes `pose`; more only if it needs more.
 
-    coordinates: names of q; units: of each, "rad" or "m" or ""; speeds: names of v where q_dot is not v.
+    coordinates: names of q; units: of each, "rad" or "m" or ""; speeds: names of v where q_dot is not v; speed_units:
+    of each of those, found from the subspace where they turn or slide only.
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     units: ClassVar[tuple[str, ...]] = ()
     speeds: ClassVar[tuple[str, ...] | None] = None
+    speed_units: ClassVar[tuple[str, ...]] = ()
+    force, torque = force_reading(), torque_reading()
 
     def __init__(self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None) -> None:
         if not isinstance(first, Frame) or not isinstance(second, Frame):
@@ -69,6 +73,12 @@ class Joint(Element):
         """
         return None
 
+    def velocity_conditions(self, motion: Motion) -> list[Any]:
+        """Groups of further conditions, linear in velocity and angular velocity of the relative motion, for joints with
+        fewer speeds than freedoms of position: rolling without slipping.
+        """
+        return []
+
     def measure(self, pose: Pose) -> Any:
         """The coordinates (nq) of a relative pose; angles modulo a turn. None: cannot be measured."""
         return None
@@ -106,6 +116,20 @@ class Joint(Element):
     def start_names(cls) -> tuple[str, ...]:
         """Names that start values can be given for."""
         return cls.coordinates + cls.speed_names()
+
+    def units_of_speeds(self) -> tuple[str, ...]:
+        """Units of v: those of the coordinates per second, or as declared, or as the subspace tells."""
+        if self.speeds is None:
+            return tuple(f"{unit or 1}/s" for unit in self.units or ("",) * self.freedoms)
+        if self.speed_units:
+            return self.speed_units
+        subspace = ca.sparsify(ca.SX(self.subspace(self.q)))
+        kinds = [(subspace[:3, k].nnz() > 0, subspace[3:, k].nnz() > 0) for k in range(self.freedoms)]
+        return tuple({(True, False): "m/s", (False, True): "rad/s"}.get(kind, "") for kind in kinds)
+
+    def units_of_efforts(self) -> tuple[str, ...]:
+        """Units of generalized forces on v."""
+        return tuple(effort_unit(unit) for unit in self.units_of_speeds())
 
     def __getattr__(self, name: str) -> Any:
         """`joint.angle` and `joint.angle_rate` are the symbols of coordinate and rate, for forces, drives and

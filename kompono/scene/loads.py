@@ -38,7 +38,7 @@ def _bushing(sign: Sign, *_: Any) -> None:
 def _applied(sign: Sign, force: Any, *_: Any) -> None:
     """Arrows of two heads along the axes in which something may act; which way, only a run knows."""
     s = sign.s
-    for vector, kind in ((force.force, "line"), (force.torque, "turning")):
+    for vector, kind in ((force.given_force, "line"), (force.given_torque, "turning")):
         acts = np.array([not vector[k].is_zero() for k in range(3)], dtype=float)
         if acts.any():
             axis = acts / np.linalg.norm(acts)

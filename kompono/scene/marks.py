@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.library import constraints, joints
+from kompono.library import constraints, joints, rods, rolling
 from kompono.library.shapes import _along
 from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
@@ -178,6 +178,8 @@ SIGNS: dict[type, Callable[[Sign, Any], None]] = {
     joints.Planar: _planar,
     joints.Weld: _weld,
     joints.Free: lambda sign, joint: None,
+    rods.Link: _distance,
+    rolling.Rolling: lambda sign, joint: None,  # the body itself is the sign
     Joint: _other_joint,
     constraints.Distance: _distance,
     constraints.PointOnLine: _on_line,

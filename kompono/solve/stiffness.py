@@ -8,7 +8,9 @@ a_IJ = sum_b |G_Ib W_b G_Jb^T| over the bodies b that two groups share,
 
 bounds all eigenvalues of h^2 K A by KAPPA and of h C A by GAMMA (Gershgorin, block by block, rows scaled by
 1 / sqrt(a_II)): 1 / a_II is the mass a group feels, and every neighbour on the same body that it moves counts once more
-at most. Norms of points and axes fixed on a body are the same in any position, so what is chosen at the start holds.
+at most. Norms of points and axes fixed on a body are the same in any position; of rows that turn relative to the body
+(a rod at its end, a plane) the largest over the poses their element allows is taken, so what is chosen at the start
+holds as long as distances do.
 The step is stable below h^2 k + 4 h c = 4 (docs/theory/discrete.md); KAPPA + 4 GAMMA = 2.45 leaves the rest to
 the forces of the model.
 """
@@ -40,6 +42,7 @@ class LinkTable:
     groups: tuple[tuple[str, int], ...]
     blocks: tuple[tuple[int, int, np.ndarray], ...]
     weights: np.ndarray
+    reach: tuple[np.ndarray | None, ...] = ()  # of each block, rows (poses, rows, 6) wherever its element may get
 
     @property
     def starts(self) -> np.ndarray:
@@ -50,15 +53,30 @@ class LinkTable:
         """a (groups, groups)."""
         starts, result = self.starts, np.zeros((len(self.groups), len(self.groups)))
         on: dict[int, list[tuple[int, np.ndarray]]] = {}
-        for first, body, block in self.blocks:
+        for (first, body, block), reach in zip(self.blocks, self.reach or (None,) * len(self.blocks), strict=True):
+            whole = block[None] if reach is None else np.concatenate([block[None], reach])
             for group in range(np.searchsorted(starts, first), np.searchsorted(starts, first + len(block))):
-                rows = block[starts[group] - first : starts[group + 1] - first]
-                on.setdefault(body, []).append((group, rows))
+                rows = whole[:, starts[group] - first : starts[group + 1] - first]
+                on.setdefault(body, []).append((group, different(rows)))
         for body, touching in on.items():
             for group, rows in touching:
                 for other, columns in touching:
-                    result[group, other] += np.linalg.norm(rows @ self.weights[body] @ columns.T, 2)
+                    products = np.einsum("sri,ij,tqj->strq", rows, self.weights[body], columns, optimize=True)
+                    result[group, other] += np.linalg.norm(products, 2, axis=(2, 3)).max()
         return result
+
+
+def different(rows: np.ndarray) -> np.ndarray:
+    """Those of some sets of rows (poses, rows, 6) that differ by more than a rotation among the rows, which no norm
+    sees: one for a point or an axis fixed on the body.
+    """
+    grams = np.einsum("sri,srj->sij", rows, rows).reshape(len(rows), -1)
+    kept: list[int] = []
+    for k, gram in enumerate(grams):
+        scale = 1e-9 * max(np.abs(gram).max(initial=0.0), 1e-300)
+        if all(np.abs(gram - grams[other]).max(initial=0.0) > scale for other in kept):
+            kept.append(k)
+    return rows[kept]
 
 
 def bounds(norms: np.ndarray) -> np.ndarray:
@@ -75,14 +93,16 @@ def choose(
     s = bounds(norms)
     safe = np.where(s > 0, s, np.inf)
     k, c = KAPPA / (step**2 * safe), GAMMA / (step * safe)
-    given_k, given_c = (_given(table, value, name) for value, name in ((stiffness, "stiffness"), (damping, "damping")))
+    given_k, given_c = (
+        given_by_group(table, value, name) for value, name in ((stiffness, "stiffness"), (damping, "damping"))
+    )
     c = np.where(np.isnan(given_k), c, GAMMA / np.sqrt(KAPPA) * np.sqrt(np.where(np.isnan(given_k), k, given_k) / safe))
     k, c = np.where(np.isnan(given_k), k, given_k), np.where(np.isnan(given_c), c, given_c)
     sizes = [size for _, size in table.groups]
     return np.repeat(k, sizes), np.repeat(c, sizes)
 
 
-def _given(table: LinkTable, value: Given, name: str) -> np.ndarray:
+def given_by_group(table: LinkTable, value: Given, name: str) -> np.ndarray:
     """What a user asks for, by group; not a number where nothing is."""
     result = np.full(len(table.groups), np.nan)
     if value is None:

@@ -57,13 +57,27 @@ class Motion:
 
     @property
     def length(self) -> Any:
-        """Distance of the two origins [m]."""
-        return ca.norm_2(self.position)
+        """Distance of the two origins [m]; it and its derivatives are finite where they meet."""
+        square = ca.sumsqr(self.position)
+        return (square > 0) * ca.sqrt(_positive(square))
+
+    @property
+    def direction(self) -> Any:
+        """Unit vector (3) from the first origin to the second. Where they meet: along the velocity, on which they part;
+        zero if that is zero as well.
+        """
+        along = ca.if_else(ca.sumsqr(self.position) > 0, self.position, self.velocity)
+        return along / ca.sqrt(_positive(ca.sumsqr(along)))
 
     @property
     def length_rate(self) -> Any:
         """Rate of that distance [m/s]."""
-        return ca.dot(self.position, self.velocity) / self.length
+        return ca.dot(self.direction, self.velocity)
+
+
+def _positive(value: Any) -> Any:
+    """The value, or 1 where it is 0: nothing divides by zero, not even in the branch not taken or in derivatives."""
+    return ca.if_else(value > 0, value, 1)
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,12 @@ def pose_jacobian(expression: Any, pose: Pose) -> Any:
         turned[:, k] = ca.cross(angular, column)
     along_turn = ca.jtimes(expression, ca.vec(pose.rotation), ca.vec(turned))
     return ca.horzcat(ca.jacobian(expression, pose.position), ca.jacobian(along_turn, angular))
+
+
+def symbolic_motion() -> Motion:
+    """A motion of eighteen independent symbols."""
+    pose = symbolic_pose()
+    return Motion(pose.position, pose.rotation, ca.SX.sym("v", 3), ca.SX.sym("w", 3))
 
 
 def symbolic_pose() -> Pose:

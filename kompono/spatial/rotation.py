@@ -75,13 +75,6 @@ def about(axis: np.ndarray, angle: Any) -> Any:
     return ca.DM(along) + ca.cos(angle) * ca.DM(np.eye(3) - along) + ca.sin(angle) * ca.DM(skew(a))
 
 
-def rotation(axis: Axis, angle: float) -> np.ndarray:
-    """The quaternion (4,) of a turn by `angle` [rad] about `axis`, for `body.at(..., orientation=rotation("x",
-    0.1))`.
-    """
-    return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * unit_axis(axis)])
-
-
 def quaternion_matrix(e: Any) -> Any:
     """Rotation matrix of a unit quaternion (MODELS convention: e0 scalar)."""
     e0, e1, e2, e3 = e[0], e[1], e[2], e[3]

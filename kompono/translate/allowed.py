@@ -17,7 +17,7 @@ from kompono.errors import TranslationError
 from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
 from kompono.model.signal import time
-from kompono.spatial.pose import symbolic_pose
+from kompono.spatial.pose import Motion, symbolic_motion, symbolic_pose
 from kompono.translate.elaborate import Elaborated
 
 
@@ -31,6 +31,11 @@ def check_conditions(model: Elaborated) -> None:
         pose = symbolic_pose()
         own = _hashes([pose.position, pose.rotation])
         _check(model, element, element.conditions(pose) or [], constant | own, "conditions(pose)")
+        motion = symbolic_motion()
+        own = _hashes([motion.position, motion.rotation, motion.velocity, motion.angular_velocity])
+        slips = element.velocity_conditions(motion)
+        _check(model, element, slips, constant | own, "velocity_conditions(motion)")
+        _check_linear(model, element, motion, slips)
     constant_in_time = constant - _hashes([time])
     for joint in joints:
         pose = joint.pose(joint.q)
@@ -38,6 +43,19 @@ def check_conditions(model: Elaborated) -> None:
         _check(model, joint, [pose.position, pose.rotation], allowed, "pose(q)")
     for ground in model.grounds:
         _check(model, ground, [ground.motion.position, ground.motion.rotation], constant, "the motion of a ground")
+
+
+def _check_linear(model: Elaborated, element: Any, motion: Motion, groups: Iterable[Any]) -> None:
+    speeds = ca.vertcat(motion.velocity, motion.angular_velocity)
+    for group in groups:
+        column = ca.vec(ca.SX(group))
+        still = ca.substitute(column, speeds, ca.SX.zeros(6))
+        if not ca.is_linear(column, speeds) or ca.sparsify(ca.simplify(still)).nnz():
+            raise TranslationError(
+                "velocity_conditions(motion) are not linear in the velocities, or not zero at rest.",
+                path=model.path(element),
+                fix="Write them as sums of velocity and angular_velocity, each times what the pose gives.",
+            )
 
 
 def _different(joints: Iterable[Joint]) -> list[Joint]:

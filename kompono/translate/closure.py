@@ -22,7 +22,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.signal import time
-from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
+from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.topology import Topology
@@ -49,8 +49,16 @@ class Closure:
 
 def group_sizes(element: Any) -> tuple[int, ...]:
     """Sizes of the groups of like rows of a closing element."""
-    groups = element.conditions() if isinstance(element, Coupling) else element.conditions(symbolic_pose())
+    if isinstance(element, Coupling):
+        groups = element.conditions()
+    else:
+        groups = [*element.conditions(symbolic_pose()), *element.velocity_conditions(symbolic_motion())]
     return tuple(ca.SX(group).numel() for group in groups)
+
+
+def velocity_rows(element: Joint | Constraint) -> int:
+    """Number of conditions on velocities alone; they are the last ones of an element."""
+    return sum(ca.SX(group).numel() for group in element.velocity_conditions(symbolic_motion()))
 
 
 def path_joints(topology: Topology, element: Any) -> list[Joint]:
@@ -187,6 +195,11 @@ def differentiate_conditions(element: Joint | Constraint) -> Conditions:
     g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in element.conditions(pose) or [ca.SX(0, 1)]]))
     gamma = pose_jacobian(g, pose)
     g_dot = gamma @ speed + ca.jacobian(g, time)
+    slips = element.velocity_conditions(Motion(pose.position, pose.rotation, speed[:3], speed[3:]))
+    if slips:  # conditions on velocities have no residual of their own, so that g_dot and u go on from here
+        slip = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in slips]))
+        g, g_dot = ca.vertcat(g, ca.SX.zeros(slip.numel())), ca.vertcat(g_dot, slip)
+        gamma = ca.vertcat(gamma, ca.jacobian(slip, speed))
     u = pose_jacobian(g_dot, pose) @ speed + ca.jacobian(g_dot, time) + gamma @ change
     x = ca.vertcat(pose.position, ca.vec(pose.rotation))
     own = {symbol.element_hash() for symbol in ca.vertsplit(ca.vertcat(x, speed, change))}

@@ -22,9 +22,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.model.body import Body
 from kompono.model.constraint import Coupling
+from kompono.model.signal import time as clock
 from kompono.translate.absolute import AbsoluteEngine
-from kompono.translate.closure import group_sizes
+from kompono.translate.closure import group_sizes, velocity_rows
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination
 from kompono.translate.engine import Present
@@ -34,6 +36,7 @@ from kompono.translate.loads import Loads
 from kompono.translate.packs import Data, Tables
 from kompono.translate.pieces import Piece, Pieces
 from kompono.translate.program import Routine
+from kompono.translate.reach import Reach
 from kompono.translate.topology import Topology
 from kompono.translate.tracer import InlineTracer, Tracer, add_kernel
 
@@ -97,7 +100,8 @@ class DiscreteEngine(AbsoluteEngine):
 
     def own_routines(self) -> dict[str, Callable[[], Routine]]:
         """The parts of a step, and what is needed to choose stiffness."""
-        return {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
+        parts = {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
+        return {**parts, "condition_rates": self.condition_rates}
 
     def blocks(self) -> Routine:
         """G of each element on the accelerations of each body it touches (rows x 6, column by column), in the order of
@@ -109,15 +113,52 @@ class DiscreteEngine(AbsoluteEngine):
         named = [("blocks", ca.vertcat(*blocks) if blocks else ca.SX(0, 1)), ("weights", ca.vertcat(*weights))]
         return now.tracer.routine("blocks", named)
 
+    def condition_rates(self) -> Routine:
+        """g_dot of all conditions."""
+        rates = [closure.rate for closure in self.present.closures.values()]
+        return self.present.tracer.routine("condition_rates", [("g_dot", ca.vertcat(ca.SX(0, 1), *rates))])
+
+    def reachable(self, time: float, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | None]:
+        """For each block of `touched`, rows (poses, rows, 6) at many poses the element allows, the present one first;
+        None for couplings, whose rows follow the axes of joints.
+        """
+        symbols = [ca.SX(signal) for signal in (*self.model.parameters, *self.model.modes)]
+        numbers = [*parameters[: len(self.model.parameters)], *state[self.nq + self.nv :]]
+        values = {s.element_hash(): float(x) for s, x in zip([clock, *symbols], [time, *numbers], strict=True)}
+        placed = {
+            id(body): (state[12 * k : 12 * k + 3], state[12 * k + 3 : 12 * k + 12].reshape(3, 3).T)
+            for k, body in enumerate(self.model.bodies)
+        }
+        reach, found = Reach(values, placed), []
+        for element in self.closing:
+            if isinstance(element, Coupling) or not sum(group_sizes(element)):
+                found += [None] * len(self._bodies_of(element))
+            else:
+                found += reach.blocks(element, self.laws.of(element))
+        return found
+
+    def slips(self) -> np.ndarray:
+        """Which condition rows are on velocities alone (rows,)."""
+        marks: list[bool] = []
+        for element in self.closing:
+            rows = sum(group_sizes(element))
+            pairs = 0 if isinstance(element, Coupling) else velocity_rows(element)
+            marks += [False] * (rows - pairs) + [True] * pairs
+        return np.array(marks, dtype=bool)
+
+    def _bodies_of(self, element: Any) -> list[Body]:
+        """Bodies an element touches, each once."""
+        pairs = element.joints if isinstance(element, Coupling) else (element,)
+        carriers = [frame.body for pair in pairs for frame in (pair.second, pair.first)]
+        return list({id(carrier): carrier for carrier in carriers if isinstance(carrier, Body)}.values())
+
     def touched(self) -> list[tuple[int, int, int]]:
         """First row, number of rows and body of each block of `blocks`; known without tracing anything."""
         number = {id(body): k for k, body in enumerate(self.model.bodies)}
         found, start = [], 0
         for element in self.closing:
             rows = sum(group_sizes(element))
-            pairs = element.joints if isinstance(element, Coupling) else (element,)
-            carriers = [id(frame.body) for pair in pairs for frame in (pair.second, pair.first)]
-            found += [(start, rows, number[key]) for key in dict.fromkeys(carriers) if key in number]
+            found += [(start, rows, number[id(body)]) for body in self._bodies_of(element)]
             start += rows
         return found
 

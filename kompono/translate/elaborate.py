@@ -18,6 +18,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
@@ -43,6 +44,7 @@ class Elaborated:
     modes: tuple[Mode, ...]
     events: tuple[Event, ...]
     sensors: tuple[Sensor, ...] = ()
+    cells: tuple[LoadCell, ...] = ()
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -62,7 +64,7 @@ def elaborate(model: Subsystem) -> Elaborated:
         model,
         (model, *kind(Subsystem)),
         *(kind(cls) for cls in (Body, Ground, Joint, Constraint, Coupling)),
-        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor)),
+        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell)),
     )
     if not result.bodies:
         raise ModelError(
@@ -72,6 +74,9 @@ def elaborate(model: Subsystem) -> Elaborated:
         _check_ports(result, element)
     for sensor in result.sensors:
         _check_frames(result, sensor, sensor.frames)
+    for cell in result.cells:
+        _check_member(result, cell, cell.element)
+        _check_frames(result, cell, cell.frames)
     for coupling in result.couplings:
         for joint in coupling.joints:
             _check_member(result, coupling, joint)

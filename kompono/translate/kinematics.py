@@ -91,6 +91,9 @@ class Kinematics:
         self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by id(joint)
         self._steps: dict[int, Step] = {}
         self._relative: dict[tuple[int, int], Relative] = {}
+        self._motions: dict[
+            tuple[int, int], tuple[Motion, Frame, Frame]
+        ] = {}  # with the frames, so that ids are theirs
 
     def label(self, link: Link) -> str:
         """The element a link's kernels belong to: its joint, or the ground or independent body itself."""
@@ -203,6 +206,12 @@ class Kinematics:
     def motion(self, first: Frame | None, second: Frame) -> Motion:
         """The motion of frame `second` relative to `first` (None: the world), in first's axes."""
         origin = first if first is not None else self.topology.world
+        key = (id(origin), id(second))
+        if key not in self._motions:
+            self._motions[key] = self._motion(origin, second), origin, second
+        return self._motions[key][0]
+
+    def _motion(self, origin: Frame, second: Frame) -> Motion:
         relative = self.relative(origin.body, second.body)
         outer, inner = self.frames.locate(origin).inverse(), self.frames.locate(second)
 

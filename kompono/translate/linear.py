@@ -23,6 +23,7 @@ import numpy as np
 from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.spatial.pose import symbolic_motion
 from kompono.translate.closure import Closure, Laws, trace_closure, trace_violation
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.kinematics import Kinematics
@@ -106,11 +107,16 @@ def find_forms(
         moved = tuple(joints[key] for key in closure.columns)
         if id(closure.element) in without:
             forms[id(closure.element)] = Form(closure.element, moved, (), np.zeros((0, 0)), True)
-        elif moved and all(type(joint).rate is Joint.rate for joint in moved):
+        elif moved and all(type(joint).rate is Joint.rate for joint in moved) and not _rolls(closure.element):
             form = _form(closure, moved, symbols, samples)
             if form is not None:
                 forms[id(closure.element)] = form
     return forms
+
+
+def _rolls(element: Any) -> bool:
+    """Whether some of its conditions are on velocities alone."""
+    return not isinstance(element, Coupling) and bool(element.velocity_conditions(symbolic_motion()))
 
 
 def _form(closure: Closure, joints: tuple[Joint, ...], symbols: ca.SX, samples: np.ndarray) -> Form | None:

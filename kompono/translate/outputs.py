@@ -19,6 +19,7 @@ from kompono.translate.condense import ground_acceleration
 from kompono.translate.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
 from kompono.translate.loads import Loads, body_inertia, effort_wrench
 from kompono.translate.program import Channel
+from kompono.translate.readings import Readings, closing_wrench
 from kompono.translate.sensors import frame_acceleration, relative_change, sensor_signal
 from kompono.translate.signals import bind_signals
 
@@ -34,9 +35,10 @@ def trace_channels(
         writer.body(body)
     for joint in kinematics.model.joints:
         writer.joint(joint)
-    for coupling in kinematics.model.couplings:
-        writer.coupling(coupling)
-    for sensor in kinematics.model.sensors:
+    model = kinematics.model
+    for element in (*model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells):
+        writer.load(element)
+    for sensor in model.sensors:
         writer.sensor(sensor)
     writer.energy()
     writer.drift()
@@ -64,6 +66,7 @@ class ChannelWriter:
         self.channels: list[Channel] = []
         self.values: list[Any] = []
         self._transmitted: dict[int, Any] | None = None
+        self.readings = Readings(kinematics, closures, solution, self._reaction)
 
     def write(
         self, path: str, names: tuple[str, ...], unit: str | tuple[str, ...], value: Any, angles: tuple[bool, ...] = ()
@@ -103,9 +106,13 @@ class ChannelWriter:
             joint
         ) in self.kinematics.q:
             self._coordinates(joint, path)
-        force, torque = self._reaction(joint, path)
-        self.write(f"{path}.force", _XYZ, "N", force)
-        self.write(f"{path}.torque", _XYZ, "N m", torque)
+        self.load(joint)
+
+    def load(self, element: Any) -> None:
+        """What a joint, constraint, coupling, force, effort or load cell exerts."""
+        path = self.model.path(element)
+        for reading in self.readings.of(element):
+            self.write(path, reading.names, reading.units, reading.value)
 
     def _coordinates(self, joint: Joint, path: str) -> None:
         if not joint.coordinates:
@@ -127,7 +134,7 @@ class ChannelWriter:
         self.write(path, tuple(f"{n}.rate" for n in names), tuple(f"{u or 1}/s" for u in units), rate)
         self.write(path, tuple(f"{n}.acceleration" for n in names), tuple(f"{u or 1}/s^2" for u in units), second)
         if joint.speeds is not None:
-            self.write(path, joint.speeds, "", v)
+            self.write(path, joint.speeds, joint.units_of_speeds(), v)
 
     def _joint_acceleration(self, joint: Joint, q: Any, v: Any, path: str) -> Any:
         if id(joint) in self.kinematics.q:
@@ -143,25 +150,11 @@ class ChannelWriter:
 
         return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
 
-    def _reaction(self, joint: Joint, path: str) -> tuple[Any, Any]:
-        """Force and torque on the second body at the second frame's origin, world axes."""
-        rotation = self.kinematics.motion(None, joint.second).rotation
-        closes = id(joint) in self.closures
-        local = self._closing_reaction(joint, path) if closes else self._tree_reaction(joint, path)
-        return self.tracer.call(lambda r, f: (r @ f[:3], r @ f[3:]), rotation, local, path=path)
-
-    def _closing_reaction(self, joint: Joint, path: str) -> Any:
-        closure = self.closures[id(joint)]
-        rotation = self.kinematics.motion(joint.first, joint.second).rotation
-        if not closure.size:
-            return ca.SX(6, 1)
-        multiplier = self.solution["rows", id(joint)]
-
-        def trace(gamma: Any, multiplier: Any, r: Any) -> Any:
-            load = -(gamma.T @ multiplier)
-            return ca.vertcat(r.T @ load[:3], r.T @ load[3:])
-
-        return self.tracer.call(trace, closure.gamma, multiplier, rotation, path=path)
+    def _reaction(self, joint: Joint) -> Any:
+        """Force and torque (6) on the second body at the second frame's origin, in that frame's axes."""
+        if id(joint) in self.closures:
+            return closing_wrench(self.kinematics, self.closures[id(joint)], self.solution)
+        return self._tree_reaction(joint, self.model.path(joint))
 
     def _tree_reaction(self, joint: Joint, path: str) -> Any:
         link = next(link for link in self.kinematics.topology.links if link.joint is joint)
@@ -191,12 +184,6 @@ class ChannelWriter:
                     path=path,
                 )
         return total
-
-    def coupling(self, coupling: Coupling) -> None:
-        """The generalized force a gear or drive exerts along its condition."""
-        multiplier = self.solution["rows", id(coupling)]
-        names = ("effort",) if multiplier.numel() == 1 else tuple(f"effort.{i}" for i in range(multiplier.numel()))
-        self.write(self.model.path(coupling), names, "", self.tracer.call(lambda m: -m, multiplier))
 
     def sensor(self, sensor: Sensor) -> None:
         """All a sensor sees."""
@@ -321,11 +308,12 @@ class ChannelWriter:
         return worst
 
     def declared(self) -> None:
-        bind_signals(self.tracer, self.kinematics, self.acceleration)
+        bind_signals(self.tracer, self.kinematics, self.acceleration, self.readings)
         for output in self.model.outputs:
             path = self.model.path(output)
             value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
             self.write("", (path,), output.unit, value)
+        bind_signals(self.tracer, self.kinematics)  # guards, traced after this, may not use results
         for index, signal in enumerate(self.model.inputs):
             self.write("", (self.model.path(signal),), signal.unit, self.tracer.values["inputs"][index])
         state, count = self.tracer.values["state"], len(self.model.modes)

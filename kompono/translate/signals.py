@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from kompono.errors import TranslationError
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.sensors import Acceleration, frame_signal, sensor_signal
 from kompono.translate.tracer import Tracer
 
+if TYPE_CHECKING:
+    from kompono.translate.readings import Readings
 
-def bind_signals(tracer: Tracer, kinematics: Kinematics, acceleration: Acceleration | None = None) -> None:
-    """Let kernels traced from now on use joint coordinates, body motion and sensors of this state."""
+
+def bind_signals(
+    tracer: Tracer,
+    kinematics: Kinematics,
+    acceleration: Acceleration | None = None,
+    readings: Readings | None = None,
+) -> None:
+    """Let kernels traced from now on use joint coordinates, body motion and sensors of this state; with `acceleration`
+    and `readings` also results: accelerations and loads.
+    """
     model = kinematics.model
     tracer.unbind()
     joints = {id(j): j for j in (*kinematics.topology.tree_joints, *model.joints)}
@@ -22,3 +35,17 @@ def bind_signals(tracer: Tracer, kinematics: Kinematics, acceleration: Accelerat
     for sensor in model.sensors:
         for kind, symbols in sensor._signals.items():
             tracer.define(symbols, lambda s=sensor, k=kind: sensor_signal(kinematics, s, k, acceleration))
+    loaded = (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells)
+    for element in loaded:
+        for kind, symbols in vars(element).get("_signals", {}).items():
+            tracer.define(symbols, lambda e=element, k=kind: _read(tracer, kinematics, readings, e, k))
+
+
+def _read(tracer: Tracer, kinematics: Kinematics, readings: Readings | None, element: Any, kind: str) -> Any:
+    if readings is None:
+        raise TranslationError(
+            f"it uses the {kind.replace('.', '_')} of {kinematics.model.path(element)}, which is a result.",
+            path=tracer.path,
+            fix="Loads are known after the solution: use them in an Output. A law may use what they follow from.",
+        )
+    return readings.signal(element, kind)

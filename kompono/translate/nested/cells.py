@@ -14,6 +14,7 @@ from typing import Any
 
 from kompono.model.body import Body, Carrier
 from kompono.model.force import Effort, Field, Force
+from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elaborate import Elaborated
@@ -36,6 +37,7 @@ class Cell:
     forces: list[Force] = field(default_factory=list)
     efforts: list[Effort] = field(default_factory=list)
     sensors: list[Sensor] = field(default_factory=list)
+    cells: list[LoadCell] = field(default_factory=list)
     fields: tuple[Field, ...] = ()
     owner: Cell | None = None  # the cell of the body this one hangs on
     children: list[tuple[Body, Cell]] = field(default_factory=list)
@@ -63,9 +65,11 @@ def find_cells(model: Elaborated, topology: Topology, largest: int = LARGEST) ->
     else:
         raise Apart
     for effort in model.efforts:
-        _cell_of_joint(topology, of_body, effort).efforts.append(effort)
+        _cell_of_joint(topology, of_body, effort.joint).efforts.append(effort)
     for sensor in model.sensors:
         _cell_of_sensor(of_body, sensor).sensors.append(sensor)
+    for load in model.cells:
+        _cell_of_load(topology, of_body, load).cells.append(load)
     _give_fields(model, cells)
     return _connect(cells, of_body)
 
@@ -121,7 +125,8 @@ def _give_forces(model: Elaborated, of_body: dict[int, Cell]) -> list[Force]:
         first = force.first.body if force.first is not None else None
         second = force.second.body
         one, two = of_body.get(id(first)), of_body.get(id(second))
-        if one is None and two is None:
+        if one is None and two is None:  # between grounds: it moves nothing, but it has channels and energy
+            next(iter(of_body.values())).forces.append(force)
             continue
         if one is two or one is None:
             home = two
@@ -150,12 +155,24 @@ def _cell_around(model: Elaborated, force: Force, entries: dict[int, int], sizes
     raise Apart
 
 
-def _cell_of_joint(topology: Topology, of_body: dict[int, Cell], effort: Effort) -> Cell:
-    for frame in (effort.joint.second, effort.joint.first):
+def _cell_of_joint(topology: Topology, of_body: dict[int, Cell], joint: Any) -> Cell:
+    for frame in (joint.second, joint.first):
         cell = of_body.get(id(frame.body))
-        if cell is not None and topology.link(frame.body).joint is effort.joint:
+        if cell is not None and topology.link(frame.body).joint is joint:
             return cell
     raise Apart
+
+
+def _cell_of_load(topology: Topology, of_body: dict[int, Cell], load: LoadCell) -> Cell:
+    """The cell of what a load cell measures, which must hold the frames it refers to."""
+    element: Any = load.element
+    if isinstance(element, Force):
+        found = next((cell for cell in of_body.values() if any(element is force for force in cell.forces)), None)
+    else:
+        found = _cell_of_joint(topology, of_body, element.joint if isinstance(element, Effort) else element)
+    if found is None or any(of_body.get(id(frame.body)) is not found for frame in load.frames):
+        raise Apart
+    return found
 
 
 def _cell_of_sensor(of_body: dict[int, Cell], sensor: Sensor) -> Cell:

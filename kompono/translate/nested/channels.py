@@ -1,7 +1,8 @@
 """Channels of a large model: named when asked for, computed for the components asked for.
 
-The channels of a cell are those of its bodies, joints and sensors, worked out once per type; those of all cells form
-one long list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and inputs.
+The channels of a cell are those of its bodies, joints, sensors and forces, worked out once per type; those of all cells
+form one long list, cell by cell, of which only the wanted entries are ever made. Behind them come energy, drift and
+inputs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.element import Element
+from kompono.model.sensor import Sensor
 from kompono.translate.nested.trace import Traced
 from kompono.translate.outputs import ChannelWriter
 from kompono.translate.program import Channel
@@ -28,21 +30,21 @@ TOTALS = (
     Channel("energy.kinetic", "J"), Channel("energy.potential", "J"), Channel("energy.total", "J"),
     Channel("drift.position"), Channel("drift.velocity"),
 )  # fmt: skip
-BODY, JOINT, SENSOR = range(3)  # parts of a cell that have channels; sensors are numbered on from there
+BODY, JOINT, OTHER = range(3)  # parts of a cell that have channels; see `others_of` for those numbered on from there
 _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
 class TypeChannels:
-    """Channels of one type of cell: number of the link and what of it (its body, its joint, or a sensor of the cell),
-    name after the path, and values (m).
+    """Channels of one type of cell: number of the link and what of it (its body, its joint, or another element of the
+    cell), name after the path, and values (m).
     """
 
     links: tuple[int, ...]
     parts: tuple[int, ...]
     names: tuple[str, ...]
     channels: tuple[Channel, ...]  # unit and angle
-    plain: tuple[int, ...]  # those that `*` means: coordinates, their rates, sensors
+    plain: tuple[int, ...]  # those that `*` means: coordinates, their rates, sensors, load cells
     values: ca.SX
     totals: ca.SX  # kinetic and potential energy, drift (3)
 
@@ -66,8 +68,10 @@ def type_channels(traced: Traced) -> TypeChannels:
         note(number, BODY, link.carrier, writer.body)
         if link.joint is not None and link.joint.owner:
             note(number, JOINT, link.joint, writer.joint)
-    for k, sensor in enumerate(traced.kinematics.model.sensors):
-        note(0, SENSOR + k, sensor, writer.sensor)
+    small = traced.kinematics.model
+    shown = len(small.sensors) + len(small.cells)
+    for k, element in enumerate(others_of(small)):
+        note(0, OTHER + k, element, writer.sensor if isinstance(element, Sensor) else writer.load)
     channels = tuple(writer.channels)
     values = ca.vertcat(ca.SX(0, 1), *writer.values)
     kinetic, potential = writer.energies()
@@ -76,9 +80,14 @@ def type_channels(traced: Traced) -> TypeChannels:
     for k, (number, part, name) in enumerate(zip(links, parts, names, strict=True)):
         known: Any = moving[number].joint
         coordinate = name in known.coordinates or name.removesuffix(".rate") in known.coordinates
-        if part >= SENSOR or (part == JOINT and coordinate):
+        if OTHER <= part < OTHER + shown or (part == JOINT and coordinate):
             plain.append(k)
     return TypeChannels(tuple(links), tuple(parts), tuple(names), channels, tuple(plain), values, totals)
+
+
+def others_of(part: Any) -> tuple[Element, ...]:
+    """What has channels besides bodies and joints in a cell, or its small model: sensors and load cells first."""
+    return (*part.sensors, *part.cells, *part.forces, *part.efforts)
 
 
 class CellChannels(Sequence[Channel]):
@@ -110,15 +119,16 @@ class CellChannels(Sequence[Channel]):
     def _path(self, cell: int, link: int, part: int) -> str:
         found = self.engine.cells[cell]
         element: Element | None = found.links[link].carrier if part == BODY else found.links[link].joint
-        if part >= SENSOR:
-            element = found.sensors[part - SENSOR]
+        if part >= OTHER:
+            element = others_of(found)[part - OTHER]
         assert element is not None
         return self.engine.model.path(element)
 
     def matching(self, pattern: str) -> list[int]:
         """Places of the channels whose names match a glob pattern.
 
-        `*` alone means coordinates and rates of joints, which cost nothing, sensors, energy, drift and inputs.
+        `*` alone means coordinates and rates of joints, which cost nothing, sensors, load cells, energy, drift and
+        inputs.
         """
         totals = [int(self.starts[-1]) + k for k, c in enumerate((*TOTALS, *self.inputs)) if fits(c.name, pattern)]
         if pattern == "*":

@@ -18,6 +18,7 @@ import numpy as np
 
 from kompono.model.body import Body, Carrier, Frame
 from kompono.model.element import Element
+from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.translate.elaborate import Elaborated
@@ -48,6 +49,7 @@ class Likeness:
             tuple([reader.element_key(force) for force in cell.forces]),
             tuple([reader.element_key(effort) for effort in cell.efforts]),
             tuple([reader.element_key(sensor) for sensor in cell.sensors]),
+            tuple([reader.element_key(load) for load in cell.cells]),
             tuple([(reader.element_key(f), f.owner is self.model.model) for f in cell.fields]),
             tuple([reader.bodies[id(body)] for body, _ in cell.children]),
         )
@@ -63,6 +65,7 @@ class _Reader:
         if isinstance(cell.parent, Body):
             self.bodies[id(cell.parent)] = -1
         self.joints = {id(link.joint): k for k, link in enumerate(cell.links)}
+        self.loads = {id(load): k for k, load in enumerate((*cell.forces, *cell.efforts))}
         self.signals: dict[int, Element] = {}
         self._symbols: dict[int, Any] | None = None
 
@@ -104,6 +107,8 @@ class _Reader:
             return self.frame(value)
         if isinstance(value, Joint):
             return self.number(self.joints, value)
+        if isinstance(value, Force | Effort):
+            return self.number(self.loads, value)
         if isinstance(value, Element):
             raise Apart
         return self.structure(value)

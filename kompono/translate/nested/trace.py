@@ -187,6 +187,7 @@ def _small_model(model: Elaborated, cell: Cell, topology: Topology) -> Elaborate
         fields=cell.fields,
         outputs=(),
         sensors=tuple(cell.sensors),
+        cells=tuple(cell.cells),
     )  # type: ignore[arg-type]
 
 

@@ -1,4 +1,7 @@
-"""Conditions joints and constraints share: alignment of axes, points on lines, the angle about an axis."""
+"""Conditions joints and constraints share: alignment of axes, points on lines, the angle about an axis.
+
+Each works on the relative pose of two frames; `axis` is a constant unit vector (see `unit_axis`).
+"""
 
 from __future__ import annotations
 
