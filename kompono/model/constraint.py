@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kompono.errors import ModelError
+from kompono.given import shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.joint import Joint
@@ -28,6 +29,9 @@ class Coupling(Element):
     """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ..."""
 
     def __init__(self, *joints: Joint) -> None:
+        for joint in joints:
+            if not isinstance(joint, Joint):
+                raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joints whose coordinates are meant.")
         self.joints = joints
 
     def conditions(self) -> list[Any]:

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, nearest
+from kompono.given import number, shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.spatial.pose import Pose
@@ -37,11 +38,18 @@ class Joint(Element):
         self.first, self.second = first, second
         self.q = ca.SX.sym("q", len(self.coordinates))
         self.v = ca.SX.sym("v", self.freedoms)
-        known = self.start_names()
-        for name in start or {}:
+        self.start = self._checked_start(start or {})
+
+    def _checked_start(self, start: Mapping[str, float | None]) -> dict[str, float]:
+        """Start values by name, those given."""
+        known, kind = self.start_names(), type(self).__name__
+        if not isinstance(start, Mapping):
+            raise ModelError(f"start {shown(start)} is no values by name.", fix=f"Known names: {', '.join(known)}.")
+        for name in start:
             if name not in known:
-                raise ModelError(f"{type(self).__name__} has no start value {name!r}.", fix=nearest(name, known))
-        self.start = {name: float(value) for name, value in (start or {}).items() if value is not None}
+                fix = nearest(str(name), known)
+                raise ModelError(f"{kind} has no start value {name!r}.", fix=fix)
+        return {name: number(value, f"the start value {name}") for name, value in start.items() if value is not None}
 
     # -- what a new joint defines
 
