@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -42,6 +43,8 @@ def shown(value: Any) -> str:
 
 def plain(value: Any) -> float | None:
     """The number a value is (it may be NaN or infinite), None if it is none; a truth value is none either."""
+    if type(value) is float:
+        return value
     if isinstance(value, ca.SX | ca.DM):
         known = value.is_scalar() and (isinstance(value, ca.DM) or value.is_constant())
         return float(value) if known else None
@@ -52,7 +55,7 @@ def plain(value: Any) -> float | None:
     try:
         return float(value)
     except (OverflowError, ValueError):
-        return float("inf")
+        return inf
 
 
 def number(
@@ -74,22 +77,29 @@ def number(
         symbol = isinstance(value, ca.SX) and not value.is_constant()
         raise error(f"{what} {shown(value)} is not a number.", path=where, fix=_SYMBOL if symbol else fix)
     if finite and not np.isfinite(found):
-        raise error(f"{what} {shown(value)} is not a finite number.", path=where, fix=fix)
+        raise error(f"{what} {shown(value)} is not finite.", path=where, fix=fix)
     if positive and found <= 0:
         raise error(f"{what} {shown(value)} is not positive.", path=where, fix=fix)
     return found
 
 
 def numbers(
-    value: Any, shape: tuple[int, ...], what: str, where: str = "", *, error: Error = ModelError, fix: str = ""
+    value: Any,
+    shape: tuple[int, ...],
+    what: str,
+    where: str = "",
+    *,
+    error: Error = ModelError,
+    finite: bool = True,
+    fix: str = "",
 ) -> np.ndarray:
-    """Finite numbers of a shape; a size of -1 may be any."""
-    if type(value) is tuple and shape == (len(value),) and all(type(entry) is float for entry in value):
-        result = np.array(value)  # the usual case, a million times in a large model
+    """Numbers of a shape, finite unless said otherwise; a size of -1 may be any."""
+    if type(value) is tuple and shape == (len(value),) and all(type(entry) in (float, int) for entry in value):
+        result = np.array(value, dtype=float)  # the usual case, a million times in a large model
     else:
         result = _checked(entries_of(value), value, shape, what, where, error, fix)
-    if not np.all(np.isfinite(result)):
-        raise error(f"{what} {shown(value)} has entries that are not finite numbers.", path=where, fix=fix)
+    if finite and not np.isfinite(result).all():
+        raise error(f"{what} {shown(value)} has entries that are not finite.", path=where, fix=fix)
     return result
 
 
@@ -108,6 +118,8 @@ def _checked(
 
 def scalar(value: Any, what: str, where: str = "", *, truth: bool = False, fix: str = "") -> Any:
     """A finite number, or an expression (SX) with one component."""
+    if type(value) is float and abs(value) < inf:
+        return value
     if not isinstance(value, ca.SX) or value.is_constant():
         fix = fix or "Give a number, or an expression of time, coordinates, motion, inputs and parameters."
         fix = f"{fix} {_NAN}" if plain(value) != plain(value) else fix
@@ -129,6 +141,8 @@ def column(value: Any, size: int, what: str, where: str = "", *, fix: str = "") 
 
 def has_symbols(value: Any) -> bool:
     """Whether any entry is an expression that is not constant."""
+    if type(value) is tuple and all(type(entry) in (float, int) for entry in value):
+        return False
     entries = [value] if isinstance(value, ca.SX) else entries_of(value).ravel().tolist()
     return any(isinstance(entry, ca.SX) and not entry.is_constant() for entry in entries)
 

@@ -24,12 +24,17 @@ def _along(axis: np.ndarray, axial: Any, across: Any) -> Any:
     return across * np.eye(3) + (axial - across) * straight
 
 
+def _diagonal(moments: list[Any]) -> Any:
+    symbolic = any(isinstance(moment, ca.SX) for moment in moments)
+    return ca.diag(ca.vertcat(*moments)) if symbolic else np.diag(moments)
+
+
 def _mass(solid: str, mass: Any) -> Any:
     """The mass as given; whether it is positive is checked when its body gets a name."""
     fix = "Give the mass [kg], a number or a tunable parameter."
     if isinstance(mass, ca.SX) and not mass.is_constant():
         return scalar(mass, "mass", solid, fix=fix)
-    return number(mass, "mass", solid, finite=False, fix=fix)
+    return mass if type(mass) is float else number(mass, "mass", solid, finite=False, fix=fix)
 
 
 def _sizes(solid: str, **lengths: Any) -> list[Any]:
@@ -51,7 +56,7 @@ def box(*, mass: Any, size: Any) -> MassProperties:
     x, y, z = _sizes("solids.box", **dict(zip("xyz", edges.tolist(), strict=True)))
     m = _mass("solids.box", mass)
     moments = [m / 12 * (y * y + z * z), m / 12 * (x * x + z * z), m / 12 * (x * x + y * y)]
-    return MassProperties(m, moments, ("box", {"size": (x, y, z)}))
+    return MassProperties(m, _diagonal(moments), ("box", {"size": (x, y, z)}))
 
 
 def cylinder(*, mass: Any, length: Any, radius: Any, axis: Axis = "z") -> MassProperties:
@@ -94,7 +99,7 @@ def ring(*, mass: Any, radius: Any, axis: Axis = "z") -> MassProperties:
 def sphere(*, mass: Any, radius: Any) -> MassProperties:
     """A uniform ball."""
     m, (r,) = _mass("solids.sphere", mass), _sizes("solids.sphere", radius=radius)
-    return MassProperties(m, [0.4 * m * r**2] * 3, ("sphere", {"radius": r}))
+    return MassProperties(m, _diagonal([0.4 * m * r**2] * 3), ("sphere", {"radius": r}))
 
 
 def point(*, mass: Any) -> MassProperties:

@@ -15,7 +15,6 @@ from kompono.model.element import Element
 
 _UNIT = 'Use a text, e.g. unit="N/m".'
 _TABLE = "table=([0, 1], [0, 5])"
-_COLUMNS = ("the table's times", "the table's values")
 _SOURCE = "Give a number, table=(times, values), or a function with its sampling period."
 
 time = ca.SX.sym("time")  # seconds since the start; any force, ground motion or drive may use it
@@ -64,7 +63,8 @@ class Input(Element, ca.SX):
 def _table(given: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(given, list | tuple | np.ndarray) or len(given) != 2:
         raise ModelError(f"the table {shown(given)} is no pair of times and values.", fix=_TABLE)
-    times, values = (numbers(part, (-1,), what, fix=_TABLE) for part, what in zip(given, _COLUMNS, strict=True))
+    columns = zip(given, ("the table's times", "the table's values"), strict=True)
+    times, values = (numbers(part, (-1,), what, finite=False, fix=_TABLE) for part, what in columns)
     return times, values
 
 
