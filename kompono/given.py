@@ -94,25 +94,30 @@ def numbers(
     fix: str = "",
 ) -> np.ndarray:
     """Numbers of a shape, finite unless said otherwise; a size of -1 may be any."""
-    if type(value) is tuple and shape == (len(value),) and all(type(entry) in (float, int) for entry in value):
-        result = np.array(value, dtype=float)  # the usual case, a million times in a large model
-    else:
-        result = _checked(entries_of(value), value, shape, what, where, error, fix)
+    if type(value) is tuple and shape == (len(value),) and all(map(_usual, value)):
+        return np.array(value, dtype=float)  # a million times in a large model
+    result = _checked(entries_of(value), value, shape, what, where, error, fix)
     if finite and not np.isfinite(result).all():
         raise error(f"{what} {shown(value)} has entries that are not finite.", path=where, fix=fix)
     return result
+
+
+def _usual(entry: Any) -> bool:
+    return type(entry) in (float, int) and -1e300 < entry < 1e300
 
 
 def _checked(
     array: np.ndarray, value: Any, shape: tuple[int, ...], what: str, where: str, error: Error, fix: str
 ) -> np.ndarray:
     fits = array.ndim == len(shape) and all(want in (-1, size) for want, size in zip(shape, array.shape, strict=True))
+    if fits and array.dtype.kind in "fiu":
+        return array.astype(float)
     entries = [plain(entry) for entry in array.ravel().tolist()] if fits else [None]
     if any(entry is None for entry in entries):
         symbol = any(isinstance(e, ca.SX) and not e.is_constant() for e in (value, *array.ravel().tolist()))
-        size = " by ".join("any number" if size < 0 else str(size) for size in shape)
-        noun = "number" if shape == (1,) else "numbers"
-        raise error(f"{what} {shown(value)} is not {size} {noun}.", path=where, fix=_SYMBOL if symbol else fix)
+        size = " by ".join("a list of" if size < 0 else str(size) for size in shape)
+        wanted = f"{size} numbers" if shape else "a number"
+        raise error(f"{what} {shown(value)} is not {wanted}.", path=where, fix=_SYMBOL if symbol else fix)
     return np.array(entries, dtype=float).reshape(array.shape)
 
 
@@ -141,7 +146,7 @@ def column(value: Any, size: int, what: str, where: str = "", *, fix: str = "") 
 
 def has_symbols(value: Any) -> bool:
     """Whether any entry is an expression that is not constant."""
-    if type(value) is tuple and all(type(entry) in (float, int) for entry in value):
+    if type(value) is tuple and all(map(_usual, value)):
         return False
     entries = [value] if isinstance(value, ca.SX) else entries_of(value).ravel().tolist()
     return any(isinstance(entry, ca.SX) and not entry.is_constant() for entry in entries)

@@ -15,9 +15,10 @@ import numpy as np
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import ModelWarning, RunError
+from kompono.given import number, shown
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
-from kompono.options import Watcher, check_known, check_method, check_options
+from kompono.options import Watcher, check_known, check_method, check_options, checked
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble, moves
@@ -76,10 +77,17 @@ class Simulation:
         damping: Given = None,
     ) -> None:
         begun = clock.perf_counter()
+        engine, projection, metric, native, cache, threads, nested_from = checked(
+            engine=engine, projection=projection, metric=metric, native=native, cache=cache, threads=threads,
+            nested_from=nested_from,
+        )  # fmt: skip
+        cut, independent, baumgarte, stiffness, damping = checked(
+            cut=cut, independent=independent, baumgarte=baumgarte, stiffness=stiffness, damping=damping
+        )
         check_options(
             engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping}
         )
-        self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
+        self._cut, self._independent, self._cache = cut, independent, cache
         self._shelf = Shelf() if cache else None
         with Notice(f"translating {type(model).__name__}"):
             self.translation: Translation = translate(
@@ -105,17 +113,18 @@ class Simulation:
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
+        (given,) = checked(parameters=given)
         values = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
         check_known(given or {}, values, "tunable parameter")
-        result = np.array([float({**values, **(given or {})}[name]) for name in values])
-        if not np.all(np.isfinite(result)):
-            bad = [name for name, value in zip(values, result, strict=True) if not np.isfinite(value)]
-            raise RunError("the value is not finite.", path=bad[0], fix="Give a number.")
+        values |= given or {}
+        fix = "Give a number."
+        result = np.array([number(value, "the value", name, error=RunError, fix=fix) for name, value in values.items()])
         check_tuned_bodies(self.translation.model, result)
         return result
 
     def feed(self, given: Mapping[str, Any] | None = None) -> Feed:
         """What feeds the inputs, some replaced by path."""
+        (given,) = checked(inputs=given)
         declared = {}
         for signal in self.translation.model.inputs:
             name = self.translation.model.path(signal)
@@ -195,7 +204,11 @@ class Simulation:
         watcher: Watcher | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
-        settings, progress = _paced(settings, progress, realtime)
+        inputs, parameters, initial, progress, watcher = checked(
+            inputs=inputs, parameters=parameters, initial=initial, progress=progress, watcher=watcher
+        )
+        channels, realtime = checked(channels=channels, realtime=realtime)
+        settings, progress = _paced(typed(settings), progress, realtime)
         check_settings(settings)
         check_method(self.engine, settings.method)
         outputs = select_outputs(self.translation, channels)
@@ -361,6 +374,10 @@ def simulate(
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
+    until, step, rtol, atol, method, engine, every, stabilize, progress, realtime = checked(
+        until=until, step=step, rtol=rtol, atol=atol, method=method, engine=engine, every=every, stabilize=stabilize,
+        progress=progress, realtime=realtime,
+    )  # fmt: skip
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     check_settings(_paced(settings, progress, realtime)[0])
@@ -372,6 +389,16 @@ def simulate(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
         realtime=realtime, watcher=watcher,
     )  # fmt: skip
+
+
+def typed(settings: Settings) -> Settings:
+    """Settings with values of their kinds; RunError for others."""
+    if not isinstance(settings, Settings):
+        fix = 'Use kompono.solve.integrate.Settings("rk4", until=1.0, step=1e-3), or simulate(model, until=1.0).'
+        raise RunError(f"{shown(settings)} are no settings of a run.", fix=fix)
+    names = ("method", "until", "step", "every", "rtol", "atol", "stabilize")
+    values = checked(**{name: getattr(settings, name) for name in names})
+    return replace(settings, **dict(zip(names, values, strict=True)))
 
 
 def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:

@@ -17,8 +17,9 @@ from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
+from kompono.options import checked
 from kompono.result import Ensemble, Status
-from kompono.simulation import Simulation, select_outputs
+from kompono.simulation import Simulation, select_outputs, typed
 from kompono.solve.integrate import Settings, check_settings
 from kompono.solve.many import Batch, Read, at_times, fits_lanes, prepare, record_times, run_batch
 from kompono.solve.outcome import Outcome, Outputs
@@ -61,7 +62,12 @@ def simulate_many(
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
     independent, projection, metric, baumgarte, native, cache.
     """
-    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
+    until, step, rtol, atol, method, engine, every, stabilize, progress = checked(
+        until=until, step=step, rtol=rtol, atol=atol, method=method, engine=engine, every=every, stabilize=stabilize,
+        progress=progress,
+    )  # fmt: skip
+    channels, inputs, runs = checked(channels=channels, inputs=inputs, runs=runs)
+    settings = typed(Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize))
     check_settings(settings)
     variation = vary(parameters, initial, runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
@@ -189,14 +195,12 @@ def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[st
 
 
 def _threads(given: int | None) -> int:
-    if given is None:
-        return processors()
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise RunError(f"threads = {given!r} is not a number of threads.", fix="Leave it out to use all cores.")
-    return given
+    (count,) = checked(threads=given)
+    return processors() if count is None else count
 
 
 def _lanes(given: int | None) -> int | None:
+    (given,) = checked(lanes=given)
     if given is not None and given not in LANES:
         fix = f"Use one of {', '.join(map(str, LANES))}, or leave it out to use the width of the processor."
         raise RunError(f"lanes = {given!r} is not a width of registers.", fix=fix)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, RunError, nearest
+from kompono.given import number
 from kompono.model.body import Body
 from kompono.model.free import Turned
 from kompono.model.joint import Joint
@@ -43,10 +43,8 @@ class Start:
 
 def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
     """The declared start with `initial` values (by channel name) put over it."""
-    left = dict(initial)
-    for name, value in left.items():
-        if not isinstance(value, Real) or not np.isfinite(float(value)):
-            raise RunError(f"the start value {value!r} of {name!r} is not a finite number.")
+    fix = "Give a finite number."
+    left = {name: number(value, "the start value", name, error=RunError, fix=fix) for name, value in initial.items()}
     q, v, given_q, given_v = [], [], [], []
     for link in engine.topology.links:
         if link.joint is None:
