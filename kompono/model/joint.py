@@ -8,6 +8,7 @@ declared one with the derived one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -35,6 +36,7 @@ class Joint(Element):
     def __init__(self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None) -> None:
         if not isinstance(first, Frame) or not isinstance(second, Frame):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        check_names(type(self))
         self.first, self.second = first, second
         self.q = ca.SX.sym("q", len(self.coordinates))
         self.v = ca.SX.sym("v", self.freedoms)
@@ -118,6 +120,19 @@ class Joint(Element):
             if dotted in speeds:
                 return self.v[speeds.index(dotted)]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+@functools.cache
+def check_names(kind: type[Joint]) -> None:
+    """Raise unless the coordinates, speeds and units of a class are tuples of names."""
+    for name, given in (("coordinates", kind.coordinates), ("units", kind.units), ("speeds", kind.speeds or ())):
+        listed = isinstance(given, tuple) and all(isinstance(entry, str) for entry in given)
+        if not listed or (name != "units" and len(set(given)) != len(given)):
+            fix = f'Use a tuple of different names, with its comma: {name} = ("angle",).'
+            raise ModelError(f"{name} = {shown(given)} are no names.", fix=fix)
+    if kind.units and len(kind.units) != len(kind.coordinates):
+        message = f"there are {len(kind.coordinates)} coordinates and {len(kind.units)} units."
+        raise ModelError(message, fix='Give one unit for each: "rad", "m" or "".')
 
 
 def derived_subspace(joint: Joint, q: Any) -> Any:
