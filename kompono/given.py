@@ -195,7 +195,7 @@ def entries_of(value: Any) -> np.ndarray:
         entries = [value[i, j] for i in range(rows) for j in range(columns)]
         return _filled(entries, (rows,) if columns == 1 else (rows, columns))
     if isinstance(value, list | tuple | range):
-        if any(isinstance(entry, list | tuple | np.ndarray) and np.ndim(entry) for entry in value):
+        if any(isinstance(entry, list | tuple) or (isinstance(entry, np.ndarray) and entry.ndim) for entry in value):
             parts = [entries_of(entry) for entry in value]
             if len({part.shape for part in parts}) == 1:
                 return _filled([e for part in parts for e in part.ravel().tolist()], (len(parts), *parts[0].shape))

@@ -124,8 +124,7 @@ def _strength(name: str, value: Any) -> Any:
 def _strengths(name: str, value: Any) -> float | list[float]:
     """One number, or one for each group of conditions."""
     fix = f"Give {name} as a number that is not negative, or by path: {{'pin': 1e6}}."
-    several = isinstance(value, list | tuple | np.ndarray) and np.ndim(entries_of(value)) == 1
-    size = (-1,) if several else ()
+    size = (-1,) if entries_of(value).ndim else ()
     found = numbers(value, size, name, error=RunError, fix=fix)
     if np.min(found, initial=0.0) < 0:
         raise RunError(f"{name} {shown(value)} is negative.", fix=fix)

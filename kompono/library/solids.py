@@ -66,7 +66,7 @@ def cylinder(*, mass: Any, length: Any, radius: Any, axis: Axis = "z") -> MassPr
 
 def _cylinder(solid: str, mass: Any, length: Any, radius: Any, axis: Axis) -> MassProperties:
     m, (h, r), a = _mass(solid, mass), _sizes(solid, length=length, radius=radius), unit_axis(axis)
-    inertia = _along(a, m * r**2 / 2, m * (3 * r**2 + h**2) / 12)
+    inertia = _along(a, m * r * r / 2, m * (3 * r * r + h * h) / 12)
     return MassProperties(m, inertia, ("cylinder", {"length": h, "radius": r, "axis": tuple(a)}))
 
 
@@ -75,7 +75,7 @@ def rod(*, mass: Any, length: Any, radius: Any = 0.0, axis: Axis = "z") -> MassP
     if isinstance(radius, ca.SX) or scalar(radius, "radius", "solids.rod", fix="Leave it out for a slender rod.") != 0:
         return _cylinder("solids.rod", mass, length, radius, axis)
     m, (h,), a = _mass("solids.rod", mass), _sizes("solids.rod", length=length), unit_axis(axis)
-    inertia = _along(a, 0.0, m * h**2 / 12)
+    inertia = _along(a, 0.0, m * h * h / 12)
     return MassProperties(m, inertia, ("cylinder", {"length": h, "radius": h / 50, "axis": tuple(a)}))
 
 
@@ -85,21 +85,21 @@ def tube(*, mass: Any, length: Any, radius: Any, wall: Any, axis: Axis = "z") ->
     if not isinstance(w, ca.SX) and not isinstance(r, ca.SX) and w > r:
         fix = "The radius is the outer one."
         raise ModelError(f"wall {w} m is thicker than the radius {r} m.", path="solids.tube", fix=fix)
-    m, a, squares = _mass("solids.tube", mass), unit_axis(axis), r**2 + (r - w) ** 2
-    inertia = _along(a, m * squares / 2, m * (3 * squares + h**2) / 12)
+    m, a, squares = _mass("solids.tube", mass), unit_axis(axis), r * r + (r - w) * (r - w)
+    inertia = _along(a, m * squares / 2, m * (3 * squares + h * h) / 12)
     return MassProperties(m, inertia, ("tube", {"length": h, "radius": r, "wall": w, "axis": tuple(a)}))
 
 
 def ring(*, mass: Any, radius: Any, axis: Axis = "z") -> MassProperties:
     """A thin ring."""
     m, (r,), a = _mass("solids.ring", mass), _sizes("solids.ring", radius=radius), unit_axis(axis)
-    return MassProperties(m, _along(a, m * r**2, m * r**2 / 2), ("ring", {"radius": r, "axis": tuple(a)}))
+    return MassProperties(m, _along(a, m * r * r, m * r * r / 2), ("ring", {"radius": r, "axis": tuple(a)}))
 
 
 def sphere(*, mass: Any, radius: Any) -> MassProperties:
     """A uniform ball."""
     m, (r,) = _mass("solids.sphere", mass), _sizes("solids.sphere", radius=radius)
-    return MassProperties(m, _diagonal([0.4 * m * r**2] * 3), ("sphere", {"radius": r}))
+    return MassProperties(m, _diagonal([0.4 * m * r * r] * 3), ("sphere", {"radius": r}))
 
 
 def point(*, mass: Any) -> MassProperties:

@@ -9,6 +9,7 @@ coordinates (rolling) pass: conditions are of positions, so they count the freed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
@@ -29,18 +30,20 @@ RANK = 1e-6  # singular values below this share of the largest are zero
 
 def check_joint(model: Elaborated, joint: Joint) -> None:
     """Raise ModelError where the laws of a joint contradict, with what disagrees and by how much."""
-    problem = contradiction(joint, [*model.parameters, *model.modes])
+    problem = contradiction(joint, (*model.parameters, *model.modes))
     if problem:
         message, fix = problem
         raise ModelError(f"{type(joint).__name__}: {message}.", path=model.path(joint), fix=fix)
 
 
-def contradiction(joint: Joint, signals: list[Any] = []) -> tuple[str, str] | None:  # noqa: B006 (only read)
+def contradiction(joint: Joint, signals: Sequence[Any] = ()) -> tuple[str, str] | None:
     """What the laws of a joint disagree in and how to mend it; parameters and modes have their declared values."""
     laws = _laws(joint, signals)
+    if isinstance(laws, str):
+        return f"its laws use {laws!r}, which is no signal they may depend on", "Use q, v and tunable parameters."
     generator = np.random.default_rng(1)
     values = [signal.start if isinstance(signal, Mode) else signal.value for signal in signals]
-    neutral = np.asarray(joint.neutral(), dtype=float).ravel()
+    neutral = np.asarray(joint.neutral(), dtype=float)
     for _ in range(POINTS):
         q = neutral + generator.uniform(-SPREAD, SPREAD, len(neutral))
         for _ in range(NORMALIZING if type(joint).normalize is not Joint.normalize else 0):
@@ -54,8 +57,10 @@ def contradiction(joint: Joint, signals: list[Any] = []) -> tuple[str, str] | No
     return None
 
 
-def _laws(joint: Joint, signals: list[Any]) -> ca.Function:
-    """All laws at coordinates q and speeds v, with values s of the signals."""
+def _laws(joint: Joint, signals: Sequence[Any]) -> ca.Function | str:
+    """All laws at coordinates q and speeds v, with values s of the signals; or the name of a symbol that is none of
+    these.
+    """
     q, v, s = ca.SX.sym("q", len(joint.coordinates)), ca.SX.sym("v", joint.freedoms), ca.SX.sym("s", len(signals))
     q_dot = _dense(joint.rate(q, v))
     declared = joint.pose(q)
@@ -75,6 +80,10 @@ def _laws(joint: Joint, signals: list[Any]) -> ca.Function:
     names, expressions = list(outputs), [ca.densify(ca.SX(value)) for value in outputs.values()]
     if signals:
         expressions = ca.substitute(expressions, [ca.vertcat(*signals)], [s])
+    known = {symbol.element_hash() for symbol in ca.symvar(ca.vertcat(q, v, s))}
+    for symbol in ca.symvar(ca.veccat(*expressions)):
+        if symbol.element_hash() not in known:
+            return symbol.name()
     return ca.Function("laws", [q, v, s], expressions, ["q", "v", "s"], names)
 
 

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import KomponoError, TranslationError
-from kompono.given import check_expression, shown
+from kompono.given import check_expression, numbers, shown
 from kompono.model.declared import CHOICE, decides_by_a_symbol, placed
 from kompono.model.element import Element
 from kompono.model.force import Effort
@@ -143,7 +143,11 @@ class Law:
             fix = "Return a list of columns, e.g. [pose.position], each a group of like conditions."
             message = f"{self.called(name)} returned {shown(given)}, which is no list."
             raise TranslationError(message, path=self.path, fix=fix)
-        return [self.expression(name, group) for group in given]
+        groups = [self.expression(name, group) for group in given]
+        if not isinstance(self.element, Joint) and not sum(group.numel() for group in groups):
+            message = f"{self.called(name)} gives no condition."
+            raise TranslationError(message, path=self.path, fix="Return at least one, or leave the element out.")
+        return groups
 
     def kind(self, name: str, value: Any, wanted: type) -> Any:
         """A returned value of a class."""
@@ -176,6 +180,5 @@ def _check_joint(law: Law, joint: Joint) -> None:
     measured = law.call("measure", symbolic_pose())
     if measured is not None:
         law.sized("measure", measured, (nq, 1))
-    neutral = law.column("neutral", (nq, 1))
-    if not neutral.is_constant() or not np.isfinite(np.asarray(ca.DM(neutral))).all():
-        raise TranslationError(f"{law.called('neutral')} gives no finite numbers.", path=law.path)
+    fix = f"Return np.array([...]) with {nq} finite numbers."
+    numbers(law.call("neutral"), (nq,), law.called("neutral"), law.path, error=TranslationError, fix=fix)
