@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ class Cost:
 
 
 def _pairs(ways: Any) -> list[tuple[str, str]]:
-    pairs = list(ways) if isinstance(ways, Iterable) and not isinstance(ways, str) else [ways]
+    pairs = list(ways) if isinstance(ways, list | tuple) else [ways]
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
             fix = 'Use e.g. ways=[("absolute", "successive")].'
@@ -60,7 +60,7 @@ def _pairs(ways: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def cost(model: Subsystem, ways: Iterable[tuple[str, str]] = WAYS) -> Cost:
+def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
     """Translate a model for each way and count; what was translated before is taken from the cache."""
     found, shelf = [], Shelf()
     for engine, projection in _pairs(ways):

@@ -20,7 +20,7 @@ from kompono.errors import KomponoError, ModelError
 
 Error = type[KomponoError]
 UNSUPPORTED = {ca.OP_CALL, ca.OP_ERFINV, ca.OP_PRINTME}  # operations there is no native code for
-_SYMBOL = "It is an expression, and its value is wanted here; a start that shall vary is given by initial={path: value}."
+_SYMBOL = "It is an expression, which has no value yet; a start that shall vary is given to the run by initial=."
 _NAN = "Functions of Python's math and float() make NaN of symbols: use ca.sin, ca.sqrt, ..."
 _CALL = (
     "Call no MX, external or interpolating function in it: write a curve as ca.pw_lin(x, points, values), a choice as "
@@ -75,7 +75,7 @@ def number(
     found = plain(value)
     if found is None:
         symbol = isinstance(value, ca.SX) and not value.is_constant()
-        raise error(f"{what} {shown(value)} is not a number.", path=where, fix=_SYMBOL if symbol else fix)
+        raise error(f"{what} {shown(value)} is not a number.", path=where, fix=f"{fix} {_SYMBOL}".strip() if symbol else fix)
     if finite and not np.isfinite(found):
         raise error(f"{what} {shown(value)} is not finite.", path=where, fix=fix)
     if positive and found <= 0:
@@ -117,7 +117,8 @@ def _checked(
         symbol = any(isinstance(e, ca.SX) and not e.is_constant() for e in (value, *array.ravel().tolist()))
         size = " by ".join("a list of" if size < 0 else str(size) for size in shape)
         wanted = f"{size} numbers" if shape else "a number"
-        raise error(f"{what} {shown(value)} is not {wanted}.", path=where, fix=_SYMBOL if symbol else fix)
+        advice = f"{fix} {_SYMBOL}".strip() if symbol else fix
+        raise error(f"{what} {shown(value)} is not {wanted}.", path=where, fix=advice)
     return np.array(entries, dtype=float).reshape(array.shape)
 
 

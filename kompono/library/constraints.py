@@ -63,23 +63,23 @@ class ParallelAxes(_Directed):
         return [aligned(pose, self.axis)]
 
 
-def coordinate_of(joint: Joint, name: str | None) -> Any:
+def coordinate_of(joint: Joint, name: str | None, keyword: str = "coordinate") -> Any:
     """The symbol of a joint's only or named coordinate."""
     if not isinstance(joint, Joint):
         raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joint whose coordinate is meant.")
-    return joint.q[chosen(joint, joint.coordinates, name)]
+    return joint.q[chosen(joint, joint.coordinates, name, keyword)]
 
 
-def chosen(joint: Joint, names: tuple[str, ...], name: str | None) -> int:
+def chosen(joint: Joint, names: tuple[str, ...], name: str | None, keyword: str = "coordinate") -> int:
     """The place of `name` among the coordinates or speeds of a joint, or of the only one."""
     kind = type(joint).__name__
     if not names:
         raise ModelError(f"{kind} leaves nothing to move, so it has no coordinate.", fix="Name another joint.")
     if name is None and len(names) != 1:
-        which = " or ".join(f'coordinate="{known}"' for known in names)
+        which = " or ".join(f'{keyword}="{known}"' for known in names)
         raise ModelError(f"{kind} has coordinates {names}.", fix=f"Say which: {which}.")
-    if name is not None and name not in names:
-        fix = nearest(text(name, "coordinate"), names) or f"It has {', '.join(names)}."
+    if name is not None and text(name, "coordinate", fix=f"It has {', '.join(names)}.") not in names:
+        fix = nearest(name, names) or f"It has {', '.join(names)}."
         raise ModelError(f"{kind} has no coordinate {name!r}.", fix=fix)
     return 0 if name is None else names.index(name)
 
@@ -98,7 +98,8 @@ class Gear(Coupling):
         second_coordinate: str | None = None,
     ) -> None:
         super().__init__(first, second)
-        a, b = coordinate_of(first, first_coordinate), coordinate_of(second, second_coordinate)
+        a = coordinate_of(first, first_coordinate, "first_coordinate")
+        b = coordinate_of(second, second_coordinate, "second_coordinate")
         ratio, offset = scalar(ratio, "the ratio"), scalar(offset, "the offset")
         self.residual = b - ratio * a - offset
 

@@ -61,7 +61,8 @@ class Input(Element, ca.SX):
 
 
 def _table(given: Any) -> tuple[np.ndarray, np.ndarray]:
-    if not isinstance(given, list | tuple | np.ndarray) or len(given) != 2:
+    listed = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim)
+    if not listed or len(given) != 2:
         raise ModelError(f"the table {shown(given)} is no pair of times and values.", fix=_TABLE)
     columns = zip(given, ("the table's times", "the table's values"), strict=True)
     times, values = (numbers(part, (-1,), what, finite=False, fix=_TABLE) for part, what in columns)

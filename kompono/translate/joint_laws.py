@@ -22,7 +22,7 @@ from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
 from kompono.translate.elaborate import Elaborated
 
 POINTS = 3
-SPREAD = 0.4  # of coordinates about the neutral ones [rad, m]
+SPREAD = (0.2, 0.5)  # how far coordinates are from the neutral ones, to either side [rad, m]
 NORMALIZING = 12  # a joint's `normalize` may be one step of an iteration
 CLOSE = 1e-8  # what laws may differ by, relative to their size
 RANK = 1e-6  # singular values below this share of the largest are zero
@@ -45,7 +45,7 @@ def contradiction(joint: Joint, signals: Sequence[Any] = ()) -> tuple[str, str] 
     values = [signal.start if isinstance(signal, Mode) else signal.value for signal in signals]
     neutral = np.asarray(joint.neutral(), dtype=float)
     for _ in range(POINTS):
-        q = neutral + generator.uniform(-SPREAD, SPREAD, len(neutral))
+        q = neutral + generator.uniform(*SPREAD, len(neutral)) * generator.choice([-1.0, 1.0], len(neutral))
         for _ in range(NORMALIZING if type(joint).normalize is not Joint.normalize else 0):
             q = np.asarray(ca.DM(joint.normalize(ca.DM(q)))).ravel()
         v = generator.uniform(-1, 1, joint.freedoms)

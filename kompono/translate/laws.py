@@ -152,7 +152,7 @@ class Law:
     def kind(self, name: str, value: Any, wanted: type) -> Any:
         """A returned value of a class."""
         if not isinstance(value, wanted):
-            fix = f"Return a kompono.{wanted.__name__}."
+            fix = f"Return a {'numpy' if wanted is np.ndarray else 'kompono'}.{wanted.__name__}."
             message = f"{self.called(name)} returned {shown(value)}, not a {wanted.__name__}."
             raise TranslationError(message, path=self.path, fix=fix)
         return value
@@ -181,4 +181,5 @@ def _check_joint(law: Law, joint: Joint) -> None:
     if measured is not None:
         law.sized("measure", measured, (nq, 1))
     fix = f"Return np.array([...]) with {nq} finite numbers."
-    numbers(law.call("neutral"), (nq,), law.called("neutral"), law.path, error=TranslationError, fix=fix)
+    neutral = law.kind("neutral", law.call("neutral"), np.ndarray)
+    numbers(neutral, (nq,), law.called("neutral"), law.path, error=TranslationError, fix=fix)
