@@ -75,7 +75,9 @@ def number(
     found = plain(value)
     if found is None:
         symbol = isinstance(value, ca.SX) and not value.is_constant()
-        raise error(f"{what} {shown(value)} is not a number.", path=where, fix=f"{fix} {_SYMBOL}".strip() if symbol else fix)
+        raise error(
+            f"{what} {shown(value)} is not a number.", path=where, fix=f"{fix} {_SYMBOL}".strip() if symbol else fix
+        )
     if finite and not np.isfinite(found):
         raise error(f"{what} {shown(value)} is not finite.", path=where, fix=fix)
     if positive and found <= 0:

@@ -33,7 +33,9 @@ class Sensor(Element):
     def __init__(self, frame: Frame, *, base: Frame | None = None, axes: Frame | None = None) -> None:
         for given in (frame, *(other for other in (base, axes) if other is not None)):
             if not isinstance(given, Frame):
-                raise ModelError(f"a sensor sits on a frame, not on {shown(given)}.", fix="Use body or body.at(x, y, z).")
+                raise ModelError(
+                    f"a sensor sits on a frame, not on {shown(given)}.", fix="Use body or body.at(x, y, z)."
+                )
         self.frame, self.base, self.axes = frame, base, axes
         self._signals: dict[str, ca.SX] = {}
 

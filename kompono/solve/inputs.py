@@ -119,7 +119,9 @@ def make_source(name: str, given: Any, period: float | None = None) -> Source:
         return make_source(name, given[0], given[1])
     if isinstance(given, tuple) and len(given) == 2:
         fix = "Use ([0, 1], [0, 5])."
-        times, values = (numbers(part, (-1,), "the table", name, error=RunError, finite=False, fix=fix) for part in given)
+        times, values = (
+            numbers(part, (-1,), "the table", name, error=RunError, finite=False, fix=fix) for part in given
+        )
         if times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
             raise RunError("a table needs rising times and as many values.", path=name)
         if not np.all(np.isfinite(times)) or not np.all(np.isfinite(values)):

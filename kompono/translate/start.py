@@ -150,11 +150,11 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
         if mass.is_constant() and inertia.is_constant():
             continue
         solid = ca.Function("solid", [symbols], [mass, ca.densify(inertia)])
-        for number, values in enumerate(sets):
+        for run, values in enumerate(sets):
             numbers = solid(values)
             problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
             if problem:
-                which = f"run {number}: " if len(sets) > 1 else ""
+                which = f"run {run}: " if len(sets) > 1 else ""
                 fix = "Check the tunable parameters it depends on."
                 raise ModelError(f"{which}{problem}.", path=model.path(body), fix=fix)
 

@@ -21,8 +21,8 @@ from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
-from kompono.translate.laws import check_laws
 from kompono.translate.keep import Head, Kept, Shelf, find_kept
+from kompono.translate.laws import check_laws
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -213,7 +214,7 @@ class Machine(Subsystem):
 
     def _chain(self) -> list[tuple[Any, Any]]:
         carriers = [self.ground, *self.bodies]
-        return list(zip(carriers[:-1], carriers[1:], strict=True))
+        return list(pairwise(carriers))
 
     def _input(self) -> Any:
         make = self.clerk.make

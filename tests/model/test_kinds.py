@@ -231,6 +231,15 @@ def test_all_operations_there_is_no_code_for_are_known_to_the_check() -> None:
                 continue
             if law is not None:
                 made |= {law.instruction_id(k) for k in range(law.n_instructions())}
-    others = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_NOT, ca.OP_IF_ELSE_ZERO, ca.OP_SIGN, ca.OP_ASSIGN, ca.OP_LIFT}
+    others = {
+        ca.OP_CONST,
+        ca.OP_INPUT,
+        ca.OP_OUTPUT,
+        ca.OP_NOT,
+        ca.OP_IF_ELSE_ZERO,
+        ca.OP_SIGN,
+        ca.OP_ASSIGN,
+        ca.OP_LIFT,
+    }
     assert len(made) > 30
     assert made - lowered - others <= UNSUPPORTED

@@ -24,12 +24,13 @@ LISTS = ("channels", "cut", "independent")
 
 def wrong(name: str) -> list[Any]:
     """What an option cannot be."""
-    right: dict[str, tuple[type, ...]] = {name: (str,) for name in NAMES} | {name: (str,) for name in LISTS}
-    right |= {"baumgarte": (list,)}
+    right: dict[str, tuple[type, ...]] = dict.fromkeys((*NAMES, *LISTS), (str,)) | {"baumgarte": (list,)}
     return [value for value in ODD if not isinstance(value, right.get(name, ()))]
 
 
-@pytest.mark.parametrize("name", [*NAMES, *TIMES, *COUNTS, *FLAGS, *BY_PATH, *LISTS, "baumgarte", "realtime", "watcher"])
+@pytest.mark.parametrize(
+    "name", [*NAMES, *TIMES, *COUNTS, *FLAGS, *BY_PATH, *LISTS, "baumgarte", "realtime", "watcher"]
+)
 def test_an_option_of_another_kind_is_refused_by_its_name(name: str) -> None:
     for value in wrong(name):
         with pytest.raises(RunError, match=rf"(?s){name}") as caught:
@@ -45,9 +46,8 @@ def test_none_is_no_value_where_an_option_has_no_choice_of_its_own(name: str) ->
 
 @pytest.mark.parametrize("half", [0.5, np.float32(0.5), np.array(0.5), Fraction(1, 2), Decimal("0.5")])
 def test_numbers_of_every_make_are_taken(half: Any) -> None:
-    result = simulate(
-        Pendulum(), until=half, step=np.array(0.25), every=np.int64(1), rtol=Fraction(1, 10**8), initial={"pin.angle": half}
-    )
+    options: dict[str, Any] = {"step": np.array(0.25), "every": np.int64(1), "rtol": Fraction(1, 10**8)}
+    result = simulate(Pendulum(), until=half, initial={"pin.angle": half}, **options)
     assert result.time.tolist() == [0.0, 0.25, 0.5]
     assert result["pin.angle"][0] == 0.5
 
