@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from dataclasses import is_dataclass, replace
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
 from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
+
+P, R, S = ParamSpec("P"), TypeVar("R"), TypeVar("S")
 
 
 class Watcher(Protocol):
@@ -26,6 +30,27 @@ def checked(**given: Any) -> tuple[Any, ...]:
     where an option may be left to itself.
     """
     return tuple(_checked(name, value) for name, value in given.items())
+
+
+def with_kinds(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function with its options as their kinds: what is given by a name known here is checked."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        found = {name: _checked(name, value) if name in _KINDS else value for name, value in options.items()}
+        return function(*arguments, **cast(Any, found))
+
+    return call
+
+
+def typed(settings: S) -> S:
+    """Settings of a run with values of their kinds."""
+    names = ("method", "until", "step", "every", "rtol", "atol", "stabilize")
+    if not is_dataclass(settings) or not all(hasattr(settings, name) for name in names):
+        fix = 'Use kompono.solve.integrate.Settings("rk4", until=1.0, step=1e-3), or simulate(model, until=1.0).'
+        raise RunError(f"{shown(settings)} are no settings of a run.", fix=fix)
+    values = checked(**{name: getattr(settings, name) for name in names})
+    return replace(cast(Any, settings), **dict(zip(names, values, strict=True)))
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -66,6 +91,14 @@ def check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:
                 f"there is no {what} {shown(name)}.",
                 fix=nearest(str(name), known) or f"There are {', '.join(known) or 'none'}.",
             )
+
+
+def overridden(declared: Mapping[str, float], given: Mapping[str, Any] | None) -> list[float]:
+    """Values of tunable parameters in the order of their declaration, some replaced by path."""
+    (replaced,) = checked(parameters=given)
+    check_known(replaced or {}, declared, "tunable parameter")
+    values = {**declared, **(replaced or {})}
+    return [number(value, "the value", path, error=RunError, fix="Give a number.") for path, value in values.items()]
 
 
 def _time(name: str, value: Any) -> float:

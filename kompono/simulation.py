@@ -15,10 +15,9 @@ import numpy as np
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import ModelWarning, RunError
-from kompono.given import number, shown
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
-from kompono.options import Watcher, check_known, check_method, check_options, checked
+from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import with_companions
 from kompono.solve.assemble import Assembly, assemble, moves
@@ -59,6 +58,7 @@ class Simulation:
     one run (None: as many as pay).
     """
 
+    @with_kinds
     def __init__(
         self,
         model: Subsystem,
@@ -77,17 +77,10 @@ class Simulation:
         damping: Given = None,
     ) -> None:
         begun = clock.perf_counter()
-        engine, projection, metric, native, cache, threads, nested_from = checked(
-            engine=engine, projection=projection, metric=metric, native=native, cache=cache, threads=threads,
-            nested_from=nested_from,
-        )  # fmt: skip
-        cut, independent, baumgarte, stiffness, damping = checked(
-            cut=cut, independent=independent, baumgarte=baumgarte, stiffness=stiffness, damping=damping
-        )
         check_options(
             engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping}
         )
-        self._cut, self._independent, self._cache = cut, independent, cache
+        self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self._shelf = Shelf() if cache else None
         with Notice(f"translating {type(model).__name__}"):
             self.translation: Translation = translate(
@@ -113,12 +106,8 @@ class Simulation:
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
-        (given,) = checked(parameters=given)
-        values = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
-        check_known(given or {}, values, "tunable parameter")
-        values |= given or {}
-        fix = "Give a number."
-        result = np.array([number(value, "the value", name, error=RunError, fix=fix) for name, value in values.items()])
+        declared = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
+        result = np.array(overridden(declared, given), dtype=float)
         check_tuned_bodies(self.translation.model, result)
         return result
 
@@ -191,6 +180,7 @@ class Simulation:
         check_known([name], names, "channel")
         return float(self.kernel.evaluate("outputs", time, state, inputs, parameters)[0][names.index(name)])
 
+    @with_kinds
     def run(
         self,
         settings: Settings,
@@ -204,10 +194,6 @@ class Simulation:
         watcher: Watcher | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
-        inputs, parameters, initial, progress, watcher = checked(
-            inputs=inputs, parameters=parameters, initial=initial, progress=progress, watcher=watcher
-        )
-        channels, realtime = checked(channels=channels, realtime=realtime)
         settings, progress = _paced(typed(settings), progress, realtime)
         check_settings(settings)
         check_method(self.engine, settings.method)
@@ -330,6 +316,7 @@ class Simulation:
         return Status(False, f"{where}: {reason} from t = {row[0]:.9g} s", float(row[0]))
 
 
+@with_kinds
 def simulate(
     model: Subsystem,
     *,
@@ -374,10 +361,6 @@ def simulate(
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    until, step, rtol, atol, method, engine, every, stabilize, progress, realtime = checked(
-        until=until, step=step, rtol=rtol, atol=atol, method=method, engine=engine, every=every, stabilize=stabilize,
-        progress=progress, realtime=realtime,
-    )  # fmt: skip
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     check_settings(_paced(settings, progress, realtime)[0])
@@ -389,16 +372,6 @@ def simulate(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
         realtime=realtime, watcher=watcher,
     )  # fmt: skip
-
-
-def typed(settings: Settings) -> Settings:
-    """Settings with values of their kinds; RunError for others."""
-    if not isinstance(settings, Settings):
-        fix = 'Use kompono.solve.integrate.Settings("rk4", until=1.0, step=1e-3), or simulate(model, until=1.0).'
-        raise RunError(f"{shown(settings)} are no settings of a run.", fix=fix)
-    names = ("method", "until", "step", "every", "rtol", "atol", "stabilize")
-    values = checked(**{name: getattr(settings, name) for name in names})
-    return replace(settings, **dict(zip(names, values, strict=True)))
 
 
 def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
@@ -420,4 +393,4 @@ def _scenery(*arguments: Any) -> Any:
 def _tell_moves(assembly: Assembly) -> None:
     moved = moves(assembly)
     if moved:
-        warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=4)
+        warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=6)

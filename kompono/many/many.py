@@ -17,9 +17,9 @@ from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
-from kompono.options import checked
+from kompono.options import checked, with_kinds
 from kompono.result import Ensemble, Status
-from kompono.simulation import Simulation, select_outputs, typed
+from kompono.simulation import Simulation, select_outputs
 from kompono.solve.integrate import Settings, check_settings
 from kompono.solve.many import Batch, Read, at_times, fits_lanes, prepare, record_times, run_batch
 from kompono.solve.outcome import Outcome, Outputs
@@ -30,6 +30,7 @@ EXPLAINED = 5  # failures that are traced to a component; to trace one takes lon
 LANES = (1, 2, 4, 8, 16)
 
 
+@with_kinds
 def simulate_many(
     model: Subsystem,
     *,
@@ -62,12 +63,7 @@ def simulate_many(
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
     independent, projection, metric, baumgarte, native, cache.
     """
-    until, step, rtol, atol, method, engine, every, stabilize, progress = checked(
-        until=until, step=step, rtol=rtol, atol=atol, method=method, engine=engine, every=every, stabilize=stabilize,
-        progress=progress,
-    )  # fmt: skip
-    channels, inputs, runs = checked(channels=channels, inputs=inputs, runs=runs)
-    settings = typed(Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize))
+    settings = Settings(method, until, step, every, rtol, 1e-3 * rtol if atol is None else atol, stabilize)
     check_settings(settings)
     variation = vary(parameters, initial, runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)

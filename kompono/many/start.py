@@ -55,7 +55,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     if moved:
         run = min(moved)
         text = f"in {len(moved)} of {variation.runs} runs assembly moved coordinates to close the loops; run {run}: "
-        warnings.warn(f"{text}{moved[run]}.", ModelWarning, stacklevel=3)
+        warnings.warn(f"{text}{moved[run]}.", ModelWarning, stacklevel=4)
     return starts
 
 
