@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass, replace
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
 from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
 
-P, R, S = ParamSpec("P"), TypeVar("R"), TypeVar("S")
+F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S")
 
 
 class Watcher(Protocol):
@@ -32,15 +33,15 @@ def checked(**given: Any) -> tuple[Any, ...]:
     return tuple(_checked(name, value) for name, value in given.items())
 
 
-def with_kinds(function: Callable[P, R]) -> Callable[P, R]:
+def with_kinds(function: F) -> F:
     """The same function with its options as their kinds: what is given by a name known here is checked."""
 
     @functools.wraps(function)
-    def call(*arguments: P.args, **options: P.kwargs) -> R:
+    def call(*arguments: Any, **options: Any) -> Any:
         found = {name: _checked(name, value) if name in _KINDS else value for name, value in options.items()}
-        return function(*arguments, **cast(Any, found))
+        return function(*arguments, **found)
 
-    return call
+    return cast(F, call)
 
 
 def typed(settings: S) -> S:

@@ -14,7 +14,7 @@ import numpy as np
 
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import ModelWarning, RunError
+from kompono.errors import ModelWarning
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
