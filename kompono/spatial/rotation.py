@@ -52,7 +52,7 @@ def unit_axis(axis: Axis) -> np.ndarray:
     if length < 1e-12:
         raise ModelError(f"axis {axis!r} has no direction.", fix="Give a vector that is not zero.")
     if abs(length - 1.0) > 1e-6:
-        warnings.warn(f"axis {axis!r} has length {length:.6g}; it was normalized.", ModelWarning, stacklevel=3)
+        warnings.warn(f"axis {axis!r} has length {length:.6g}; it was normalized.", ModelWarning, stacklevel=4)
     return snap(vector / length)
 
 

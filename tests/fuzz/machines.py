@@ -32,6 +32,7 @@ from kompono import (
     rotation,
     time,
 )
+from kompono.given import shown
 from kompono.library import (
     AppliedLoad,
     Bushing,
@@ -100,7 +101,7 @@ class Clerk:
 
 
 def _label(value: Any) -> str:
-    return repr(value) if isinstance(value, int | float | str | tuple | list | dict | None) else type(value).__name__
+    return shown(value) if isinstance(value, int | float | str | tuple | list | dict | None) else type(value).__name__
 
 
 class OwnHinge(Joint):
