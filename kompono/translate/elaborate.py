@@ -53,7 +53,8 @@ class Elaborated:
 def elaborate(model: Subsystem) -> Elaborated:
     """Sort and check the elements of a model."""
     if not isinstance(model, Subsystem):
-        raise ModelError(
+        fix = "Pass an instance, e.g. simulate(Car(), until=1.0)."
+        raise ModelError(f"{shown(model)} is not a Subsystem.", fix=fix)
             f"{shown(model)} is not a Subsystem.", fix="Pass an instance, e.g. simulate(Car(), until=1.0)."
         )
     elements = list(model.walk())
