@@ -55,8 +55,6 @@ def elaborate(model: Subsystem) -> Elaborated:
     if not isinstance(model, Subsystem):
         fix = "Pass an instance, e.g. simulate(Car(), until=1.0)."
         raise ModelError(f"{shown(model)} is not a Subsystem.", fix=fix)
-            f"{shown(model)} is not a Subsystem.", fix="Pass an instance, e.g. simulate(Car(), until=1.0)."
-        )
     elements = list(model.walk())
 
     def kind(cls: type) -> Any:
