@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kompono.compile.cache import Shelf
+from kompono.errors import RunError
+from kompono.given import shown
 from kompono.model.subsystem import Subsystem
 from kompono.translate import translate
 from kompono.translate.tracer import operations
@@ -48,10 +51,19 @@ class Cost:
         return "\n".join([f"{self.model}: operations", head, *rows])
 
 
-def cost(model: Subsystem, ways: Iterable[tuple[str, str]] = WAYS) -> Cost:
+def _pairs(ways: Any) -> list[tuple[str, str]]:
+    pairs = list(ways) if isinstance(ways, list | tuple) else [ways]
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            fix = 'Use e.g. ways=[("absolute", "successive")].'
+            raise RunError(f"{shown(pair)} is no engine with its projection.", fix=fix)
+    return pairs
+
+
+def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
     """Translate a model for each way and count; what was translated before is taken from the cache."""
     found, shelf = [], Shelf()
-    for engine, projection in ways:
+    for engine, projection in _pairs(ways):
         chosen = projection if engine == "absolute" else "distributed"
         program = translate(model, engine=engine, projection=chosen, shelf=shelf).program
         counts = [

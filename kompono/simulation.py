@@ -13,11 +13,11 @@ import numpy as np
 
 from kompono.compile import Interpreter, compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import ModelWarning, RunError, RunWarning, warn
+from kompono.errors import ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
-from kompono.options import Watcher, check_known, check_method, check_options
+from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
 from kompono.result import Result, Status, matching
 from kompono.selection import select_outputs
 from kompono.solve.assemble import Assembly, assemble, remarks
@@ -45,6 +45,7 @@ class Simulation:
     one run (None: as many as pay).
     """
 
+    @with_kinds
     def __init__(
         self,
         model: Subsystem,
@@ -92,17 +93,14 @@ class Simulation:
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
-        values = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
-        check_known(given or {}, values, "tunable parameter")
-        result = np.array([float({**values, **(given or {})}[name]) for name in values])
-        if not np.all(np.isfinite(result)):
-            bad = [name for name, value in zip(values, result, strict=True) if not np.isfinite(value)]
-            raise RunError("the value is not finite.", path=bad[0], fix="Give a number.")
+        declared = {self.translation.model.path(p): p.value for p in self.translation.model.parameters}
+        result = np.array(overridden(declared, given), dtype=float)
         check_tuned_bodies(self.translation.model, result)
         return result
 
     def feed(self, given: Mapping[str, Any] | None = None) -> Feed:
         """What feeds the inputs, some replaced by path."""
+        (given,) = checked(inputs=given)
         declared = {}
         for signal in self.translation.model.inputs:
             name = self.translation.model.path(signal)
@@ -166,6 +164,7 @@ class Simulation:
         """One channel at one state."""
         return self.reader.run(parameters)(time, state, inputs, name)
 
+    @with_kinds
     def run(
         self,
         settings: Settings,
@@ -179,7 +178,7 @@ class Simulation:
         watcher: Watcher | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
-        settings, progress = _paced(settings, progress, realtime)
+        settings, progress = _paced(typed(settings), progress, realtime)
         check_settings(settings)
         check_method(self.engine, settings.method)
         outputs = select_outputs(self.translation, channels)
@@ -319,6 +318,7 @@ class Simulation:
         )
 
 
+@with_kinds
 def simulate(
     model: Subsystem,
     *,

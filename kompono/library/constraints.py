@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, nearest
+from kompono.given import scalar, shown, text
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.joint import Joint
@@ -20,9 +21,9 @@ class Distance(Constraint):
 
     def __init__(self, first: Frame, second: Frame, *, length: Any) -> None:
         super().__init__(first, second)
-        if not isinstance(length, ca.SX) and not length > 0:
+        self.length = scalar(length, "the length [m]", fix="Give a number or an expression of time and parameters.")
+        if not isinstance(self.length, ca.SX) and not self.length > 0:
             raise ModelError(f"a rod of length {length!r} m.", fix="Give a positive length, or use Spherical for none.")
-        self.length = length
 
     def conditions(self, pose: Pose) -> list[Any]:
         return [(ca.sumsqr(pose.position) - self.length**2) / (2 * self.length)]
@@ -77,19 +78,25 @@ class ParallelAxes(_Facing):
         return [aligned(pose, self.axis)]
 
 
-def coordinate_of(joint: Joint, name: str | None) -> Any:
+def coordinate_of(joint: Joint, name: str | None, keyword: str = "coordinate") -> Any:
     """The symbol of a joint's only or named coordinate."""
     if not isinstance(joint, Joint):
-        raise ModelError(f"{joint!r} is not a joint.", fix="Give the joint whose coordinate is meant.")
-    if name is None:
-        if len(joint.coordinates) != 1:
-            raise ModelError(
-                f"{type(joint).__name__} has coordinates {joint.coordinates}.", fix='Say which: coordinate="angle".'
-            )
-        return joint.q[0]
-    if name not in joint.coordinates:
-        raise ModelError(f"{type(joint).__name__} has no coordinate {name!r}.", fix=nearest(name, joint.coordinates))
-    return joint.q[joint.coordinates.index(name)]
+        raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joint whose coordinate is meant.")
+    return joint.q[chosen(joint, joint.coordinates, name, keyword)]
+
+
+def chosen(joint: Joint, names: tuple[str, ...], name: str | None, keyword: str = "coordinate") -> int:
+    """The place of `name` among the coordinates or speeds of a joint, or of the only one."""
+    kind = type(joint).__name__
+    if not names:
+        raise ModelError(f"{kind} leaves nothing to move, so it has no coordinate.", fix="Name another joint.")
+    if name is None and len(names) != 1:
+        which = " or ".join(f'{keyword}="{known}"' for known in names)
+        raise ModelError(f"{kind} has coordinates {names}.", fix=f"Say which: {which}.")
+    if name is not None and text(name, "coordinate", fix=f"It has {', '.join(names)}.") not in names:
+        fix = nearest(name, names) or f"It has {', '.join(names)}."
+        raise ModelError(f"{kind} has no coordinate {name!r}.", fix=fix)
+    return 0 if name is None else names.index(name)
 
 
 def unit_of(joint: Joint, name: str | None) -> str:
@@ -111,7 +118,9 @@ class Gear(Coupling):
         second_coordinate: str | None = None,
     ) -> None:
         super().__init__(first, second)
-        a, b = coordinate_of(first, first_coordinate), coordinate_of(second, second_coordinate)
+        a = coordinate_of(first, first_coordinate, "first_coordinate")
+        b = coordinate_of(second, second_coordinate, "second_coordinate")
+        ratio, offset = scalar(ratio, "the ratio"), scalar(offset, "the offset")
         self.residual = b - ratio * a - offset
         self.units = (unit_of(second, second_coordinate),)
 
@@ -124,7 +133,8 @@ class Drive(Coupling):
 
     def __init__(self, joint: Joint, motion: Any, *, coordinate: str | None = None) -> None:
         super().__init__(joint)
-        self.residual = coordinate_of(joint, coordinate) - motion
+        fix = "Give a number or an expression of time and parameters."
+        self.residual = coordinate_of(joint, coordinate) - scalar(motion, "the motion", fix=fix)
         self.units = (unit_of(joint, coordinate),)
 
     def conditions(self) -> list[Any]:

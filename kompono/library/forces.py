@@ -8,7 +8,8 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.library.constraints import coordinate_of
+from kompono.given import column, entries_of, numbers, scalar, text
+from kompono.library.constraints import chosen, coordinate_of
 from kompono.model.body import Frame
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
@@ -18,10 +19,12 @@ from kompono.spatial.rotation import unskew
 
 
 def _vector(value: Any, what: str) -> ca.SX:
-    vector = ca.SX(value) if isinstance(value, ca.SX | ca.DM) else ca.SX(ca.vertcat(*value))
-    if vector.shape != (3, 1):
-        raise ModelError(f"{what} has three components.", fix="Use (x, y, z), each a number or an expression.")
-    return vector
+    fix = f"{what} has three components: use (x, y, z), each a number or an expression."
+    return column(value, 3, what, fix=fix[0].upper() + fix[1:])
+
+
+def _spring(k: Any, c: Any, rest: Any) -> tuple[Any, Any, Any]:
+    return scalar(k, "the stiffness k"), scalar(c, "the damping c"), scalar(rest, "the rest position")
 
 
 def _is_zero(value: Any) -> bool:
@@ -52,7 +55,7 @@ class SpringDamper(Force):
 
     def __init__(self, first: Frame, second: Frame, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0) -> None:
         super().__init__(first, second)
-        self.k, self.c, self.rest = k, c, rest
+        self.k, self.c, self.rest = _spring(k, c, rest)
 
     def wrench(self, motion: Motion) -> Wrench:
         if _is_zero(self.rest):
@@ -85,7 +88,7 @@ class RotationalSpringDamper(Effort):
         if joint.freedoms != len(joint.coordinates):
             raise ModelError("a torsion spring needs a joint whose rates are its speeds.", fix="Use Bushing instead.")
         self.index = 0 if coordinate is None else joint.coordinates.index(coordinate)
-        self.k, self.c, self.rest = k, c, rest
+        self.k, self.c, self.rest = _spring(k, c, rest)
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)
@@ -111,10 +114,12 @@ class Bushing(Force):
 
     @staticmethod
     def _matrix(value: Any, what: str) -> np.ndarray:
-        array = np.asarray(value, dtype=float)
-        matrix = np.diag(array) if array.ndim == 1 else array
-        if matrix.shape != (6, 6) or not np.allclose(matrix, matrix.T):
-            raise ModelError(f"a bushing's {what} is six numbers or a symmetric 6x6 matrix.")
+        fix = f"A bushing's {what} is six numbers or a symmetric 6x6 matrix."
+        full = entries_of(value).ndim == 2
+        array = numbers(value, (6, 6) if full else (6,), f"the {what}", fix=fix)
+        matrix = array if full else np.diag(array)
+        if not np.allclose(matrix, matrix.T):
+            raise ModelError(f"the {what} is not symmetric.", fix=fix)
         return matrix
 
     def wrench(self, motion: Motion) -> Wrench:
@@ -150,7 +155,7 @@ class AppliedLoad(Force):
         axes: Literal["world", "body"] = "world",
     ) -> None:
         super().__init__(*([frame] if reaction is None else [reaction, frame]))
-        if axes not in ("world", "body"):
+        if text(axes, "axes", fix='Use "world" or "body".') not in ("world", "body"):
             raise ModelError(f"axes {axes!r} are not known.", fix='Use "world" or "body".')
         self.given_force, self.given_torque = _vector(force, "a force"), _vector(torque, "a torque")
         self.axes = axes
@@ -167,13 +172,8 @@ class JointEffort(Effort):
 
     def __init__(self, joint: Joint, effort: Any, *, coordinate: str | None = None) -> None:
         super().__init__(joint)
-        names = joint.coordinates if joint.speeds is None else joint.speeds
-        if coordinate is None and len(names) != 1:
-            raise ModelError(f"{type(joint).__name__} has {names}.", fix='Say which: coordinate="angle".')
-        if coordinate is not None and coordinate not in names:
-            raise ModelError(f"{type(joint).__name__} has no {coordinate!r} among {names}.")
-        self.index = 0 if coordinate is None else names.index(coordinate)
-        self.value = ca.SX(effort)
+        self.index = chosen(joint, joint.coordinates if joint.speeds is None else joint.speeds, coordinate)
+        self.value = ca.SX(scalar(effort, "the effort"))
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import number
 from kompono.model.body import Frame
 from kompono.model.free import Free, Rigid
 from kompono.model.joint import Joint
@@ -120,9 +121,9 @@ class Screw(_AxisJoint):
 
     def __init__(self, first: Frame, second: Frame, *, pitch: float, axis: Axis = "z", **start: float | None) -> None:
         super().__init__(first, second, axis=axis, **start)
-        if not np.isfinite(pitch) or pitch == 0:
-            raise ModelError(f"a screw needs a pitch [m/rad], not {pitch!r}.", fix="Use Revolute for no advance.")
-        self.pitch = float(pitch)
+        self.pitch = number(pitch, "the pitch [m/rad]", fix="Give a number that is not zero.")
+        if self.pitch == 0:
+            raise ModelError("a screw needs a pitch [m/rad], not 0.", fix="Use Revolute for no advance.")
 
     def pose(self, q: Any) -> Pose:
         return Pose(ca.DM(self.axis) * (self.pitch * q[0]), about(self.axis, q[0]))

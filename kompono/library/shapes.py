@@ -8,69 +8,68 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import number, numbers, shown
 from kompono.model.shape import Shape, quaternion_of
 from kompono.spatial.rotation import Axis, unit_axis
 
 Point = Sequence[float]
+_METRES = "Lengths and radii are numbers, in metres: shapes do not follow tunable parameters."
 MESH_FILES = (".stl", ".obj", ".glb", ".gltf", ".ply")
 
 
 def box(size: Point) -> Shape:
     """A box with edges `size` (x, y, z)."""
-    _positive(**dict(zip("xyz", size, strict=True)))
-    return Shape("box", {"size": tuple(map(float, size))})
+    return Shape("box", {"size": _edges("shapes.box", size)})
 
 
 def cylinder(*, length: float, radius: float, axis: Axis = "z") -> Shape:
     """A solid cylinder."""
-    _positive(length=length, radius=radius)
-    return Shape("cylinder", {"length": float(length), "radius": float(radius)}, orientation=_along(axis))
+    sizes = _positive("shapes.cylinder", length=length, radius=radius)
+    return Shape("cylinder", sizes, orientation=_along(axis))
 
 
 def tube(*, length: float, radius: float, wall: float, axis: Axis = "z") -> Shape:
     """A tube of outer `radius`."""
-    _positive(length=length, radius=radius, wall=wall)
-    sizes = {"length": float(length), "radius": float(radius), "wall": float(min(wall, radius))}
+    sizes = _positive("shapes.tube", length=length, radius=radius, wall=wall)
+    sizes["wall"] = min(sizes["wall"], sizes["radius"])
     return Shape("tube", sizes, orientation=_along(axis))
 
 
 def cone(*, length: float, radius: float, top: float = 0.0, axis: Axis = "z") -> Shape:
     """A cone, or a frustum with radius `top` at its far end; its middle is half-way along."""
-    _positive(length=length, radius=radius)
-    return Shape(
-        "cone", {"length": float(length), "radius": float(radius), "top": float(top)}, orientation=_along(axis)
-    )
+    sizes = _positive("shapes.cone", length=length, radius=radius)
+    sizes["top"] = number(top, "top", "shapes.cone", fix=_METRES)
+    if sizes["top"] < 0:
+        raise ModelError(f"top {top!r} is negative.", path="shapes.cone", fix=_METRES)
+    return Shape("cone", sizes, orientation=_along(axis))
 
 
 def sphere(radius: float) -> Shape:
     """A ball."""
-    _positive(radius=radius)
-    return Shape("ellipsoid", {"size": (2 * float(radius),) * 3})
+    return Shape("ellipsoid", {"size": (2 * _positive("shapes.sphere", radius=radius)["radius"],) * 3})
 
 
 def ellipsoid(size: Point) -> Shape:
     """An ellipsoid with diameters `size` (x, y, z)."""
-    _positive(**dict(zip("xyz", size, strict=True)))
-    return Shape("ellipsoid", {"size": tuple(map(float, size))})
+    return Shape("ellipsoid", {"size": _edges("shapes.ellipsoid", size)})
 
 
 def ring(*, radius: float, thickness: float, axis: Axis = "z") -> Shape:
     """A torus: a wire of radius `thickness` bent to a circle of `radius`."""
-    _positive(radius=radius, thickness=thickness)
-    return Shape("ring", {"radius": float(radius), "thickness": float(thickness)}, orientation=_along(axis))
+    sizes = _positive("shapes.ring", radius=radius, thickness=thickness)
+    return Shape("ring", sizes, orientation=_along(axis))
 
 
 def bar(start: Point, end: Point, radius: float) -> Shape:
     """A round bar with rounded ends from one point of the body to another."""
-    _positive(radius=radius)
-    first, second = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    first, second = (numbers(end, (3,), "the end", "shapes.bar", fix="Use (x, y, z).") for end in (start, end))
     length = float(np.linalg.norm(second - first))
-    _positive(length=length)
-    sizes = {"length": length, "radius": float(radius)}
+    sizes = _positive("shapes.bar", length=length, radius=radius)
     middle = tuple(((first + second) / 2).tolist())
     return Shape("capsule", sizes, position=middle, orientation=_along((second - first) / length))
 
@@ -80,26 +79,29 @@ def plate(outline: Sequence[Point], thickness: float, axis: Axis = "z") -> Shape
 
     u, v are y, z for the axis x; x, z for y; x, y for z.
     """
-    _positive(thickness=thickness)
-    points = [(float(u), float(v)) for u, v in outline]
+    where = "shapes.plate"
+    fix = "Use points (u, v) [m], at least three: [(0, 0), (1, 0), (0, 1)]."
+    points = [tuple(point) for point in numbers(outline, (-1, 2), "the outline", where, fix=fix).tolist()]
     if len(points) < 3:
-        raise ModelError(f"an outline of {len(points)} points encloses nothing.", fix="Give at least three.")
+        raise ModelError(f"an outline of {len(points)} points encloses nothing.", path=where, fix=fix)
     frame = {"x": ((0, 0, 1), (1, 0, 0), (0, 1, 0)), "y": ((1, 0, 0), (0, 0, -1), (0, 1, 0)), "z": np.eye(3)}
     if not isinstance(axis, str) or axis not in frame:
-        raise ModelError(f"a plate is extruded along x, y or z, not {axis!r}.")
-    sizes = {"outline": tuple(points), "thickness": float(thickness)}
+        message = f"a plate is extruded along x, y or z, not {shown(axis)}."
+        raise ModelError(message, path=where, fix='Use axis="z" and turn the shape by .at(..., orientation=...).')
+    sizes = {"outline": tuple(points), **_positive(where, thickness=thickness)}
     return Shape("plate", sizes, orientation=quaternion_of(np.asarray(frame[axis], dtype=float)))
 
 
 def mesh(file: str | Path, *, scale: float = 1.0) -> Shape:
     """Triangles from a file (STL, OBJ, glTF, PLY) in body axes; `scale` is 1e-3 for a drawing in mm."""
+    if not isinstance(file, str | Path) or "\0" in str(file):
+        raise ModelError(f"{shown(file)} is no file.", path="shapes.mesh", fix='Use mesh("part.stl").')
     path = Path(file).resolve()
     if path.suffix.lower() not in MESH_FILES:
         raise ModelError(f"{path.name} is no kind of mesh known here.", fix=f"Known: {', '.join(MESH_FILES)}.")
     if not path.is_file():
         raise ModelError(f"there is no mesh {str(file)!r}.", fix="Paths are relative to where Python runs.")
-    _positive(scale=scale)
-    return Shape("mesh", {"file": str(path), "scale": float(scale)})
+    return Shape("mesh", {"file": str(path), **_positive("shapes.mesh", scale=scale)})
 
 
 def _along(axis: Axis) -> tuple[float, ...]:
@@ -110,7 +112,10 @@ def _along(axis: Axis) -> tuple[float, ...]:
     return quaternion_of(np.column_stack([x, np.cross(z, x), z]))
 
 
-def _positive(**lengths: float) -> None:
-    for name, value in lengths.items():
-        if not np.isfinite(value) or value <= 0:
-            raise ModelError(f"{name} {value!r} is not positive.", fix="Lengths and radii are in metres.")
+def _positive(where: str, **lengths: Any) -> dict[str, Any]:
+    return {name: number(value, name, where, positive=True, fix=_METRES) for name, value in lengths.items()}
+
+
+def _edges(where: str, size: Any) -> tuple[float, ...]:
+    edges = numbers(size, (3,), "size", where, fix="Use three lengths (x, y, z) in metres.").tolist()
+    return tuple(_positive(where, **dict(zip("xyz", edges, strict=True))).values())

@@ -18,6 +18,7 @@ from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
+from kompono.options import checked, with_kinds
 from kompono.result import Ensemble, Status
 from kompono.selection import select_outputs
 from kompono.simulation import Simulation
@@ -34,6 +35,7 @@ CHECKED = 16  # runs that are asked first whether their step was short enough
 LANES = (1, 2, 4, 8, 16)
 
 
+@with_kinds
 def simulate_many(
     model: Subsystem,
     *,
@@ -226,14 +228,12 @@ def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[st
 
 
 def _threads(given: int | None) -> int:
-    if given is None:
-        return processors()
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise RunError(f"threads = {given!r} is not a number of threads.", fix="Leave it out to use all cores.")
-    return given
+    (count,) = checked(threads=given)
+    return processors() if count is None else count
 
 
 def _lanes(given: int | None) -> int | None:
+    (given,) = checked(lanes=given)
     if given is not None and given not in LANES:
         fix = f"Use one of {', '.join(map(str, LANES))}, or leave it out to use the width of the processor."
         raise RunError(f"lanes = {given!r} is not a width of registers.", fix=fix)

@@ -55,7 +55,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     if told:
         run = min(told)
         text = f"in {len(told)} of {variation.runs} runs assembly changed the start; run {run}: "
-        warnings.warn(text + " ".join(told[run]), ModelWarning, stacklevel=3)
+        warnings.warn(text + " ".join(told[run]), ModelWarning, stacklevel=4)
     return starts
 
 

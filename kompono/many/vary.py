@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.errors import RunError
+from kompono.given import entries_of, numbers
 from kompono.options import check_known
 from kompono.simulation import Simulation
 from kompono.translate.start import check_tuned_bodies
@@ -53,15 +54,12 @@ def _items(
 
 
 def _array(name: str, values: Any) -> np.ndarray:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise RunError(
-            "the values are not numbers.", path=name, fix="Give one number per run, or one for all."
-        ) from None
-    if array.ndim > 1:
+    shape = entries_of(values).shape
+    if len(shape) > 1:
         fix = "Lay the combinations out run by run, e.g. a, b = (x.ravel() for x in np.meshgrid(a, b))."
-        raise RunError(f"the values have shape {array.shape}, not one per run.", path=name, fix=fix)
+        raise RunError(f"the values have shape {shape}, not one per run.", path=name, fix=fix)
+    fix = "Give one number per run, or one for all."
+    array = numbers(values, shape, "the values", name, error=RunError, finite=False, fix=fix)
     bad = np.flatnonzero(~np.isfinite(np.atleast_1d(array)))
     if len(bad):
         where = f" in run {bad[0]}" if array.ndim else ""
@@ -72,10 +70,6 @@ def _array(name: str, values: Any) -> np.ndarray:
 def _count(given: Mapping[tuple[str, str], np.ndarray], runs: int | None) -> int:
     """How many runs there are, by the arrays given or by the number asked for."""
     sizes = {name: len(array) for (_, name), array in given.items() if array.ndim}
-    if runs is not None and (not isinstance(runs, int | np.integer) or isinstance(runs, bool) or runs < 1):
-        raise RunError(
-            f"runs = {runs!r} is not a number of runs.", fix="Leave it out to have it follow from the arrays."
-        )
     if runs is None and not sizes:
         raise RunError("nothing differs between the runs.", fix="Give parameters or initial an array, or say runs=...")
     count = int(runs) if runs is not None else max(sizes.values())

@@ -15,6 +15,8 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import column, entries_of, has_symbols, number, numbers, scalar, shown
+from kompono.model.declared import placed
 from kompono.model.element import Element
 from kompono.model.shape import Shape, shapes_of
 from kompono.spatial.pose import Pose
@@ -34,7 +36,16 @@ class MassProperties:
     inertia: Any
     shape: tuple[str, dict[str, Any]] | None = None
 
+    def __post_init__(self) -> None:
+        fix = "Give a number or a tunable parameter [kg]."
+        if type(self.mass) is not float:
+            known = isinstance(self.mass, ca.SX) and not self.mass.is_constant()
+            mass = scalar(self.mass, "mass", fix=fix) if known else number(self.mass, "mass", finite=False, fix=fix)
+            object.__setattr__(self, "mass", mass)
+        object.__setattr__(self, "inertia", tensor(self.inertia))
 
+
+_PROPERTIES = "Body(solids.sphere(...)) or Body(mass=..., inertia=...)"
 _HERE = Pose.constant()  # shared by all bodies: models may have many
 
 
@@ -90,14 +101,19 @@ class Carrier(Element, Frame):
     def at(self, *position: Any, orientation: Any = None) -> Frame:
         """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
         point: Any = position[0] if len(position) == 1 else position
-        symbolic = isinstance(point, ca.SX) or any(isinstance(x, ca.SX) for x in point)
-        vector: Any = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
-        if not symbolic:
-            vector = np.asarray(point, dtype=float)
-            if vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ModelError(f"{point!r} is not a point.", path=self.label, fix="Use body.at(x, y, z).")
-        turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
-        return Frame(self, Pose(ca.SX(vector) if symbolic else ca.DM(vector.tolist()), turned))
+        try:
+            if has_symbols(point):
+                vector: Any = column(point, 3, "the point", fix="Use body.at(x, y, z).")
+            else:
+                vector = ca.DM(numbers(point, (3,), "the point").tolist())
+        except ModelError as error:
+            message = f"{shown(point)} is not a point."
+            raise ModelError(message, path=self.label, fix=error.fix or "Use body.at(x, y, z).") from None
+        try:
+            turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
+        except ModelError as error:
+            raise placed(error, f"{self.label}.at") from None
+        return Frame(self, Pose(vector, turned))
 
     def _note_signals(self, frame: Frame) -> None:
         if not any(frame is known for known in self._frames_with_signals):
@@ -129,10 +145,11 @@ class Body(Carrier):
         self.shape = shapes_of(shape, "Body")
         if solid is None:
             if mass is None or inertia is None:
-                raise ModelError(
-                    "a body needs mass properties.", fix="Body(solids.sphere(...)) or Body(mass=, inertia=)"
-                )
-            solid = MassProperties(mass, tensor(inertia))
+                raise ModelError("a body needs mass properties.", fix=_PROPERTIES)
+            solid = MassProperties(mass, inertia)
+        elif not isinstance(solid, MassProperties) or mass is not None or inertia is not None:
+            other = shown(solid) if not isinstance(solid, MassProperties) else "a solid together with mass or inertia"
+            raise ModelError(f"{other} is not what a body is made of.", fix=_PROPERTIES)
         self.solid = solid
         self.start_position = _start("position", start_position)
         self.start_orientation = constant_quaternion(start_orientation)
@@ -154,9 +171,8 @@ class Body(Carrier):
     def _check(self, where: str) -> None:
         mass, inertia = self.solid.mass, self.solid.inertia
         if isinstance(mass, ca.SX) or isinstance(inertia, ca.SX):
-            return
-        tensor = np.asarray(inertia, dtype=float)
-        problem = _problem(float(mass), tensor.shape, tensor.tobytes())
+            return  # checked when parameters have values
+        problem = _problem(mass, inertia.shape, inertia.tobytes())
         if problem:
             raise ModelError(
                 f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass."
@@ -172,38 +188,46 @@ def _problem(mass: float, shape: tuple[int, ...], inertia: bytes) -> str:
 def _start(kind: str, given: Any) -> np.ndarray:
     if given is None:
         return np.zeros(3)
-    vector = np.asarray(given, dtype=float)
-    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
-        raise ModelError(f"start_{kind} {given!r} is not three finite numbers.", fix=f"Use start_{kind}=(x, y, z).")
-    return vector
+    return numbers(given, (3,), f"start_{kind}", fix=f"Use start_{kind}=(x, y, z).")
 
 
 def tensor(inertia: Any) -> Any:
-    """Inertia tensor (3, 3) from three moments or a tensor, of numbers or symbols."""
-    if isinstance(inertia, ca.SX):
-        return ca.diag(inertia) if inertia.shape == (3, 1) else inertia
-    if any(isinstance(entry, ca.SX) for entry in np.ravel(np.asarray(inertia, dtype=object))):
-        return ca.diag(ca.vertcat(*inertia))
-    array = np.asarray(inertia, dtype=float)
-    return np.diag(array) if array.ndim == 1 else array
+    """Inertia tensor (3, 3) from three moments or a tensor, of numbers (also impossible ones) or expressions."""
+    if type(inertia) is np.ndarray and inertia.dtype == float:
+        return np.diag(inertia) if inertia.ndim == 1 else inertia
+    what, fix = "the inertia", "Give three moments or a 3x3 tensor [kg m^2], of numbers or tunable parameters."
+    array = entries_of(inertia)
+    symbolic = has_symbols(inertia)
+    if array.shape not in ((3,), (3, 3)) and (symbolic or array.ndim == 0):
+        raise ModelError(f"{what} {shown(inertia)} is not a 3x3 tensor.", fix=fix)
+    if symbolic:
+        column = ca.vertcat(*[scalar(entry, what, fix=fix) for entry in array.T.ravel().tolist()])
+        return ca.diag(column) if array.ndim == 1 else ca.reshape(column, 3, 3)
+    found = [number(entry, what, finite=False, fix=fix) for entry in array.ravel().tolist()]
+    result = np.array(found, dtype=float).reshape(array.shape)
+    return np.diag(result) if result.ndim == 1 else result
 
 
 class Ground(Carrier):
     """A body whose motion is prescribed: at rest, or `position` and `orientation` as expressions of `time`.
 
-    orientation: a constant quaternion or matrix, or SX expressions that form a unit quaternion or rotation
-    matrix at all times (`rotation("z", 2 * time)`).
+    orientation: a quaternion or rotation matrix, of numbers or of SX expressions that form one at all times
+    (`rotation("z", 2 * time)`).
     `shape` is what viewers draw, as of a body.
     """
 
     def __init__(self, position: Any = (0.0, 0.0, 0.0), *, orientation: Any = None, shape: Any = None) -> None:
         super().__init__()
         self.shape = shapes_of(shape, "Ground")
-        entries = [] if orientation is None or isinstance(orientation, ca.SX) else list(orientation)
-        if isinstance(orientation, ca.SX) or any(isinstance(e, ca.SX) for e in entries):
-            column = orientation if isinstance(orientation, ca.SX) else ca.vertcat(*entries)
-            turned = column if column.shape == (3, 3) else quaternion_matrix(column)
-        else:
-            turned = ca.DM(constant_matrix(orientation))
-        place = position if isinstance(position, ca.SX) else ca.vertcat(*position)
-        self.motion = Pose(ca.SX(place), ca.SX(turned))
+        place = column(position, 3, "the position", fix="Use (x, y, z), numbers or expressions of time.")
+        turned = _moving_rotation(orientation) if has_symbols(orientation) else ca.SX(constant_matrix(orientation))
+        self.motion = Pose(place, turned)
+
+
+def _moving_rotation(orientation: Any) -> ca.SX:
+    """Rotation matrix (3, 3) from a quaternion or matrix of expressions."""
+    what, fix = "the orientation", "Use four components of a unit quaternion or a rotation matrix (3, 3)."
+    entries = entries_of(orientation)
+    if entries.shape == (3, 3):
+        return ca.reshape(column(entries.T.ravel(), 9, what, fix=fix), 3, 3)
+    return quaternion_matrix(column(orientation, 4, what, fix=fix))

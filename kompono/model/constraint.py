@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kompono.errors import ModelError
+from kompono.given import shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.joint import Joint
@@ -50,6 +51,9 @@ class Coupling(Element):
     effort: Any = Reading(1, "Generalized force along the (first) condition: [N m] along an angle, [N] along a length")
 
     def __init__(self, *joints: Joint) -> None:
+        for joint in joints:
+            if not isinstance(joint, Joint):
+                raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joints whose coordinates are meant.")
         self.joints = joints
 
     def conditions(self) -> list[Any]:

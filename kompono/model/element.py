@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kompono.model.declared import Declared
+
 if TYPE_CHECKING:
     from kompono.model.subsystem import Subsystem
 
 
-class Element:
+class Element(metaclass=Declared):
     """A member of a subsystem. It gets its name by assignment: `self.pin = Revolute(...)`."""
 
     _owner: Subsystem | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
+from kompono.given import number, scalar, shown
 from kompono.model.element import Element
 
 
@@ -22,7 +23,7 @@ class Mode(Element, ca.SX):
 
     def __init__(self, start: float = 0.0) -> None:
         ca.SX.__init__(self, ca.SX.sym("mode"))
-        self.start = float(start)
+        self.start = number(start, "the start", finite=False, truth=True, fix="Give a number, e.g. Mode(0).")
 
     def _check(self, where: str) -> None:
         if not math.isfinite(self.start):
@@ -37,14 +38,16 @@ class Event(Element):
     """
 
     def __init__(self, guard: Any, changes: Mapping[Mode, Any]) -> None:
-        self.guard = ca.SX(guard)
-        self.changes = [(mode, ca.SX(value)) for mode, value in changes.items()]
+        if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode) for mode in changes):
+            raise ModelError(f"the changes {shown(changes)} are no new values by mode.", fix="Use {self.stage: 1}.")
+        self.guard, self.changes = guard, list(changes.items())
 
     def _check(self, where: str) -> None:
-        if not self.guard.is_scalar():
+        if isinstance(self.guard, ca.SX) and not self.guard.is_scalar():
             raise ModelError("a guard is one scalar expression.", path=where, fix="Declare one Event per condition.")
+        self.guard = ca.SX(scalar(self.guard, "the guard", where, truth=True))
         if self.guard.is_constant():
-            raise ModelError("the guard is a constant; it never crosses zero.", path=where)
-        for mode, value in self.changes:
-            if not isinstance(mode, Mode) or not value.is_scalar():
-                raise ModelError("an event changes modes to scalar values.", path=where, fix="{self.stage: 1}")
+            fix = "Write it with time, coordinates or motion."
+            raise ModelError("the guard is a constant; it never crosses zero.", path=where, fix=fix)
+        what, fix = "the new value of a mode", "Give a number or an expression, e.g. {self.stage: 1}."
+        self.changes = [(mode, ca.SX(scalar(new, what, where, truth=True, fix=fix))) for mode, new in self.changes]

@@ -8,6 +8,7 @@ declared one with the derived one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, nearest
+from kompono.given import number, shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
@@ -38,14 +40,22 @@ class Joint(Element):
     def __init__(self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None) -> None:
         if not isinstance(first, Frame) or not isinstance(second, Frame):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        check_names(type(self))
         self.first, self.second = first, second
         self.q = ca.SX.sym("q", len(self.coordinates))
         self.v = ca.SX.sym("v", self.freedoms)
-        known = self.start_names()
-        for name in start or {}:
+        self.start = self._checked_start(start or {})
+
+    def _checked_start(self, start: Mapping[str, float | None]) -> dict[str, float]:
+        """Start values by name, those given."""
+        known, kind = self.start_names(), type(self).__name__
+        if not isinstance(start, Mapping):
+            raise ModelError(f"start {shown(start)} is no values by name.", fix=f"Known names: {', '.join(known)}.")
+        for name in start:
             if name not in known:
-                raise ModelError(f"{type(self).__name__} has no start value {name!r}.", fix=nearest(name, known))
-        self.start = {name: float(value) for name, value in (start or {}).items() if value is not None}
+                fix = nearest(str(name), known)
+                raise ModelError(f"{kind} has no start value {name!r}.", fix=fix)
+        return {name: number(value, f"the start value {name}") for name, value in start.items() if value is not None}
 
     # -- what a new joint defines
 
@@ -151,6 +161,19 @@ def _agreement(one: Pose, other: Pose) -> Any:
     places = ca.SX(one.position), ca.SX(other.position)
     apart = ca.sumsqr(places[0] - places[1]) / (ca.sumsqr(places[0]) / 4 + ca.sumsqr(places[1]) / 4 + 1e-8)
     return ca.fmin((turn - 1) / 2, 1 - apart)
+
+
+@functools.cache
+def check_names(kind: type[Joint]) -> None:
+    """Raise unless the coordinates, speeds and units of a class are tuples of names."""
+    for name, given in (("coordinates", kind.coordinates), ("units", kind.units), ("speeds", kind.speeds or ())):
+        listed = isinstance(given, tuple) and all(isinstance(entry, str) for entry in given)
+        if not listed or (name != "units" and len(set(given)) != len(given)):
+            fix = f'Use a tuple of different names, with its comma: {name} = ("angle",).'
+            raise ModelError(f"{name} = {shown(given)} are no names.", fix=fix)
+    if kind.units and len(kind.units) != len(kind.coordinates):
+        message = f"there are {len(kind.coordinates)} coordinates and {len(kind.units)} units."
+        raise ModelError(message, fix='Give one unit for each: "rad", "m" or "".')
 
 
 def derived_subspace(joint: Joint, q: Any) -> Any:

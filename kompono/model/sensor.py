@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
+from kompono.given import shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 
@@ -32,7 +33,9 @@ class Sensor(Element):
     def __init__(self, frame: Frame, *, base: Frame | None = None, axes: Frame | None = None) -> None:
         for given in (frame, *(other for other in (base, axes) if other is not None)):
             if not isinstance(given, Frame):
-                raise ModelError(f"a sensor sits on a frame, not on {given!r}.", fix="Use body or body.at(x, y, z).")
+                raise ModelError(
+                    f"a sensor sits on a frame, not on {shown(given)}.", fix="Use body or body.at(x, y, z)."
+                )
         self.frame, self.base, self.axes = frame, base, axes
         self._signals: dict[str, ca.SX] = {}
 

@@ -10,7 +10,12 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import number, numbers, scalar, shown, text
 from kompono.model.element import Element
+
+_UNIT = 'Use a text, e.g. unit="N/m".'
+_TABLE = "table=([0, 1], [0, 5])"
+_SOURCE = "Give a number, table=(times, values), or a function with its sampling period."
 
 time = ca.SX.sym("time")  # seconds since the start; any force, ground motion or drive may use it
 
@@ -22,12 +27,11 @@ class Parameter(Element, ca.SX):
 
     def __init__(self, value: float, *, unit: str = "") -> None:
         ca.SX.__init__(self, ca.SX.sym("parameter"))
-        self.value = float(value)
-        self.unit = unit
+        self.value = number(value, "the value", finite=False, truth=True, fix="Give a number.")
+        self.unit = text(unit, "the unit", fix=_UNIT)
 
     def _check(self, where: str) -> None:
-        if not math.isfinite(self.value):
-            raise ModelError(f"the parameter's value {self.value!r} is not finite.", path=where, fix="Give a number.")
+        number(self.value, "the parameter's value", where, fix="Give a number.")
 
 
 class Input(Element, ca.SX):
@@ -49,11 +53,11 @@ class Input(Element, ca.SX):
         unit: str = "",
     ) -> None:
         ca.SX.__init__(self, ca.SX.sym("input"))
-        self.value = value
+        self.value = value if callable(value) else number(value, "the value", finite=False, truth=True, fix=_SOURCE)
         self.factory = factory
-        self.table = None if table is None else (np.asarray(table[0], float), np.asarray(table[1], float))
-        self.period = period
-        self.unit = unit
+        self.table = None if table is None else _table(table)
+        self.period = None if period is None else number(period, "the period [s]", finite=False, fix="period=0.01")
+        self.unit = text(unit, "the unit", fix=_UNIT)
 
     def _check(self, where: str) -> None:
         if self.factory is not None:
@@ -64,28 +68,38 @@ class Input(Element, ca.SX):
         check_source(self.factory or self.value, self.table, self.period, where)
 
 
+def _table(given: Any) -> tuple[np.ndarray, np.ndarray]:
+    listed = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim)
+    if not listed or len(given) != 2:
+        raise ModelError(f"the table {shown(given)} is no pair of times and values.", fix=_TABLE)
+    columns = zip(given, ("the table's times", "the table's values"), strict=True)
+    times, values = (numbers(part, (-1,), what, finite=False, fix=_TABLE) for part, what in columns)
+    return times, values
+
+
 def check_source(value: Any, table: tuple[np.ndarray, np.ndarray] | None, period: float | None, where: str) -> None:
     """Raise ModelError unless this is one way to feed an input."""
     if table is not None:
         times, values = table
         if times.ndim != 1 or times.shape != values.shape or len(times) == 0:
-            raise ModelError("the table needs as many times as values.", path=where, fix="table=([0, 1], [0, 5])")
+            raise ModelError("the table needs as many times as values.", path=where, fix=_TABLE)
         if np.any(np.diff(times) <= 0) or not np.all(np.isfinite(times)) or not np.all(np.isfinite(values)):
-            raise ModelError("the table's times do not increase, or a value is not finite.", path=where)
+            raise ModelError("the table's times do not increase, or a value is not finite.", path=where, fix=_TABLE)
     elif callable(value):
-        if period is None or not period > 0:
+        if period is None or not 0 < period < math.inf:
             raise ModelError("a callable input needs a sampling period.", path=where, fix="Add period=0.01.")
-    elif not math.isfinite(float(value)):
-        raise ModelError(f"the input's value {value!r} is not finite.", path=where)
+    else:
+        number(value, "the input's value", where, truth=True, fix=_SOURCE)
 
 
 class Output(Element):
     """A named channel of the result: any expression of time, joint coordinates, body motion, inputs and parameters."""
 
     def __init__(self, expression: Any, *, unit: str = "") -> None:
-        self.expression = ca.SX(expression)
-        self.unit = unit
+        self.expression = expression
+        self.unit = text(unit, "the unit", fix=_UNIT)
 
     def _check(self, where: str) -> None:
-        if not self.expression.is_scalar():
+        if isinstance(self.expression, ca.SX) and not self.expression.is_scalar():
             raise ModelError("an output is one scalar.", path=where, fix="Declare one Output per component.")
+        self.expression = ca.SX(scalar(self.expression, "the output", where, truth=True))

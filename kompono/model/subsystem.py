@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from kompono.errors import ModelError, nearest
+from kompono.given import shown
 from kompono.model.element import Element
 
 
@@ -52,7 +53,7 @@ class Subsystem(Element):
         for element in elements:
             if not isinstance(element, Element):
                 raise ModelError(
-                    f"cannot expose {element!r}.", path=self.label, fix="Expose bodies, grounds or joints."
+                    f"cannot expose {shown(element)}.", path=self.label, fix="Expose bodies, grounds or joints."
                 )
             if not self.contains(element):
                 raise ModelError(

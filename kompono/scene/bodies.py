@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kompono.library import shapes
@@ -37,10 +38,22 @@ def body_shapes(body: Carrier, points: Sequence[np.ndarray], values: Values) -> 
         return ()
     if body.solid.shape is not None:
         kind, sizes = body.solid.shape
-        main = _SOLIDS[kind](**sizes)
+        known = {name: _numbers(size, values) for name, size in sizes.items()}
+        main = _SOLIDS[kind](**known) if None not in known.values() else shapes.sphere(0.02)
     else:
         main = _from_inertia(body, points, values)
     return main, *_bars(main, points)
+
+
+def _numbers(size: Any, values: Values) -> Any:
+    """A size of a solid at the parameters of a run, None if more than these would be needed to know it."""
+    if isinstance(size, tuple):
+        found = tuple(_numbers(entry, values) for entry in size)
+        return None if None in found else found
+    if not isinstance(size, ca.SX):
+        return size
+    known = values.array(size)
+    return None if known is None or not known.item() > 0 else known.item()
 
 
 def _from_inertia(body: Body, points: Sequence[np.ndarray], values: Values) -> Shape:

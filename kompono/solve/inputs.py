@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import KomponoError, RunError
+from kompono.given import number, numbers
 from kompono.solve.controllers import takes_reader
 
 Read = Callable[[str], float]
@@ -164,21 +165,25 @@ def make_source(name: str, given: Any, period: float | None = None) -> Source:
     """A source from what a user gives: a number, a (times, values) pair, or a callable with a period."""
     value: Any = given
     if callable(value):
-        if period is None or not period > 0:
-            raise RunError("a callable input needs a sampling period.", path=name, fix="Use (function, period).")
+        fix = "Use (function, period)."
+        if period is None:
+            raise RunError("a callable input needs a sampling period.", path=name, fix=fix)
+        number(period, "the sampling period", name, error=RunError, positive=True, fix=fix)
         return Source(name, function=value, period=float(period))  # type: ignore[reportArgumentType]
     if isinstance(given, tuple) and len(given) == 2 and callable(given[0]):
         return make_source(name, given[0], given[1])
     if isinstance(given, tuple) and len(given) == 2:
-        times, values = np.asarray(given[0], float), np.asarray(given[1], float)
-        if times.ndim != 1 or times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
+        fix = "Use ([0, 1], [0, 5])."
+        times, values = (
+            numbers(part, (-1,), "the table", name, error=RunError, finite=False, fix=fix) for part in given
+        )
+        if times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
             raise RunError("a table needs rising times and as many values.", path=name)
         if not np.all(np.isfinite(times)) or not np.all(np.isfinite(values)):
             raise RunError("the table has entries that are not finite.", path=name)
         return Source(name, table=(times, values))
-    if not np.isfinite(float(value)):
-        raise RunError(f"the value {value!r} is not finite.", path=name)
-    return Source(name, value=float(value))
+    fix = "Give a number, a pair (times, values), or a pair (function, period)."
+    return Source(name, value=number(value, "the value", name, error=RunError, truth=True, fix=fix))
 
 
 def feed_of(declared: Mapping[str, Source], overrides: Mapping[str, Any]) -> Feed:

@@ -111,6 +111,9 @@ def check_settings(settings: Settings) -> None:
             raise RunError(f"{name} = {value!r}: {what}.", fix=f"Give {name} as a positive number.")
     if settings.step == 0:
         raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
+    if settings.until > 2**53 * settings.step:
+        fix = "Take a longer step or an earlier end."
+        raise RunError(f"step = {settings.step:g} s cannot be told from nothing at {settings.until:g} s.", fix=fix)
     if not isinstance(settings.every, int | np.integer) or settings.every < 1:
         raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
     if 0 < settings.until < settings.step * (1 - 1e-9):

@@ -14,6 +14,9 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, ModelWarning
+from kompono.given import entries_of, numbers, shown
+
+NEARLY_UNIT = 1e-3  # a quaternion typed with three digits is meant as one; anything further off is a mistake
 
 Axis = str | Sequence[float] | np.ndarray
 _NAMED_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -42,29 +45,27 @@ def unit_axis(axis: Axis) -> np.ndarray:
         sign = -1.0 if axis.startswith("-") else 1.0
         name = axis.lstrip("+-")
         if name not in _NAMED_AXES:
-            raise ModelError(f"axis {axis!r} is not known.", fix='Use "x", "y", "z", "-x", ... or three numbers.')
+            raise ModelError(f"axis {shown(axis)} is not known.", fix='Use "x", "y", "z", "-x", ... or three numbers.')
         return sign * np.array(_NAMED_AXES[name]) + 0.0
-    vector = np.asarray(axis, dtype=float)
-    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
-        raise ModelError(f"axis {axis!r} is not a vector of three finite numbers.", fix='Use "z" or (0, 0, 1).')
+    vector = numbers(axis, (3,), "axis", fix='Use "z" or (0, 0, 1): three finite numbers.')
     length = float(np.linalg.norm(vector))
     if length < 1e-12:
         raise ModelError(f"axis {axis!r} has no direction.", fix="Give a vector that is not zero.")
     if abs(length - 1.0) > 1e-6:
-        warnings.warn(f"axis {axis!r} has length {length:.6g}; it was normalized.", ModelWarning, stacklevel=3)
+        warnings.warn(f"axis {axis!r} has length {length:.6g}; it was normalized.", ModelWarning, stacklevel=4)
     return snap(vector / length)
 
 
 def unit_quaternion(quaternion: Sequence[float] | np.ndarray) -> np.ndarray:
-    """A unit quaternion (4,); one of another length is normalized, with a warning when it is off by more than 1e-6."""
-    e = np.asarray(quaternion, dtype=float)
-    if e.shape != (4,) or not np.all(np.isfinite(e)):
-        raise ModelError(f"quaternion {quaternion!r} is not four finite numbers (e0, e1, e2, e3).")
+    """A unit quaternion (4,): rounded digits are made up for, a length off by more than `NEARLY_UNIT` is refused."""
+    e = numbers(quaternion, (4,), "quaternion", fix="Use (e0, e1, e2, e3), (1, 0, 0, 0) for no turn.")
     length = float(np.linalg.norm(e))
-    if length < 1e-12:
-        raise ModelError("a quaternion of zeros is no orientation.", fix="Use (1, 0, 0, 0) for none.")
-    if abs(length - 1.0) > 1e-6:
-        warnings.warn(f"quaternion {tuple(e)} has length {length:.6g}; it was normalized.", ModelWarning, stacklevel=3)
+    if abs(length - 1.0) > NEARLY_UNIT:
+        turn = "(1, 0, 0, 0) is no turn; " if length < 1e-12 else "Divide it by its length; "
+        raise ModelError(
+            f"quaternion {tuple(e.tolist())} has length {length:.6g}, not 1: it is no rotation.",
+            fix=f'{turn}rotation("z", 0.3) makes one from an axis and an angle.',
+        )
     return e / length
 
 
@@ -94,12 +95,17 @@ def constant_matrix(orientation: Any) -> np.ndarray:
     """A constant rotation matrix (3, 3) from None, a quaternion (4,) or a rotation matrix (3, 3)."""
     if orientation is None:
         return np.eye(3)
-    array = np.asarray(orientation, dtype=float)
-    if array.shape == (4,):
-        return snap(np.asarray(ca.DM(quaternion_matrix(unit_quaternion(array)))))
-    if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-9) and np.linalg.det(array) > 0:
-        return snap(array)
-    raise ModelError("an orientation is a quaternion (e0, e1, e2, e3) or a right-handed rotation matrix (3, 3).")
+    fix = "An orientation is a quaternion (e0, e1, e2, e3) or a right-handed rotation matrix (3, 3)."
+    if entries_of(orientation).shape != (3, 3):
+        quaternion = numbers(orientation, (4,), "orientation", fix=fix)
+        return snap(np.asarray(ca.DM(quaternion_matrix(unit_quaternion(quaternion)))))
+    array = numbers(orientation, (3, 3), "orientation", fix=fix)
+    error = float(np.abs(array @ array.T - np.eye(3)).max())
+    if error > 1e-9:
+        raise ModelError(f"the matrix is no rotation: R R^T differs from 1 by {error:.3g}.", fix=fix)
+    if np.linalg.det(array) < 0:
+        raise ModelError("the matrix is a reflection, no rotation: its determinant is -1.", fix=fix)
+    return snap(array)
 
 
 def turned_by(angle: Any) -> Any:

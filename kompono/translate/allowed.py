@@ -13,12 +13,18 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import TranslationError
+from kompono.errors import ModelError, TranslationError
+from kompono.model.body import Ground
 from kompono.model.constraint import Coupling
+from kompono.model.event import Mode
 from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, symbolic_motion, symbolic_pose
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.laws import different
+
+TIMES = (0.0, 0.137, 1.0, 3.7, 31.0)  # [s], where the orientation of a ground is looked at
+ROTATION = 1e-9  # what R^T R may differ from 1 by
 
 
 def check_conditions(model: Elaborated) -> None:
@@ -26,7 +32,7 @@ def check_conditions(model: Elaborated) -> None:
     constant = _hashes([time, *model.parameters, *model.modes])
     for coupling in model.couplings:
         _complete(model, coupling, constant)
-    joints = _different(model.joints)
+    joints = different(model.joints)
     for element in (*joints, *model.constraints):
         pose = symbolic_pose()
         own = _hashes([pose.position, pose.rotation])
@@ -43,6 +49,8 @@ def check_conditions(model: Elaborated) -> None:
         _check(model, joint, [pose.position, pose.rotation], allowed, "pose(q)")
     for ground in model.grounds:
         _check(model, ground, [ground.motion.position, ground.motion.rotation], constant, "the motion of a ground")
+        if not ground.motion.rotation.is_constant():
+            _check_turning(model, ground)
 
 
 def _check_linear(model: Elaborated, element: Any, motion: Motion, groups: Iterable[Any]) -> None:
@@ -58,20 +66,37 @@ def _check_linear(model: Elaborated, element: Any, motion: Motion, groups: Itera
             )
 
 
-def _different(joints: Iterable[Joint]) -> list[Joint]:
-    """One joint of each class and set of plain numbers, and all that have anything else as attributes."""
-    found: dict[Any, Joint] = {}
-    for joint in joints:
-        key: list[Any] = [type(joint)]
-        for name, value in vars(joint).items():
-            if name in ("first", "second", "q", "v", "start", "_owner", "_name"):
-                continue
-            if isinstance(value, np.ndarray) and value.dtype != object:
-                key.append((name, value.shape, value.tobytes()))
-            else:
-                key.append((name, value if isinstance(value, int | float | str) else id(joint)))
-        found.setdefault(tuple(key), joint)
-    return list(found.values())
+def check_constants(model: Elaborated) -> None:
+    """Raise TranslationError where what is fixed on a body, or its mass, depends on more than tunable parameters."""
+    allowed = _hashes(model.parameters)
+    fix = "Use numbers and tunable parameters that are assigned to self; let points move by a joint with a Drive."
+    for body in model.bodies:
+        for what, value in (("its mass", body.solid.mass), ("its inertia", body.solid.inertia)):
+            if isinstance(value, ca.SX):
+                _check(model, body, [value], allowed, what, "which is no tunable parameter of this model", fix)
+    elements = (*model.joints, *model.constraints, *model.forces)
+    pairs = [(element, (element.first, element.second)) for element in elements]
+    for element, frames in (*pairs, *((sensor, sensor.frames) for sensor in model.sensors)):
+        for frame in frames:
+            if frame is not None and isinstance(frame.pose.position, ca.SX):
+                why = "which is no tunable parameter of this model"
+                _check(model, element, [frame.pose.position], allowed, "the point of a frame", why, fix)
+
+
+def _check_turning(model: Elaborated, ground: Ground) -> None:
+    """Raise if the orientation of a ground is no rotation at some times."""
+    signals = [*model.parameters, *model.modes]
+    values = [signal.start if isinstance(signal, Mode) else signal.value for signal in signals]
+    turn = ca.densify(ground.motion.rotation)
+    law = ca.Function("turn", [time, ca.vertcat(ca.SX(0, 1), *signals)], [turn.T @ turn])
+    for instant in TIMES:
+        error = np.abs(np.asarray(law(instant, values)) - np.eye(3)).max()
+        if error > ROTATION:  # false where it is not a number
+            raise ModelError(
+                f"its orientation is no rotation: R^T R differs from 1 by {error:.3g} at t = {instant:g} s.",
+                path=model.path(ground),
+                fix="Give a quaternion of unit length at all times: e / ca.norm_2(e).",
+            )
 
 
 def _complete(model: Elaborated, coupling: Coupling, constant: set[int]) -> None:
@@ -88,14 +113,22 @@ def _complete(model: Elaborated, coupling: Coupling, constant: set[int]) -> None
     _check(model, coupling, coupling.conditions(), constant | coordinates, "conditions()")
 
 
-def _check(model: Elaborated, element: Any, expressions: Iterable[Any], allowed: set[int], what: str) -> None:
+def _check(
+    model: Elaborated,
+    element: Any,
+    expressions: Iterable[Any],
+    allowed: set[int],
+    what: str,
+    why: str = "by which it cannot be differentiated along the motion",
+    fix: str = "Use coordinates, time, parameters and modes; inputs, speeds and body motion belong in forces.",
+) -> None:
     columns = [ca.vec(ca.SX(expression)) for expression in expressions]
     for symbol in ca.symvar(ca.vertcat(*columns)) if columns else []:
         if symbol.element_hash() not in allowed:
             raise TranslationError(
-                f"{what} uses {symbol.name()!r}, by which it cannot be differentiated along the motion.",
+                f"{what} uses {symbol.name()!r}, {why}.",
                 path=model.path(element),
-                fix="Use coordinates, time, parameters and modes; inputs, speeds and body motion belong in forces.",
+                fix=fix,
             )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kompono.errors import ModelError, ModelWarning
+from kompono.given import shown
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
@@ -54,7 +55,8 @@ class Elaborated:
 def elaborate(model: Subsystem) -> Elaborated:
     """Sort and check the elements of a model."""
     if not isinstance(model, Subsystem):
-        raise ModelError(f"{model!r} is not a Subsystem.", fix="Pass an instance, e.g. simulate(Car(), until=1.0).")
+        fix = "Pass an instance, e.g. simulate(Car(), until=1.0)."
+        raise ModelError(f"{shown(model)} is not a Subsystem.", fix=fix)
     elements = list(model.walk())
 
     def kind(cls: type) -> Any:

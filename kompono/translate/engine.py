@@ -319,7 +319,8 @@ class Engine(ABC):
         q, v = {}, {}
         i, k = 0, self.nq
         for joint in self.joints:
-            q[id(joint)], v[id(joint)] = state[i : i + len(joint.coordinates), 0], state[k : k + joint.freedoms, 0]
+            q[id(joint)] = state[i : i + len(joint.coordinates), :]  # of a column of one entry, too
+            v[id(joint)] = state[k : k + joint.freedoms, :]
             i, k = i + len(joint.coordinates), k + joint.freedoms
         self._counters = {}
         for joint in self.counted:

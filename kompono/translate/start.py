@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, RunError, nearest
+from kompono.given import number
 from kompono.model.body import STARTS, Body
 from kompono.model.constraint import Coupling
 from kompono.model.free import Turned
@@ -65,10 +65,8 @@ def _depth(model: Elaborated, joint: Joint) -> int:
 
 def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
     """The declared start with `initial` values (by channel name) put over it."""
-    left = dict(initial)
-    for name, value in left.items():
-        if not isinstance(value, Real) or not np.isfinite(float(value)):
-            raise RunError(f"the start value {value!r} of {name!r} is not a finite number.")
+    fix = "Give a finite number."
+    left = {name: number(value, "the start value", name, error=RunError, fix=fix) for name, value in initial.items()}
     model = engine.model
     firmness = _Firmness(model, max((_depth(model, joint) for joint in model.joints if joint.start), default=0))
     guessed = coordinates_of_bodies(engine)
@@ -200,12 +198,12 @@ def _closing(
 def _asked_bodies(engine: Engine, roots: Mapping[int, Any]) -> tuple[AskedBody, ...]:
     """What was asked of bodies; `roots` are those that are placed in the world, by id."""
     asked = []
-    for number, body in enumerate(engine.model.bodies):
+    for index, body in enumerate(engine.model.bodies):
         if not engine.whole and id(body) not in roots:
             continue
         place, values = roots.get(id(body)) or (None, {k: getattr(body, f"start_{k}") for k in body.given_start})
         if values:
-            asked.append(AskedBody(engine.model.path(body), number, values, place))
+            asked.append(AskedBody(engine.model.path(body), index, values, place))
     return tuple(asked)
 
 
@@ -250,11 +248,11 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
         if mass.is_constant() and inertia.is_constant():
             continue
         solid = ca.Function("solid", [symbols], [mass, ca.densify(inertia)])
-        for number, values in enumerate(sets):
+        for run, values in enumerate(sets):
             numbers = solid(values)
             problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
             if problem:
-                which = f"run {number}: " if len(sets) > 1 else ""
+                which = f"run {run}: " if len(sets) > 1 else ""
                 fix = "Check the tunable parameters it depends on."
                 raise ModelError(f"{which}{problem}.", path=model.path(body), fix=fix)
 

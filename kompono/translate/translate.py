@@ -16,12 +16,13 @@ from kompono.errors import RunError, nearest
 from kompono.model.free import Placed, Turned
 from kompono.model.subsystem import Subsystem
 from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
-from kompono.translate.allowed import check_conditions
+from kompono.translate.allowed import check_conditions, check_constants
 from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
 from kompono.translate.keep import Head, Kept, Shelf, find_kept
+from kompono.translate.laws import check_laws
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
@@ -122,6 +123,8 @@ def translate(
     _check_names(engine, projection, metric)
     _check_frequencies(baumgarte)
     elaborated = elaborate(model)
+    check_constants(elaborated)
+    check_laws(elaborated)
     check_conditions(elaborated)
     relative = engine == "relative"
     topology = _topology(elaborated, engine, cut, independent)

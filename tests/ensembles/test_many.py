@@ -205,7 +205,7 @@ WRONG = {
     "start": ({"initial": {"elbow.angel": [1, 2]}}, "elbow.angle"),
     "shape": ({"parameters": {"stiffness": [[1, 2], [3, 4]]}}, "meshgrid"),
     "finite": ({"parameters": {"stiffness": [1, np.nan]}}, "in run 1 is not finite"),
-    "numbers": ({"parameters": {"stiffness": ["soft", "hard"]}}, "not numbers"),
+    "numbers": ({"parameters": {"stiffness": ["soft", "hard"]}}, "not 2 numbers"),
     "mapping": ({"parameters": [1, 2]}, "values by path"),
     "empty": ({"parameters": {"stiffness": []}}, "no values"),
     "nothing": ({}, "nothing differs"),

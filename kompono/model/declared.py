@@ -1,0 +1,44 @@
+"""Errors while something is declared say what was being declared, though it has no path yet.
+
+An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
+gets the name of the innermost class under construction. CasADi's complaint about `if` on a symbol is put into words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kompono.errors import KomponoError, ModelError
+
+CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decision belongs into the equations."
+
+
+def decides_by_a_symbol(error: BaseException) -> bool:
+    """Whether this is what CasADi says to the truth value of an expression."""
+    return isinstance(error, RuntimeError) and "truth value" in str(error)
+
+
+def placed(error: KomponoError, path: str) -> KomponoError:
+    """The same error with a path, if it has none."""
+    if error.path:
+        return error
+    found = type(error)(str(error), path=path)
+    found.fix = error.fix
+    return found
+
+
+class Declared(type):
+    """The class of classes of elements: calling one is a declaration."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return super().__call__(*arguments, **keywords)
+        except KomponoError as error:
+            if error.path:
+                raise
+            raise placed(error, cls.__name__).with_traceback(error.__traceback__) from error.__cause__
+        except RuntimeError as error:
+            if not decides_by_a_symbol(error):
+                raise
+            message = "a Python decision (`if`, `and`, `min`, ...) depends on a symbol, which has no value yet."
+            raise ModelError(message, path=cls.__name__, fix=CHOICE) from error
