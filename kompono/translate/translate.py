@@ -142,7 +142,7 @@ def translate(
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
     options = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
-    kept = find_kept(shelf, model, options, kernels)
+    kept = find_kept(shelf, elaborated, options, kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
     chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
@@ -257,7 +257,7 @@ def assembly_program(
     makers = {"conditions": engine.conditions, "rates": engine.rates, "placement": engine.placement}
     names = tuple(tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters))
     coordinates, speeds = engine.coordinate_names(), engine.speed_names()
-    kept = find_kept(shelf, model.model, ("assembly", tuple(cut), tuple(independent)), kernels)
+    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
     program = Program(kernels, Routines(makers, kept), coordinates, speeds, names[0], names[1])
     program = replace(program, modes=tuple(model.path(mode) for mode in model.modes))
     return Translation(model, topology, engine, program, lambda _: engine)

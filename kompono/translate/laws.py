@@ -1,0 +1,81 @@
+"""What a translation asks of the elements of a model: their laws, evaluated on fixed symbols.
+
+A law is a method an element defines (`wrench`, `conditions`, `pose`, ...). Whatever it reads while it runs, what enters
+the equations of motion is the expression it returns. `laws(element)` gives all of them, for whoever wants to know what
+a model says without translating it: a name for a translation, checks of what expressions use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.element import Element
+from kompono.model.force import Effort, Field, Force
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Motion, Pose, symbolic_pose
+
+POSE = symbolic_pose()
+MOTION = Motion(POSE.position, POSE.rotation, ca.SX.sym("v", 3), ca.SX.sym("w", 3))
+PLACE = ca.SX.sym("x", 3)
+ARGUMENTS = (POSE.position, POSE.rotation, MOTION.velocity, MOTION.angular_velocity, PLACE)
+_CLOSED = Pose(ca.SX.zeros(3), ca.SX.eye(3))
+
+Law = tuple[str, Callable[[Any], Any]]
+_LAWS: dict[type[Element], tuple[Law, ...]] = {
+    Joint: (
+        ("pose", lambda joint: _pose(joint.pose(joint.q))),
+        ("rate", lambda joint: [joint.rate(joint.q, joint.v)]),
+        ("subspace", lambda joint: [joint.subspace(joint.q)]),
+        ("subspace_rate", lambda joint: [joint.subspace_rate(joint.q, joint.v)]),
+        ("normalize", lambda joint: [joint.normalize(joint.q)]),
+        ("conditions", lambda joint: joint.conditions(POSE)),
+        ("measure", lambda joint: _maybe(joint.measure(POSE))),
+        ("measure", lambda joint: _maybe(joint.measure(_CLOSED))),
+        ("neutral", lambda joint: [joint.neutral()]),
+    ),
+    Constraint: (("conditions", lambda constraint: constraint.conditions(POSE)),),
+    Coupling: (("conditions", lambda coupling: coupling.conditions()),),
+    Force: (
+        ("wrench", lambda force: _wrench(force.wrench(MOTION))),
+        ("potential", lambda force: [force.potential(MOTION)]),
+    ),
+    Effort: (
+        ("effort", lambda effort: [effort.effort(effort.joint.q, effort.joint.v)]),
+        ("potential", lambda effort: [effort.potential(effort.joint.q)]),
+    ),
+    Field: (
+        ("acceleration", lambda field: [field.acceleration(PLACE)]),
+        ("potential", lambda field: [field.potential(PLACE)]),
+    ),
+}
+
+
+def laws(element: Element, *wanted: str) -> Iterator[tuple[str, list[ca.SX] | None]]:
+    """Names of an element's laws (all, or those wanted) with the expressions they return; None where there is none."""
+    for kind, known in _LAWS.items():
+        if isinstance(element, kind):
+            for name, ask in known:
+                if not wanted or name in wanted:
+                    answer = ask(element)
+                    yield name, None if answer is None else [ca.SX(part) for part in answer]
+
+
+def law_names(kind: type) -> frozenset[str]:
+    """The methods `laws` knows of a class."""
+    return frozenset(name for base, known in _LAWS.items() if issubclass(kind, base) for name, _ in known)
+
+
+def _pose(pose: Pose) -> list[Any]:
+    return [pose.position, pose.rotation]
+
+
+def _wrench(wrench: Any) -> list[Any]:
+    return [wrench.force, wrench.torque]
+
+
+def _maybe(value: Any) -> list[Any] | None:
+    return None if value is None else [value]
