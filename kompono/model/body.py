@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -76,7 +77,7 @@ class Frame:
         return self._signal("angular_acceleration")
 
 
-class Carrier(Element, Frame):
+class Carrier(Element, Frame, abstract=True):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
     shape: tuple[Shape, ...] | None
@@ -88,14 +89,17 @@ class Carrier(Element, Frame):
     def at(self, *position: Any, orientation: Any = None) -> Frame:
         """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
         point: Any = position[0] if len(position) == 1 else position
-        symbolic = isinstance(point, ca.SX) or any(isinstance(x, ca.SX) for x in point)
-        vector: Any = ca.vertcat(*point) if symbolic and not isinstance(point, ca.SX) else point
-        if not symbolic:
+        if len(position) == 3 and type(position[0]) is type(position[1]) is type(position[2]) is float:
+            place: Any = _point(*position)
+        elif isinstance(point, ca.SX) or any(isinstance(x, ca.SX) for x in point):
+            place = ca.SX(point) if isinstance(point, ca.SX) else ca.vertcat(*point)
+        else:
             vector = np.asarray(point, dtype=float)
-            if vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ModelError(f"{point!r} is not a point.", path=self.label, fix="Use body.at(x, y, z).")
+            place = _point(*vector.tolist()) if vector.shape == (3,) else None
+        if place is None:
+            raise ModelError(f"{point!r} is not a point.", path=self.label, fix="Use body.at(x, y, z).")
         turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
-        return Frame(self, Pose(ca.SX(vector) if symbolic else ca.DM(vector.tolist()), turned))
+        return Frame(self, Pose(place, turned))
 
     def _note_signals(self, frame: Frame) -> None:
         if not any(frame is known for known in self._frames_with_signals):
@@ -148,6 +152,12 @@ class Body(Carrier):
             raise ModelError(
                 f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass."
             )
+
+
+@lru_cache(maxsize=1024)
+def _point(x: float, y: float, z: float) -> ca.DM | None:
+    """Three numbers as a column, None if one is not finite; models may have many equal ones."""
+    return ca.DM([x, y, z]) if isfinite(x) and isfinite(y) and isfinite(z) else None
 
 
 @lru_cache(maxsize=256)

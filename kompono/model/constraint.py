@@ -11,7 +11,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 
 
-class Constraint(Element):
+class Constraint(Element, abstract=True):
     """A condition on the pose of a second frame relative to a first; may use `time` and parameters."""
 
     def __init__(self, first: Frame, second: Frame) -> None:
@@ -19,16 +19,22 @@ class Constraint(Element):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
         self.first, self.second = first, second
 
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.first.body, self.second.body
+
     def conditions(self, pose: Pose) -> list[Any]:
         """Groups of like conditions (columns of SX), zero when the constraint holds."""
         raise ModelError(f"{type(self).__name__} does not define conditions(pose).")
 
 
-class Coupling(Element):
+class Coupling(Element, abstract=True):
     """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ..."""
 
     def __init__(self, *joints: Joint) -> None:
         self.joints = joints
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.joints
 
     def conditions(self) -> list[Any]:
         """Groups of like conditions (columns of SX in the joints' coordinate symbols and `time`)."""

@@ -24,6 +24,9 @@ class Mode(Element, ca.SX):
         ca.SX.__init__(self, ca.SX.sym("mode"))
         self.start = float(start)
 
+    def _instead(self, path: str) -> str:
+        return "A mode is changed by an Event; to start elsewhere set .start."
+
     def _check(self, where: str) -> None:
         if not math.isfinite(self.start):
             raise ModelError(f"the mode starts at {self.start!r}.", path=where, fix="Give a finite number.")

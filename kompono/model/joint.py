@@ -21,7 +21,7 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import unskew
 
 
-class Joint(Element):
+class Joint(Element, abstract=True):
     """Base of all joints. A new joint names its coordinates and writes `pose`; more only if it needs more.
 
     coordinates: names of q; units: of each, "rad" or "m" or ""; speeds: names of v where q_dot is not v.
@@ -82,6 +82,9 @@ class Joint(Element):
         return q
 
     # -- what follows from it
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.first.body, self.second.body
 
     @property
     def freedoms(self) -> int:

@@ -41,6 +41,9 @@ class Sensor(Element):
         """The frames it looks at."""
         return tuple(frame for frame in (self.frame, self.base, self.axes) if frame is not None)
 
+    def _built_on(self) -> tuple[Element, ...]:
+        return tuple(frame.body for frame in self.frames)
+
     def _signal(self, kind: str) -> Any:
         if kind not in self._signals:
             self._signals[kind] = ca.SX.sym(kind, len(SENSED[kind][0]))

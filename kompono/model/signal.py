@@ -25,6 +25,9 @@ class Parameter(Element, ca.SX):
         self.value = float(value)
         self.unit = unit
 
+    def _instead(self, path: str) -> str:
+        return f'Give the value to a run, parameters={{"{path}": ...}}, or set .value.'
+
     def _check(self, where: str) -> None:
         if not math.isfinite(self.value):
             raise ModelError(f"the parameter's value {self.value!r} is not finite.", path=where, fix="Give a number.")
@@ -51,6 +54,12 @@ class Input(Element, ca.SX):
         self.table = None if table is None else (np.asarray(table[0], float), np.asarray(table[1], float))
         self.period = period
         self.unit = unit
+
+    def _instead(self, path: str) -> str:
+        return (
+            f'An input is fed from outside: simulate(..., inputs={{"{path}": ...}}), or set .value. To feed it from '
+            "within the model, let its component take an expression instead of declaring an Input."
+        )
 
     def _check(self, where: str) -> None:
         check_source(self.value, self.table, self.period, where)

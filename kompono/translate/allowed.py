@@ -46,7 +46,7 @@ def _different(joints: Iterable[Joint]) -> list[Joint]:
     for joint in joints:
         key: list[Any] = [type(joint)]
         for name, value in vars(joint).items():
-            if name in ("first", "second", "q", "v", "start", "_owner", "_name"):
+            if name in ("first", "second", "q", "v", "start", "_owner", "_name", "_taken_away", "_users"):
                 continue
             if isinstance(value, np.ndarray) and value.dtype != object:
                 key.append((name, value.shape, value.tobytes()))

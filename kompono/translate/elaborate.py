@@ -21,6 +21,7 @@ from kompono.model.joint import Joint
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
+from kompono.translate.ownership import check_ownership
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def elaborate(model: Subsystem) -> Elaborated:
     for event in result.events:
         for mode, _ in event.changes:
             _check_member(result, event, mode)
+    check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
     _warn_about_loose_bodies(result)
     return result
 

@@ -34,7 +34,10 @@ from kompono.translate.laws import ARGUMENTS, law_names, laws
 from kompono.translate.ours import altered, is_ours, sources, written_by_us
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_OWN = frozenset(("_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_record"))
+_OWN = frozenset(
+    ("_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned")
+    + ("_users", "_taken_away", "_simulated")
+)
 _HARMLESS = frozenset(("run_defaults", "add", "expose"))  # what a subsystem may override and no translation sees
 _READ: dict[type[Element], tuple[str, ...]] = {  # attributes a translation reads, which a subclass may compute
     Body: ("solid", "start_position", "start_orientation", "start_velocity", "start_angular_velocity"),
