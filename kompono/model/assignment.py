@@ -10,7 +10,10 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.model.body import Frame, MassProperties
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol, check_numbers
+from kompono.spatial.pose import Pose
 
 if TYPE_CHECKING:
     from kompono.model.subsystem import Subsystem
@@ -73,6 +76,19 @@ def check_replaced(owner: Subsystem, name: str, value: Any) -> None:
         path=path,
         fix=old._instead(path) or "Assign another element, or None to take it away.",
     )
+
+
+def check_declared(element: Element, where: str) -> None:
+    """Raise ModelError if an attribute of an element is, or contains, what is not a number."""
+    for name, value in vars(element).items():
+        if name[0] == "_" or isinstance(value, Symbol | Frame):
+            continue
+        if isinstance(value, MassProperties):
+            check_numbers((value.mass, value.inertia) if isinstance(value.mass, ca.SX) else (), "its mass", where)
+        elif isinstance(value, Pose):
+            check_numbers((value.position, value.rotation), f"its {name}", where)
+        else:
+            check_numbers(value, f"its {name}", where)
 
 
 def _article(word: str) -> str:

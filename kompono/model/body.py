@@ -18,6 +18,7 @@ import numpy as np
 from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.shape import Shape, shapes_of
+from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, unit_quaternion
 from kompono.spatial.vectors import check_inertia
@@ -47,7 +48,7 @@ class Frame:
 
     def _signal(self, kind: str) -> ca.SX:
         if kind not in self._signals:
-            self._signals[kind] = ca.SX.sym(kind, 3)
+            self._signals[kind] = Symbol.column(kind, 3)
             self.body._note_signals(self)
         return self._signals[kind]
 

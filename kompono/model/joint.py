@@ -17,6 +17,7 @@ import numpy as np
 from kompono.errors import ModelError, nearest
 from kompono.model.body import Frame
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import unskew
 
@@ -35,8 +36,8 @@ class Joint(Element, abstract=True):
         if not isinstance(first, Frame) or not isinstance(second, Frame):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
         self.first, self.second = first, second
-        self.q = ca.SX.sym("q", len(self.coordinates))
-        self.v = ca.SX.sym("v", self.freedoms)
+        self.q = Symbol.column("q", len(self.coordinates))
+        self.v = Symbol.column("v", self.freedoms)
         known = self.start_names()
         for name in start or {}:
             if name not in known:

@@ -9,6 +9,7 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol
 
 SENSED = {  # kinds of values: names of the components, unit
     "position": (("x", "y", "z"), "m"),
@@ -46,7 +47,7 @@ class Sensor(Element):
 
     def _signal(self, kind: str) -> Any:
         if kind not in self._signals:
-            self._signals[kind] = ca.SX.sym(kind, len(SENSED[kind][0]))
+            self._signals[kind] = Symbol.column(kind, len(SENSED[kind][0]))
         return self._signals[kind]
 
     @property

@@ -11,11 +11,12 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol
 
-time = ca.SX.sym("time")  # seconds since the start; any force, ground motion or drive may use it
+time = Symbol.column("time")  # seconds since the start; any force, ground motion or drive may use it
 
 
-class Parameter(Element, ca.SX):
+class Parameter(Element, Symbol):
     """A number that can be changed without translating the model again: `self.stiffness = Parameter(5e4,
     unit="N/m")`.
     """
@@ -25,6 +26,9 @@ class Parameter(Element, ca.SX):
         self.value = float(value)
         self.unit = unit
 
+    def _word(self) -> str:
+        return f"the parameter {self.label} (its number is .value)"
+
     def _instead(self, path: str) -> str:
         return f'Give the value to a run, parameters={{"{path}": ...}}, or set .value.'
 
@@ -33,7 +37,7 @@ class Parameter(Element, ca.SX):
             raise ModelError(f"the parameter's value {self.value!r} is not finite.", path=where, fix="Give a number.")
 
 
-class Input(Element, ca.SX):
+class Input(Element, Symbol):
     """A scalar from outside: a constant, a table over time, or a Python callable sampled every `period` [s] and held.
 
     `Input(3.0)`; `Input(table=(times, values))`, linear between the points and constant beyond them;
@@ -54,6 +58,9 @@ class Input(Element, ca.SX):
         self.table = None if table is None else (np.asarray(table[0], float), np.asarray(table[1], float))
         self.period = period
         self.unit = unit
+
+    def _word(self) -> str:
+        return f"the input {self.label}"
 
     def _instead(self, path: str) -> str:
         return (

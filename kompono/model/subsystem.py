@@ -14,7 +14,7 @@ from typing import Any, Self
 import casadi as ca
 
 from kompono.errors import ModelError, nearest
-from kompono.model.assignment import check_replaced, elements_in
+from kompono.model.assignment import check_declared, check_replaced, elements_in
 from kompono.model.element import Element
 from kompono.model.making import Record
 
@@ -130,6 +130,7 @@ class Subsystem(Element, abstract=True):
             raise ModelError("a subsystem cannot be its own member.", path=self.label)
         where = f"{self.path}.{name}" if self.path else f"{type(self).__name__}.{name}"
         element._check(where)
+        check_declared(element, where)
         element._owner, element._name = self, name
         element._taken_away = False
         self._members[name] = element

@@ -16,11 +16,12 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Pose, symbolic_pose
 
-POSE = symbolic_pose()
-MOTION = Motion(POSE.position, POSE.rotation, ca.SX.sym("v", 3), ca.SX.sym("w", 3))
-PLACE = ca.SX.sym("x", 3)
+POSE = Pose(*[Symbol.of(symbols) for symbols in (symbolic_pose().position, symbolic_pose().rotation)])
+MOTION = Motion(POSE.position, POSE.rotation, Symbol.column("velocity", 3), Symbol.column("angular_velocity", 3))
+PLACE = Symbol.column("x", 3)
 ARGUMENTS = (POSE.position, POSE.rotation, MOTION.velocity, MOTION.angular_velocity, PLACE)
 _CLOSED = Pose(ca.SX.zeros(3), ca.SX.eye(3))
 

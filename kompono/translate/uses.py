@@ -1,0 +1,145 @@
+"""Whose symbols the expressions of a model use: coordinates, motion, sensors, signals.
+
+Every element is asked for its expressions once: ours by their attributes, those of a user by their laws. What they use
+decides who may see what (`ports.py`) and which joints are worth measuring (`references.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import ModelError
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.constraint import Constraint
+from kompono.model.element import Element
+from kompono.model.event import Event, Mode
+from kompono.model.force import Force
+from kompono.model.joint import Joint
+from kompono.model.sensor import SENSED, Sensor
+from kompono.model.signal import Input, Output, Parameter, time
+from kompono.model.subsystem import Subsystem, relative_path
+from kompono.model.symbol import check_numbers
+from kompono.spatial.pose import Pose
+from kompono.translate.laws import ARGUMENTS, laws
+from kompono.translate.ours import is_ours
+
+_SILENT = (Subsystem, Parameter, Input, Mode)  # they have no expressions
+_OWN = frozenset(("q", "v", "_signals"))
+_NAMED = {  # symbols by the name they get
+    "parameter": "a Parameter",
+    "input": "an Input",
+    "mode": "a Mode",
+    "q": "a coordinate of a joint",
+    "v": "a speed of a joint",
+    **{kind: f"the {kind.replace('_', ' ')} of a body or sensor" for kind in SENSED},
+}
+
+
+def find_uses(model: Subsystem, elements: Iterable[Element]) -> dict[int, tuple[Element, ...]]:
+    """By id(element): the elements whose symbols its expressions use, each once. Raises ModelError for symbols of
+    nobody in the model.
+    """
+    ours: dict[type, bool] = {}
+    written: list[tuple[Element, list[ca.SX]]] = []
+    for element in elements:
+        if isinstance(element, _SILENT):
+            continue
+        kind = type(element)
+        if kind not in ours:
+            ours[kind] = is_ours(kind)
+        found = [ca.vec(part) for part in _expressions(model, element, ours[kind]) if not part.is_constant()]
+        if found:
+            written.append((element, found))
+    if not written:
+        return {}
+    owners = _symbols(elements)
+    return {id(element): _used(model, element, columns, owners) for element, columns in written}
+
+
+def _used(
+    model: Subsystem, element: Element, columns: list[ca.SX], owners: Mapping[int, Element | None]
+) -> tuple[Element, ...]:
+    used: dict[int, Element] = {}
+    for symbol in ca.symvar(ca.vertcat(*columns)):
+        key = symbol.element_hash()
+        if key not in owners:
+            name = symbol.name().rpartition("_")[0] if symbol.name()[-1:].isdigit() else symbol.name()
+            what = f"{_NAMED[name]}, which" if name in _NAMED else f"the symbol {symbol.name()!r}, which"
+            raise ModelError(
+                f"it uses {what} is not part of this model.",
+                path=relative_path(element, model),
+                fix="Use time, and coordinates, motion, inputs, parameters and modes of what is assigned to self.",
+            )
+        owner = owners[key]
+        if owner is not None and owner is not element:
+            used[id(owner)] = owner
+    return tuple(used.values())
+
+
+def _symbols(elements: Iterable[Element]) -> dict[int, Element | None]:
+    """Who each symbol belongs to; nobody for time and the arguments of laws."""
+    found: dict[int, Element | None] = {}
+
+    def note(column: Any, owner: Element | None) -> None:
+        for symbol in ca.vertsplit(ca.vec(ca.SX(column))) if column.numel() else ():
+            found[symbol.element_hash()] = owner
+
+    for column in (time, *ARGUMENTS):
+        note(column, None)
+    for element in elements:
+        if isinstance(element, Joint):
+            note(element.q, element)
+            note(element.v, element)
+        elif isinstance(element, ca.SX):
+            note(element, element)
+        elif isinstance(element, Carrier):
+            for frame in element._frames_with_signals:
+                for column in frame._signals.values():
+                    note(column, element)
+        elif isinstance(element, Sensor):
+            for column in element._signals.values():
+                note(column, element)
+    return found
+
+
+def _expressions(model: Subsystem, element: Element, ours: bool) -> Iterator[ca.SX]:
+    """All expressions an element brings into the equations."""
+    if isinstance(element, Body):
+        yield from _symbolic((element.solid.mass, element.solid.inertia))
+    elif isinstance(element, Ground):
+        yield from _symbolic(element.motion)
+    elif isinstance(element, Output):
+        yield element.expression
+    elif isinstance(element, Event):
+        yield from _symbolic((element.guard, [value for _, value in element.changes]))
+    elif not ours or any(callable(value) for value in vars(element).values()):
+        yield from _traced(model, element)
+    else:
+        for name, value in vars(element).items():
+            if name not in _OWN:
+                yield from _symbolic(value)
+    if isinstance(element, Joint | Constraint | Force):
+        yield from _symbolic((element.first, element.second))
+
+
+def _traced(model: Subsystem, element: Element) -> Iterator[ca.SX]:
+    """What the laws of a user return; what is not a number in it is refused here, for nobody else sees it."""
+    wanted = ("pose", "conditions") if isinstance(element, Joint) else ()
+    for name, expressions in laws(element, *wanted):
+        check_numbers(expressions, f"what {name} returns", relative_path(element, model))
+        yield from expressions or ()
+
+
+def _symbolic(value: Any) -> Iterator[ca.SX]:
+    if isinstance(value, ca.SX):
+        yield ca.SX(value)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _symbolic(item)
+    elif isinstance(value, Pose):
+        yield from _symbolic((value.position, value.rotation))
+    elif isinstance(value, Frame):
+        yield from _symbolic(value.pose)
