@@ -1,8 +1,8 @@
 """Symbols handed to users: `time`, coordinates, motion, signals. They stand for numbers that are not known yet.
 
 CasADi gives NaN for `float(symbol)`, and so does all of Python's `math`: `math.sin(time)` would be a constant that is
-not a number. Our symbols refuse that, and where an expression already lost its meaning (`math.sin(2 * time)`) the NaN is
-refused where it is declared.
+not a number. Our symbols refuse that, and where an expression already lost its meaning (`math.sin(2 * time)`) the NaN
+is refused where it is declared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which code is ours: what a translation runs of Kompono itself is known by its source, as long as nobody replaced it."""
+"""Which code is ours: what a translation runs of Kompono is known by its source, as long as nobody replaced it."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _check_lent(model: Subsystem, subsystem: Subsystem, name: str, element: Elem
     if isinstance(element, Field):
         if above and (owner is model or model.contains(owner)):
             return
-    elif above or _top(owner) is _top(subsystem) and _handed_over(subsystem, element):
+    elif above or (_top(owner) is _top(subsystem) and _handed_over(subsystem, element)):
         return
     elsewhere = (
         element.path if _top(owner) is _top(subsystem) else f"{_kind(_top(owner))}.{element.path}, another model"

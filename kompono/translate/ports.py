@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_ports(model: Elaborated) -> None:
-    """Raise ModelError for whoever connects to, acts on or changes what lies inside a component or outside the model."""
+    """Raise ModelError for whoever connects to, acts on or changes what lies inside a part or outside the model."""
     for element in (*model.joints, *model.constraints, *model.forces):
         _check_connection(model, element)
     for sensor in model.sensors:

@@ -217,7 +217,7 @@ class Side(Enum):
         (lambda: {"a.b": ball()}, "names without dots"),
         (lambda: [{ball()}], "set"),
         (lambda: (ball() for _ in range(2)), "only once"),
-        (lambda: map(lambda _: ball(), range(2)), "only once"),
+        (lambda: map(Body, [solids.sphere(mass=1, radius=1)]), "only once"),
     ],
 )
 def test_collections_without_names_or_order_are_refused_where_they_are_assigned(held: Any, words: str) -> None:

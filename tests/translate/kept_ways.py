@@ -14,7 +14,20 @@ from typing import Any
 import casadi as ca
 
 from kompono import (
-    Body, Constraint, Coupling, Effort, Field, Force, Ground, Joint, Motion, Pose, Subsystem, Wrench, simulate, time,
+    Body,
+    Constraint,
+    Coupling,
+    Effort,
+    Field,
+    Force,
+    Ground,
+    Joint,
+    Motion,
+    Pose,
+    Subsystem,
+    Wrench,
+    simulate,
+    time,
 )  # fmt: skip
 from kompono.library import AppliedLoad, JointEffort, Prismatic, SpringDamper, solids
 from kompono.model.body import MassProperties

@@ -56,7 +56,9 @@ READ = {  # name: what the user's other module says, the size of the force, what
     ),
     "a_module_in_a_package": ("import package.inner", "conf.package.inner.SIZE"),
     "an_imported_module": ("", "importlib.import_module('package.inner').SIZE"),
-    "an_import_within": ("TABLE = [{size}]", "read()", "def read():\n    from conf_an_import_within import TABLE\n    return TABLE[0]"),
+    "an_import_within": (
+        "TABLE = [{size}]", "read()", "def read():\n    from conf_an_import_within import TABLE\n    return TABLE[0]",
+    ),
     "an_import_from_a_package": ("", "read()", "def read():\n    from package.inner import SIZE\n    return SIZE"),
     "an_enum": ("import enum\nclass Level(enum.Enum):\n    HIGH = {size}", "conf.Level.HIGH.value"),
     "a_named_tuple": ("from collections import namedtuple\nPAIR = namedtuple('P', 'size')({size})", "conf.PAIR.size"),
@@ -79,7 +81,8 @@ READ = {  # name: what the user's other module says, the size of the force, what
     "a_keyword_default": ("def size(*, x={size}):\n    return x", "conf.size()"),
     "a_closure": ("def outer(x):\n    return lambda: x\nINNER = outer({size})", "conf.INNER()"),
     "a_casadi_function": (
-        "import casadi as ca\nx = ca.SX.sym('x')\nTABLE = {{1: ca.Function('f', [x], [{size} * x])}}", "conf.TABLE[1](1.0)",
+        "import casadi as ca\nx = ca.SX.sym('x')\nTABLE = {{1: ca.Function('f', [x], [{size} * x])}}",
+        "conf.TABLE[1](1.0)",
     ),
     "a_context_variable": (
         "import contextvars\nVARIABLE = contextvars.ContextVar('size')\nVARIABLE.set({size})", "conf.VARIABLE.get()",
