@@ -226,7 +226,7 @@ class CycloGear(Subsystem):
         )  # fmt: skip
         self.pins = Pins(on(self.output, centre), on(self.disc, centre), axis=axis)
         self.output_bearing = Revolute(on(self.housing, at_output), self.output, axis=axis)
-        self.expose(self.housing, self.input, self.output, self.output_bearing)
+        self.expose(self.housing, self.input, self.output, self.input_bearing, self.output_bearing)
 
 
 class Axis(Subsystem):

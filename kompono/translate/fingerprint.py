@@ -85,7 +85,7 @@ class _Scribe:
         self._strict = False  # whether any attribute may matter
         self._ours: dict[type, bool] = {}
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
-        self._expressions: list[ca.SX] = []
+        self._expressions: list[ca.SX | ca.DM] = []
         self._elements: list[Element] = [model.model, *model.model.walk()]
         self._numbers = {id(element): number for number, element in enumerate(self._elements)}
         self._open: set[int] = set()

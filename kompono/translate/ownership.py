@@ -31,7 +31,7 @@ def check_ownership(model: Subsystem, subsystems: Iterable[Subsystem], used: Ite
         _check_attributes(model, subsystem)
         for name, element in subsystem._lent.items():
             _check_lent(model, subsystem, name, element)
-        _check_records(model, inside, subsystem._unassigned)
+        _check_records(model, inside, _declared(subsystem))
     for element in used:
         if element._users:
             _check_records(model, inside, element._users, element)
@@ -147,6 +147,17 @@ def _check_records(model: Subsystem, inside: set[int], records: Iterable[Record]
             path=_where(model, base.owner if base is not None and base.owner is not None else model),
             fix="Assign it to self under a name: self.name = ...",
         )
+
+
+def _declared(subsystem: Subsystem) -> Iterable[Record]:
+    """What was made in the `__init__` of a subsystem and not assigned. Whole components count only if they were made in
+    a file of its classes: another one may well be a model that somebody made and looked at.
+    """
+    if not subsystem._unassigned:
+        return ()
+    inits: list[Any] = [getattr(kind.__init__, "__wrapped__", kind.__init__) for kind in type(subsystem).__mro__]
+    files = {init.__code__.co_filename for init in inits if hasattr(init, "__code__")}
+    return [r for r in subsystem._unassigned if not isinstance(r[0], Subsystem) or r[1].co_filename in files]
 
 
 def _part_of_another(model: Subsystem, element: Element) -> bool:
