@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as ca
 
-from kompono.errors import ModelError
+from kompono.errors import KomponoError, ModelError
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
@@ -127,9 +127,20 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> Iterator[ca.
 
 def _traced(model: Subsystem, element: Element) -> Iterator[ca.SX]:
     """What the laws of a user return; what is not a number in it is refused here, for nobody else sees it."""
+    where = relative_path(element, model)
     wanted = ("pose", "conditions") if isinstance(element, Joint) else ()
-    for name, expressions in laws(element, *wanted):
-        check_numbers(expressions, f"what {name} returns", relative_path(element, model))
+    try:
+        found = list(laws(element, *wanted))
+    except KomponoError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"a law of this {type(element).__name__} fails on symbols: {str(error).strip().splitlines()[0]}",
+            path=where,
+            fix="Laws get symbols: use casadi.if_else for `if`, casadi.fmax for `max`, CasADi's functions.",
+        ) from error
+    for name, expressions in found:
+        check_numbers(expressions, f"what {name} returns", where)
         yield from expressions or ()
 
 

@@ -140,3 +140,14 @@ def test_a_law_that_returns_what_is_not_a_number_is_named(make: Callable[[Cart],
     cart.made = make(cart)
     with pytest.raises(ModelError, match=rf"^made: what {law} returns contains a constant that is not a number"):
         simulate(cart, until=0.1)
+
+
+def test_a_law_that_branches_on_a_symbol_is_named_with_a_way_out() -> None:
+    class Branching(Force):
+        def wrench(self, motion: Motion) -> Wrench:
+            return Wrench(motion.position if motion.position[0] > 1 else -motion.position)
+
+    cart = Cart()
+    cart.made = Branching(cart.ground, cart.body)
+    with pytest.raises(ModelError, match=r"^made: a law of this Branching fails on symbols.*casadi\.if_else"):
+        simulate(cart, until=0.1)
