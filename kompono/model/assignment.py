@@ -10,15 +10,16 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.model.body import Frame, MassProperties
+from kompono.model.body import Body
 from kompono.model.element import Element
-from kompono.model.symbol import Symbol, check_numbers
+from kompono.model.symbol import check_numbers
 from kompono.spatial.pose import Pose
 
 if TYPE_CHECKING:
     from kompono.model.subsystem import Subsystem
 
 _ONCE = (GeneratorType, map, filter, zip)
+_CHECKED = frozenset((float, ca.SX, list, tuple, dict, Pose))  # what may hide a NaN; models have many elements
 
 
 def elements_in(value: Any, name: str, where: str) -> Iterator[tuple[str, Element]]:
@@ -80,15 +81,14 @@ def check_replaced(owner: Subsystem, name: str, value: Any) -> None:
 
 def check_declared(element: Element, where: str) -> None:
     """Raise ModelError if an attribute of an element is, or contains, what is not a number."""
+    if isinstance(element, Body):
+        if isinstance(element.solid.mass, ca.SX) or isinstance(element.solid.inertia, ca.SX):
+            check_numbers((element.solid.mass, element.solid.inertia), "its mass or inertia", where)
+        return
     for name, value in vars(element).items():
-        if name[0] == "_" or isinstance(value, Symbol | Frame):
-            continue
-        if isinstance(value, MassProperties):
-            check_numbers((value.mass, value.inertia) if isinstance(value.mass, ca.SX) else (), "its mass", where)
-        elif isinstance(value, Pose):
-            check_numbers((value.position, value.rotation), f"its {name}", where)
-        else:
-            check_numbers(value, f"its {name}", where)
+        if type(value) in _CHECKED and name[0] != "_":
+            parts = (value.position, value.rotation) if isinstance(value, Pose) else value
+            check_numbers(parts, f"its {name}", where)
 
 
 def _article(word: str) -> str:

@@ -126,11 +126,12 @@ class Subsystem(Element, abstract=True):
             if element._owner is not self and not self.contains(element):
                 self._lent[name] = element
             return  # a second name for something that already has a place
-        if element is self or (isinstance(element, Subsystem) and element.contains(self)):
+        if element is self or (self._owner is not None and isinstance(element, Subsystem) and element.contains(self)):
             raise ModelError("a subsystem cannot be its own member.", path=self.label)
         where = f"{self.path}.{name}" if self.path else f"{type(self).__name__}.{name}"
-        element._check(where)
-        check_declared(element, where)
+        if not isinstance(element, Subsystem):
+            element._check(where)
+            check_declared(element, where)
         element._owner, element._name = self, name
         element._taken_away = False
         self._members[name] = element

@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from kompono.errors import ModelError
 
@@ -59,8 +58,6 @@ def check_numbers(value: Any, what: str, where: str) -> None:
     elif isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
             check_numbers(item, what, where)
-    elif isinstance(value, np.ndarray) and value.dtype == float and np.isnan(value).any():
-        raise ModelError(f"{what} has an entry that is not a number.", path=where, fix=_FIX)
 
 
 def contains_nan(expression: ca.SX) -> bool:

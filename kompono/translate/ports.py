@@ -83,6 +83,8 @@ def _check_member(model: Elaborated, user: Element, used: Element) -> None:
 def _check_exposed(model: Elaborated, user: Element, used: Element) -> None:
     """Every component around the element, up to one that holds the user too, must expose it."""
     level, owner = user.owner, used.owner
+    if level is owner:
+        return
     while owner is not None and owner is not level and not owner.contains(user):
         if not owner.exposes(used):
             inner = relative_path(used, owner)

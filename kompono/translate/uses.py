@@ -6,10 +6,11 @@ decides who may see what (`ports.py`) and which joints are worth measuring (`ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import KomponoError, ModelError
 from kompono.model.body import Body, Carrier, Frame, Ground
@@ -27,7 +28,8 @@ from kompono.translate.laws import ARGUMENTS, laws
 from kompono.translate.ours import is_ours
 
 _SILENT = (Subsystem, Parameter, Input, Mode)  # they have no expressions
-_OWN = frozenset(("q", "v", "_signals"))
+_OWN = frozenset(("q", "v", "first", "second", "_signals", "_users", "_owner", "_name"))
+_DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
     "parameter": "a Parameter",
     "input": "an Input",
@@ -105,27 +107,28 @@ def _symbols(elements: Iterable[Element]) -> dict[int, Element | None]:
     return found
 
 
-def _expressions(model: Subsystem, element: Element, ours: bool) -> Iterator[ca.SX]:
+def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
     """All expressions an element brings into the equations."""
+    found: list[ca.SX] = []
     if isinstance(element, Body):
-        yield from _symbolic((element.solid.mass, element.solid.inertia))
+        values: Any = (element.solid.mass, element.solid.inertia)
     elif isinstance(element, Ground):
-        yield from _symbolic(element.motion)
+        values = (element.motion,)
     elif isinstance(element, Output):
-        yield element.expression
+        values = (element.expression,)
     elif isinstance(element, Event):
-        yield from _symbolic((element.guard, [value for _, value in element.changes]))
-    elif not ours or any(callable(value) for value in vars(element).values()):
-        yield from _traced(model, element)
+        values = (element.guard, [value for _, value in element.changes])
     else:
-        for name, value in vars(element).items():
-            if name not in _OWN:
-                yield from _symbolic(value)
-    if isinstance(element, Joint | Constraint | Force):
-        yield from _symbolic((element.first, element.second))
+        values = [value for name, value in vars(element).items() if name not in _OWN]
+        if not ours or any(callable(value) for value in values):
+            values = _traced(model, element)
+        if isinstance(element, Joint | Constraint | Force):
+            values = (*values, element.first, element.second)
+    _collect(values, found)
+    return found
 
 
-def _traced(model: Subsystem, element: Element) -> Iterator[ca.SX]:
+def _traced(model: Subsystem, element: Element) -> list[Any]:
     """What the laws of a user return; what is not a number in it is refused here, for nobody else sees it."""
     where = relative_path(element, model)
     wanted = ("pose", "conditions") if isinstance(element, Joint) else ()
@@ -141,16 +144,20 @@ def _traced(model: Subsystem, element: Element) -> Iterator[ca.SX]:
         ) from error
     for name, expressions in found:
         check_numbers(expressions, f"what {name} returns", where)
-        yield from expressions or ()
+    return [expressions for _, expressions in found]
 
 
-def _symbolic(value: Any) -> Iterator[ca.SX]:
-    if isinstance(value, ca.SX):
-        yield ca.SX(value)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _symbolic(item)
-    elif isinstance(value, Pose):
-        yield from _symbolic((value.position, value.rotation))
-    elif isinstance(value, Frame):
-        yield from _symbolic(value.pose)
+def _collect(values: Iterable[Any], found: list[ca.SX]) -> None:
+    """Add the expressions among values to those found; models have many elements, and most have none."""
+    for value in values:
+        if type(value) in _DULL:
+            continue
+        if isinstance(value, ca.SX):
+            found.append(ca.SX(value))
+        elif isinstance(value, Frame):
+            if type(value.pose.position) is not ca.DM:
+                _collect((value.pose,), found)
+        elif isinstance(value, Pose):
+            _collect((value.position, value.rotation), found)
+        elif isinstance(value, list | tuple):
+            _collect(value, found)
