@@ -204,7 +204,7 @@ class Motor(Subsystem):
         self.housing = round_part(centre, axis, drive.size.motor_housing)
         self.rotor = round_part(centre, axis, drive.size.rotor)
         self.bearing = Revolute(self.housing, self.rotor, axis=axis)
-        self.expose(self.housing, self.rotor)
+        self.expose(self.housing, self.rotor, self.bearing)
 
 
 class CycloGear(Subsystem):
@@ -226,7 +226,7 @@ class CycloGear(Subsystem):
         )  # fmt: skip
         self.pins = Pins(on(self.output, centre), on(self.disc, centre), axis=axis)
         self.output_bearing = Revolute(on(self.housing, at_output), self.output, axis=axis)
-        self.expose(self.housing, self.input, self.output)
+        self.expose(self.housing, self.input, self.output, self.input_bearing, self.output_bearing)
 
 
 class Axis(Subsystem):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -19,6 +20,7 @@ from kompono.given import column, entries_of, has_symbols, number, numbers, scal
 from kompono.model.declared import placed
 from kompono.model.element import Element
 from kompono.model.shape import Shape, shapes_of
+from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix
 from kompono.spatial.turns import constant_quaternion
@@ -59,7 +61,7 @@ class Frame:
 
     def _signal(self, kind: str) -> ca.SX:
         if kind not in self._signals:
-            self._signals[kind] = ca.SX.sym(kind, 3)
+            self._signals[kind] = Symbol.column(kind, 3)
             self.body._note_signals(self)
         return self._signals[kind]
 
@@ -89,7 +91,7 @@ class Frame:
         return self._signal("angular_acceleration")
 
 
-class Carrier(Element, Frame):
+class Carrier(Element, Frame, abstract=True):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
     shape: tuple[Shape, ...] | None
@@ -177,6 +179,12 @@ class Body(Carrier):
             raise ModelError(
                 f"{problem}.", path=where, fix="Check mass [kg] and inertia [kg m^2] about the centre of mass."
             )
+
+
+@lru_cache(maxsize=1024)
+def _point(x: float, y: float, z: float) -> ca.DM | None:
+    """Three numbers as a column, None if one is not finite; models may have many equal ones."""
+    return ca.DM([x, y, z]) if isfinite(x) and isfinite(y) and isfinite(z) else None
 
 
 @lru_cache(maxsize=256)

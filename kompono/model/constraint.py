@@ -13,7 +13,7 @@ from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Pose
 
 
-class Constraint(Element):
+class Constraint(Element, abstract=True):
     """A condition on the pose of a second frame relative to a first; may use `time` and parameters."""
 
     force, torque = force_reading(), torque_reading()
@@ -22,6 +22,9 @@ class Constraint(Element):
         if not isinstance(first, Frame) or not isinstance(second, Frame):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
         self.first, self.second = first, second
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.first.body, self.second.body
 
     def conditions(self, pose: Pose) -> list[Any]:
         """Groups of like conditions (columns of SX), zero when the constraint holds."""
@@ -41,7 +44,7 @@ class Constraint(Element):
         return []
 
 
-class Coupling(Element):
+class Coupling(Element, abstract=True):
     """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ...
 
     `units` are those of the conditions, "rad" or "m", where they have one: then the effort has a unit as well.
@@ -55,6 +58,9 @@ class Coupling(Element):
             if not isinstance(joint, Joint):
                 raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joints whose coordinates are meant.")
         self.joints = joints
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.joints
 
     def conditions(self) -> list[Any]:
         """Groups of like conditions (columns of SX in the joints' coordinate symbols and `time`)."""

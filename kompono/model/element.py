@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kompono.model.declared import Declared
+from kompono.model.making import Record, watch
 
 if TYPE_CHECKING:
     from kompono.model.subsystem import Subsystem
@@ -15,6 +16,13 @@ class Element(metaclass=Declared):
 
     _owner: Subsystem | None = None
     _name: str = ""
+    _taken_away: bool = False  # it was a member, and is none any more
+    _users: tuple[Record, ...] = ()  # elements built on this one
+
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not abstract:
+            watch(cls)
 
     @property
     def owner(self) -> Subsystem | None:
@@ -36,3 +44,18 @@ class Element(metaclass=Declared):
 
     def _check(self, where: str) -> None:
         """Raise ModelError if the declaration is wrong; called when the element gets its name."""
+
+    def _instead(self, path: str) -> str:
+        """What to do instead of assigning a number or an expression in place of this member."""
+        return ""
+
+    def _built_on(self) -> tuple[Element, ...]:
+        """The bodies or joints this acts on or looks at."""
+        return ()
+
+    def _records(self) -> list[Record] | None:
+        """Where to note the elements made in the own `__init__`; what an element makes for itself needs no note."""
+        return None
+
+    def _keep(self, records: list[Record]) -> None:
+        """Told of those when the own `__init__` is through."""

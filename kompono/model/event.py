@@ -13,9 +13,10 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.given import number, scalar, shown
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol
 
 
-class Mode(Element, ca.SX):
+class Mode(Element, Symbol):
     """A discrete state: a number that is constant between events and may appear in any expression.
 
     `self.stage = Mode(0)`; a condition multiplied by a mode is switched on and off with it.
@@ -24,6 +25,12 @@ class Mode(Element, ca.SX):
     def __init__(self, start: float = 0.0) -> None:
         ca.SX.__init__(self, ca.SX.sym("mode"))
         self.start = number(start, "the start", finite=False, truth=True, fix="Give a number, e.g. Mode(0).")
+
+    def _word(self) -> str:
+        return f"the mode {self.label}"
+
+    def _instead(self, path: str) -> str:
+        return "A mode is changed by an Event; to start elsewhere set .start."
 
     def _check(self, where: str) -> None:
         if not math.isfinite(self.start):

@@ -12,7 +12,7 @@ from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Wrench
 
 
-class Force(Element):
+class Force(Element, abstract=True):
     """A load between two frames that depends on their relative motion, or, with one frame, on its motion in the world.
 
     `wrench(motion)` acts on the second (or only) frame at its origin, in the first frame's (or world) axes; the
@@ -30,6 +30,9 @@ class Force(Element):
         self.first: Frame | None = None if second is None else first
         self.second: Frame = first if second is None else second
 
+    def _built_on(self) -> tuple[Element, ...]:
+        return (self.second.body,) if self.first is None else (self.first.body, self.second.body)
+
     def wrench(self, motion: Motion) -> Wrench:
         """The load on the second frame."""
         raise ModelError(f"{type(self).__name__} does not define wrench(motion).")
@@ -43,7 +46,7 @@ class Force(Element):
         return {}
 
 
-class Effort(Element):
+class Effort(Element, abstract=True):
     """A generalized force on the coordinates of one joint: a motor torque, a torsion spring, joint friction."""
 
     force, torque = force_reading(), torque_reading()
@@ -54,6 +57,9 @@ class Effort(Element):
             raise ModelError(f"{type(self).__name__} acts on a joint.", fix="Give the joint first.")
         self.joint = joint
 
+    def _built_on(self) -> tuple[Element, ...]:
+        return (self.joint,)
+
     def effort(self, q: Any, v: Any) -> Any:
         """Generalized force (nv) on the joint at coordinates q and speeds v: [N m] on angles, [N] on displacements."""
         raise ModelError(f"{type(self).__name__} does not define effort(q, v).")
@@ -63,7 +69,7 @@ class Effort(Element):
         return 0.0
 
 
-class Field(Element):
+class Field(Element, abstract=True):
     """An acceleration field that acts on every body of its owner and below, e.g. gravity."""
 
     def acceleration(self, position: Any) -> Any:

@@ -20,11 +20,12 @@ from kompono.given import number, shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
+from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 
 
-class Joint(Element):
+class Joint(Element, abstract=True):
     """Base of all joints. A new joint names its coordinates and writes `pose`; more only if it needs more.
 
     coordinates: names of q; units: of each, "rad" or "m" or ""; speeds: names of v where q_dot is not v; speed_units:
@@ -42,8 +43,8 @@ class Joint(Element):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
         check_names(type(self))
         self.first, self.second = first, second
-        self.q = ca.SX.sym("q", len(self.coordinates))
-        self.v = ca.SX.sym("v", self.freedoms)
+        self.q = Symbol.column("q", len(self.coordinates))
+        self.v = Symbol.column("v", self.freedoms)
         self.start = self._checked_start(start or {})
 
     def _checked_start(self, start: Mapping[str, float | None]) -> dict[str, float]:
@@ -111,6 +112,9 @@ class Joint(Element):
         return q
 
     # -- what follows from it
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.first.body, self.second.body
 
     @property
     def freedoms(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi as ca
+from kompono.model.symbol import Symbol
 
 
 class Reading:
@@ -25,7 +25,7 @@ class Reading:
             return self
         symbols = vars(element).setdefault("_signals", {})
         if self.name not in symbols:
-            symbols[self.name] = ca.SX.sym(self.name, self.size)
+            symbols[self.name] = Symbol.column(self.name, self.size)
         return symbols[self.name]
 
 

@@ -10,6 +10,7 @@ from kompono.errors import ModelError
 from kompono.given import shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol
 
 SENSED = {  # kinds of values: names of the components, unit
     "position": (("x", "y", "z"), "m"),
@@ -44,9 +45,12 @@ class Sensor(Element):
         """The frames it looks at."""
         return tuple(frame for frame in (self.frame, self.base, self.axes) if frame is not None)
 
+    def _built_on(self) -> tuple[Element, ...]:
+        return tuple(frame.body for frame in self.frames)
+
     def _signal(self, kind: str) -> Any:
         if kind not in self._signals:
-            self._signals[kind] = ca.SX.sym(kind, len(SENSED[kind][0]))
+            self._signals[kind] = Symbol.column(kind, len(SENSED[kind][0]))
         return self._signals[kind]
 
     @property

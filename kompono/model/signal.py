@@ -12,15 +12,16 @@ import numpy as np
 from kompono.errors import ModelError
 from kompono.given import number, numbers, scalar, shown, text
 from kompono.model.element import Element
+from kompono.model.symbol import Symbol
 
 _UNIT = 'Use a text, e.g. unit="N/m".'
 _TABLE = "table=([0, 1], [0, 5])"
 _SOURCE = "Give a number, table=(times, values), or a function with its sampling period."
 
-time = ca.SX.sym("time")  # seconds since the start; any force, ground motion or drive may use it
+time = Symbol.column("time")  # seconds since the start; any force, ground motion or drive may use it
 
 
-class Parameter(Element, ca.SX):
+class Parameter(Element, Symbol):
     """A number that can be changed without translating the model again: `self.stiffness = Parameter(5e4,
     unit="N/m")`.
     """
@@ -30,11 +31,17 @@ class Parameter(Element, ca.SX):
         self.value = number(value, "the value", finite=False, truth=True, fix="Give a number.")
         self.unit = text(unit, "the unit", fix=_UNIT)
 
+    def _word(self) -> str:
+        return f"the parameter {self.label} (its number is .value)"
+
+    def _instead(self, path: str) -> str:
+        return f'Give the value to a run, parameters={{"{path}": ...}}, or set .value.'
+
     def _check(self, where: str) -> None:
         number(self.value, "the parameter's value", where, fix="Give a number.")
 
 
-class Input(Element, ca.SX):
+class Input(Element, Symbol):
     """A scalar from outside: a constant, a table over time, or a Python callable sampled every `period` [s] and held.
 
     `Input(3.0)`; `Input(table=(times, values))`, linear between the points and constant beyond them;
@@ -58,6 +65,15 @@ class Input(Element, ca.SX):
         self.table = None if table is None else _table(table)
         self.period = None if period is None else number(period, "the period [s]", finite=False, fix="period=0.01")
         self.unit = text(unit, "the unit", fix=_UNIT)
+
+    def _word(self) -> str:
+        return f"the input {self.label}"
+
+    def _instead(self, path: str) -> str:
+        return (
+            f'An input is fed from outside: simulate(..., inputs={{"{path}": ...}}), or set .value. To feed it from '
+            "within the model, let its component take an expression instead of declaring an Input."
+        )
 
     def _check(self, where: str) -> None:
         if self.factory is not None:

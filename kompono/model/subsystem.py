@@ -1,7 +1,9 @@
 """Subsystem: a component made of bodies, grounds, joints, forces, signals and other subsystems.
 
-Members register by assignment, the way a PyTorch module does, and keep the order of their declaration. What a
-subsystem exposes is all that joints and forces outside may touch (its ports).
+Members register by assignment, the way a PyTorch module does, and keep the order of their declaration; what is replaced
+or taken away is no member any more. An element has one place: a second name for one that lies below is a shortcut, any
+other second name is noted and judged when the whole model is known (`translate/ownership.py`). What a subsystem exposes
+is all that others may touch (its ports).
 """
 
 from __future__ import annotations
@@ -9,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
+import casadi as ca
+
 from kompono.errors import ModelError, nearest
 from kompono.given import shown
+from kompono.model.assignment import check_declared, check_replaced, elements_in
 from kompono.model.element import Element
+from kompono.model.making import Record
 
 
-class Subsystem(Element):
+class Subsystem(Element, abstract=True):
     """A component. Write a class, declare members in `__init__` by assignment, `expose` the bodies others may use.
 
     `run_defaults` may hold keyword arguments of `simulate` that suit this model (until, step, method, ...). A method
@@ -25,23 +31,37 @@ class Subsystem(Element):
 
     _members: dict[str, Element]
     _exposed: list[Element]
+    _lent: dict[str, Element]  # by name: elements assigned here whose place is not below
+    _unassigned: tuple[Record, ...] = ()  # made in __init__, without an owner when it ended
+    _simulated = False  # it was a model of its own
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         self = super().__new__(cls)
         object.__setattr__(self, "_members", {})
         object.__setattr__(self, "_exposed", [])
+        object.__setattr__(self, "_lent", {})
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
         if name.startswith("_"):
+            object.__setattr__(self, name, value)
             return
         if isinstance(value, Element):
-            self._register(name, value)
-        elif isinstance(value, list | tuple):
-            for index, item in enumerate(value):
-                if isinstance(item, Element):
-                    self._register(f"{name}.{index}", item)
+            found = [(name, value)]
+        elif isinstance(value, ca.SX) or value is None:
+            found = []
+        else:
+            found = list(elements_in(value, name, self.label))
+        if name in vars(self):
+            check_replaced(self, name, value)
+            self._take_away(name, dict(found))
+        for path, element in found:
+            self._register(path, element)
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        self._take_away(name, {})
 
     def add(self, name: str, element: Element) -> Element:
         """Register a member under a computed name; the same as `setattr(self, name, element)`."""
@@ -55,7 +75,7 @@ class Subsystem(Element):
                 raise ModelError(
                     f"cannot expose {shown(element)}.", path=self.label, fix="Expose bodies, grounds or joints."
                 )
-            if not self.contains(element):
+            if element._owner is not self and not self.contains(element):
                 raise ModelError(
                     f"cannot expose {element.label}: it is not a member of this subsystem or of its parts.",
                     path=self.label,
@@ -104,16 +124,39 @@ class Subsystem(Element):
 
     def _register(self, name: str, element: Element) -> None:
         if element._owner is not None:
-            return  # a second name for something that already has a place (a shortcut)
-        if element is self:
+            if element._owner is not self and not self.contains(element):
+                self._lent[name] = element
+            return  # a second name for something that already has a place
+        if element is self or (self._owner is not None and isinstance(element, Subsystem) and element.contains(self)):
             raise ModelError("a subsystem cannot be its own member.", path=self.label)
         where = f"{self.path}.{name}" if self.path else f"{type(self).__name__}.{name}"
-        element._check(where)
-        replaced = self._members.pop(name, None)
-        if replaced is not None:
-            replaced._owner, replaced._name = None, ""
+        if not isinstance(element, Subsystem):
+            element._check(where)
+            check_declared(element, where)
         element._owner, element._name = self, name
+        element._taken_away = False
         self._members[name] = element
+
+    def _take_away(self, name: str, kept: dict[str, Element]) -> None:
+        """Forget the members an attribute had, but for those `kept` under the same path."""
+        gone = [path for path in self._members if path == name or path.startswith(f"{name}.")]
+        for path in gone:
+            element = self._members[path]
+            if kept.get(path) is not element:
+                del self._members[path]
+                element._owner, element._name, element._taken_away = None, "", True
+        for path in [path for path in self._lent if path == name or path.startswith(f"{name}.")]:
+            del self._lent[path]
+        above: Subsystem | None = self if gone else None
+        while above is not None:
+            above._exposed[:] = [element for element in above._exposed if above.contains(element)]
+            above = above.owner
+
+    def _records(self) -> list[Record]:
+        return []
+
+    def _keep(self, records: list[Record]) -> None:
+        self._unassigned = tuple([record for record in records if record[0]._owner is None])
 
 
 def relative_path(element: Element, model: Subsystem) -> str:

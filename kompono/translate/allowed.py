@@ -21,7 +21,7 @@ from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, symbolic_motion, symbolic_pose
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.laws import different
+from kompono.translate.law_checks import different
 
 TIMES = (0.0, 0.137, 1.0, 3.7, 31.0)  # [s], where the orientation of a ground is looked at
 ROTATION = 1e-9  # what R^T R may differ from 1 by

@@ -1,19 +1,18 @@
-"""Walk the hierarchy once: every element with its path, sorted by kind, ports checked.
+"""Walk the hierarchy once: every element with its path, sorted by kind; ports, expressions and ownership checked.
 
-The product is plain lists of declarations in order. Nothing is computed here; what is wrong with the connections of a
-model is said here.
+The product is plain lists of declarations in order, and whose symbols their expressions use.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kompono.errors import ModelError, ModelWarning
 from kompono.given import shown
-from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.body import Body, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
@@ -23,6 +22,9 @@ from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
+from kompono.translate.ownership import check_ownership
+from kompono.translate.ports import check_ports, check_reading
+from kompono.translate.uses import find_uses
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Elaborated:
     events: tuple[Event, ...]
     sensors: tuple[Sensor, ...] = ()
     cells: tuple[LoadCell, ...] = ()
+    uses: Mapping[int, tuple[Element, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -72,65 +75,12 @@ def elaborate(model: Subsystem) -> Elaborated:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
-    for element in (*result.joints, *result.constraints, *result.forces):
-        _check_ports(result, element)
-    for sensor in result.sensors:
-        _check_frames(result, sensor, sensor.frames)
-    for cell in result.cells:
-        _check_member(result, cell, cell.element)
-        _check_frames(result, cell, cell.frames)
-    for coupling in result.couplings:
-        for joint in coupling.joints:
-            _check_member(result, coupling, joint)
-    for effort in result.efforts:
-        _check_member(result, effort, effort.joint)
-    for event in result.events:
-        for mode, _ in event.changes:
-            _check_member(result, event, mode)
+    check_ports(result)
+    result = replace(result, uses=find_uses(model, elements))
+    check_reading(result)
+    check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
     _warn_about_loose_bodies(result)
     return result
-
-
-def _check_ports(model: Elaborated, element: Any) -> None:
-    frames: list[Frame] = [frame for frame in (element.first, element.second) if frame is not None]
-    if isinstance(element, Joint | Constraint) and frames[0].body is frames[1].body:
-        raise ModelError("both frames are on the same body.", path=model.path(element), fix="Connect two bodies.")
-    _check_frames(model, element, frames)
-
-
-def _check_frames(model: Elaborated, element: Element, frames: Iterable[Frame]) -> None:
-    for frame in frames:
-        _check_member(model, element, frame.body)
-        _check_visible(model, element, frame.body)
-
-
-def _check_member(model: Elaborated, user: Element, used: Element) -> None:
-    if used is not model.model and not model.model.contains(used):
-        raise ModelError(
-            f"it uses {type(used).__name__} {used.label!r}, which is not part of this model.",
-            path=model.path(user),
-            fix="Assign it to self before connecting it, or simulate the subsystem that contains both.",
-        )
-
-
-def _check_visible(model: Elaborated, user: Element, body: Carrier) -> None:
-    """Every subsystem between the body and the user's level must expose the body."""
-    level, owner = user.owner, body.owner
-    if level is not None and not level.contains(body):
-        raise ModelError(
-            f"{model.path(body)} lies outside the subsystem that declares this.",
-            path=model.path(user),
-            fix="Declare it in the common owner of both bodies.",
-        )
-    while owner is not None and owner is not level:
-        if not owner.exposes(body):
-            inner = relative_path(body, owner)
-            raise ModelError(
-                f"{model.path(body)} is not exposed by {model.path(owner) or type(owner).__name__}.",
-                path=model.path(user),
-                fix=f"Add self.expose(self.{inner}) in {type(owner).__name__}.__init__.",
-            )
-        owner = owner.owner
 
 
 def _warn_about_loose_bodies(model: Elaborated) -> None:

@@ -1,203 +1,262 @@
 """A name for everything a translation depends on, so that it can be found again instead of being made again.
 
-The declarations are walked: classes, numbers, frames, members in their order, and all expressions at once as one CasADi
-function, in which symbols count by place, not by name. Kompono's own code enters by its source. Code of the user that
-runs while a model is traced (the methods of joints, forces and constraints derived from ours) enters by its bytecode
-and by the values of everything it refers to, code of installed libraries by the size and date of its file. Whatever
-cannot be followed (open files, generators, objects of foreign libraries) makes a model nameless: it is translated each
-time, as if there were no cache.
+Elements of our own classes enter by their class and all their attributes: their code is known by its source. Any other
+element enters by what a translation would see of it: the attributes our base classes have, and the expressions its laws
+return (`laws.py`). So it does not matter where a law gets its numbers from: a dictionary, a file, the environment. All
+expressions are written as one CasADi function, in which symbols count by place, not by name. Whatever cannot be looked
+at to its end (a law that fails on symbols or returns something else each time, an overridden method nobody here knows)
+makes a model nameless: it is translated each time, as if there were no cache.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import sys
-import types
-from dataclasses import is_dataclass
-from enum import Enum
-from pathlib import Path
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from inspect import getattr_static
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Carrier, MassProperties
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
+from kompono.model.event import Event
+from kompono.model.force import Effort, Force
+from kompono.model.joint import Joint
+from kompono.model.sensor import Sensor
+from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
+from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.laws import ARGUMENTS, law_names, laws
+from kompono.translate.ours import altered, is_ours, sources, written_by_us
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_LOOKS = (Carrier, MassProperties)  # what has a shape that only viewers read
-_IGNORED = ("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__qualname__", "run_defaults")
+_OWN = frozenset(
+    ("_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned")
+    + ("_users", "_taken_away", "_simulated")
+)
+_HARMLESS = frozenset(("run_defaults", "add", "expose"))  # what a subsystem may override and no translation sees
+_READ: dict[type[Element], tuple[str, ...]] = {  # attributes a translation reads, which a subclass may compute
+    Body: ("solid", "start_position", "start_orientation", "start_velocity", "start_angular_velocity"),
+    Ground: ("motion",),
+    Joint: ("first", "second", "q", "v", "start", "coordinates", "units", "speeds", "freedoms"),
+    Constraint: ("first", "second"),
+    Coupling: ("joints",),
+    Force: ("first", "second"),
+    Effort: ("joint",),
+    Output: ("expression", "unit"),
+    Event: ("guard", "changes"),
+    Sensor: ("frames",),
+}
+
+
+def _changes(base: type, kind: type) -> tuple[frozenset[str], list[str]]:
+    """What a class of ours offers beside its laws, and which of that a class derived from it defines anew."""
+    known = law_names(base) | _HARMLESS
+    public = [name for name in dir(base) if not name.startswith("_") and name not in known]
+    return frozenset(public), [n for n in public if getattr_static(kind, n) is not getattr_static(base, n)]
 
 
 class Nameless(Exception):
     """Something a translation may depend on cannot be followed."""
 
 
-def fingerprint(model: Subsystem, options: Any) -> str:
+def fingerprint(model: Subsystem | Elaborated, options: Any) -> str:
     """The name (hexadecimal) of a model with options; equal only for what gives equal programs, else Nameless."""
-    walker = _Walker()
-    walker.visit(model)
-    walker.visit(options)
-    content = repr((_sources(), ca.CasadiMeta.version(), walker.words)).encode() + walker.expressions().encode()
+    elaborated = elaborate(model) if isinstance(model, Subsystem) else model
+    scribe = _Scribe(elaborated, options)
+    content = scribe.content()
+    if scribe.traced and _Scribe(elaborated, options).content() != content:
+        raise Nameless("a law that gives something else each time")
     return hashlib.sha256(content).hexdigest()
 
 
-@functools.cache
-def _sources() -> str:
-    """A hash of the stages up to translation."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for folder in ("spatial", "model", "library", "translate"):
-        for path in sorted((root / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+class _Scribe:
+    """Writes down a model: words (plain data) and expressions, in the order of declaration."""
 
+    def __init__(self, model: Elaborated, options: Any) -> None:
+        self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
+        if self.words[-1] is None:
+            raise Nameless("a function of Kompono that was replaced")
+        self.traced = False
+        self._strict = False  # whether any attribute may matter
+        self._ours: dict[type, bool] = {}
+        self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
+        self._expressions: list[ca.SX | ca.DM] = []
+        self._elements: list[Element] = [model.model, *model.model.walk()]
+        self._numbers = {id(element): number for number, element in enumerate(self._elements)}
+        self._open: set[int] = set()
+        self.visit(options)
+        for element in self._elements:
+            self.words.append(("element", model.path(element), self._numbers.get(id(element.owner))))
+            self._element(element)
 
-class _Walker:
-    """Collects words (plain data) and expressions, each object once, in the order they are met."""
+    def content(self) -> bytes:
+        """All of it as bytes; expressions as one function of all symbols, those of the model first."""
+        known = [time, *ARGUMENTS, *self._signals()]
+        column = ca.veccat(*[ca.densify(expression) for expression in (*known, *self._expressions)])
+        text = ca.Function("all", [ca.vertcat(*ca.symvar(column))], [column]).serialize()
+        return repr(self.words).encode() + text.encode()
 
-    def __init__(self) -> None:
-        self.words: list[Any] = []
-        self._expressions: list[ca.SX] = []
-        self._numbers: dict[int, int] = {}
-        self._alive: list[Any] = []  # so that no id is used twice
+    def _signals(self) -> list[ca.SX]:
+        """The symbols that stand for coordinates, signals and motion; who they belong to is noted in words."""
+        found: list[ca.SX] = []
+        for number, element in enumerate(self._elements):
+            if isinstance(element, ca.SX):
+                found.append(ca.SX(element))
+            if isinstance(element, Carrier):
+                for frame in element._frames_with_signals:
+                    self._frame(frame)
+                    for kind, symbols in frame._signals.items():
+                        self.words.append(("signal", number, kind))
+                        found.append(symbols)
+            else:
+                for kind, symbols in vars(element).get("_signals", {}).items():
+                    self.words.append(("signal", number, kind))
+                    found.append(symbols)
+        return found
 
-    def expressions(self) -> str:
-        """All expressions as one function of all symbols in them."""
-        column = ca.veccat(*[ca.densify(expression) for expression in self._expressions])
-        symbols = ca.symvar(column)
-        return ca.Function("all", [ca.vertcat(*symbols)] if symbols else [], [column]).serialize()
+    # -- elements
+
+    def _element(self, element: Element) -> None:
+        kind = type(element)
+        if kind not in self._ours:
+            self._ours[kind] = is_ours(kind)
+        if self._ours[kind] and self._attributes(element):
+            return
+        self.words.append(("foreign", type(element).__qualname__))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._look(element)
+        except Exception as error:
+            raise Nameless(f"{element.label}: {error}") from error
+
+    def _attributes(self, element: Element) -> bool:
+        """Write down class and attributes of an element of ours; False if one of them is not plain data."""
+        words, expressions = len(self.words), len(self._expressions)
+        self._strict = True
+        self.words.append(("ours", type(element).__module__, type(element).__qualname__))
+        try:
+            self._mapping({name: value for name, value in vars(element).items() if name not in _OWN})
+        except Nameless:
+            del self.words[words:], self._expressions[expressions:]
+            return False
+        finally:
+            self._strict = False
+        return True
+
+    def _look(self, element: Element) -> None:
+        """Write down what a translation sees of an element of a user."""
+        base = next(kind for kind in type(element).__mro__ if written_by_us(kind))
+        self.words.append((base.__module__, base.__qualname__))
+        if type(element) not in self._changed:
+            self._changed[type(element)] = _changes(base, type(element))
+        public, changed = self._changed[type(element)]
+        self._strict = True
+        for name in (*changed, *(name for name in vars(element) if name in public)):
+            self.visit(name)
+            self._overridden(element, name)
+        for kind, names in _READ.items():
+            if isinstance(element, kind):
+                for name in names:
+                    self.visit(getattr(element, name))
+        self._strict = False
+        for name, value in vars(element).items():
+            if name not in _OWN:
+                self._held(element, name, value)
+        for name, expressions in laws(element):
+            self.traced = True
+            self.words.append(("law", name, None if expressions is None else len(expressions)))
+            for expression in expressions or ():
+                self.visit(expression)
+
+    def _overridden(self, element: Element, name: str) -> None:
+        value = getattr(element, name)
+        if not callable(value):
+            self.visit(value)
+        elif name in ("speed_names", "start_names"):
+            self.visit(value())
+        else:
+            raise Nameless(f"{element.label}.{name}, a method nobody here knows")
+
+    def _held(self, element: Element, name: str, value: Any) -> None:
+        """An attribute of a user's element: its laws are traced anyway, so only what can be looked at counts."""
+        words, expressions = len(self.words), len(self._expressions)
+        try:
+            self.visit(name)
+            self.visit(value)
+        except Nameless:
+            if isinstance(element, Subsystem):
+                raise
+            del self.words[words:], self._expressions[expressions:]
+
+    # -- values
 
     def visit(self, value: Any) -> None:
-        """Write down a value and all it refers to."""
-        if isinstance(value, _PLAIN):
-            self.words.append((type(value).__name__, value))
+        """Write down a value and all it holds."""
+        if type(value) in _PLAIN:
+            self.words.append(value)
         elif isinstance(value, np.ndarray | np.generic):
             array = np.asarray(value)
             if array.dtype == object:
                 raise Nameless("an array of objects")
             self.words.append((str(array.dtype), array.shape, array.tobytes()))
         elif isinstance(value, ca.SX | ca.DM):
-            pattern = value.sparsity()
-            self.words.append(("expression", value.shape, tuple(pattern.row()), tuple(pattern.colind())))
-            self._expressions.append(ca.SX(value))
+            self.words.append(("expression", value.shape))
+            if not value.is_dense():
+                pattern = value.sparsity()
+                self.words.append((tuple(pattern.row()), tuple(pattern.colind())))
+            self._expressions.append(value)
         elif id(value) in self._numbers:
-            self.words.append(("again", self._numbers[id(value)]))
+            self.words.append(("element", self._numbers[id(value)]))
+        elif isinstance(value, Frame) and not isinstance(value, Element):
+            self._frame(value)
+        elif isinstance(value, Element):
+            raise Nameless(f"{value.label}, which is not part of the model")
+        elif id(value) in self._open:
+            self.words.append("within")
         else:
-            self._numbers[id(value)] = len(self._numbers)
-            self._alive.append(value)
-            self._compound(value)
+            self._open.add(id(value))
+            try:
+                self._compound(value)
+            finally:
+                self._open.discard(id(value))
+
+    def _frame(self, frame: Frame) -> None:
+        self.words.append(("frame", self._numbers.get(id(frame.body))))
+        if id(frame.body) not in self._numbers:
+            raise Nameless("a frame of another model")
+        self.visit(frame.pose.position)
+        self.visit(frame.pose.rotation)
 
     def _compound(self, value: Any) -> None:
-        if isinstance(value, list | tuple):
+        if type(value) in (list, tuple):
             self._sequence(type(value).__name__, value)
-        elif isinstance(value, dict):
-            self._sequence("dict", [part for item in value.items() for part in item])
+        elif isinstance(value, Mapping):
+            self._mapping(value)
         elif isinstance(value, set | frozenset):
             self._sequence("set", sorted(value, key=repr))
-        elif isinstance(value, Enum):
-            self.words.append((type(value).__qualname__, value.name))
-        elif isinstance(value, type):
-            self._class(value)
-        elif isinstance(value, types.FunctionType | types.MethodType):
-            self._function(value)
-        elif isinstance(value, types.BuiltinFunctionType | types.ModuleType | np.ufunc):
-            self._foreign(value)
-        elif isinstance(value, property | staticmethod | classmethod | functools.cached_property):
-            for part in ("fget", "fset", "__func__", "func"):
-                self.visit(getattr(value, part, None))
-        elif isinstance(value, Element) or is_dataclass(value) or _ours(type(value)) or hasattr(value, "__dict__"):
-            self._instance(value)
+        elif is_dataclass(value) and written_by_us(type(value)):
+            self.words.append(type(value).__qualname__)
+            self._mapping({f.name: getattr(value, f.name) for f in fields(value) if f.name != "shape"})
         else:
-            raise Nameless(f"a {type(value).__name__}")
+            self._object(value)
 
-    def _sequence(self, kind: str, values: Any) -> None:
-        self.words.append((kind, len(values)))
-        for part in values:
+    def _object(self, value: Any) -> None:
+        """Code and other objects. What they do shows in the laws that use them, so of a user's they count by name."""
+        if self._strict or not hasattr(value, "__dict__"):
+            raise Nameless(f"a {type(value).__name__}")
+        self.words.append(("object", getattr(value, "__qualname__", type(value).__qualname__)))
+
+    def _sequence(self, kind: str, values: Iterable[Any]) -> None:
+        listed = list(values)
+        self.words.append((kind, len(listed)))
+        for part in listed:
             self.visit(part)
 
-    def _instance(self, value: Any) -> None:
-        if not (isinstance(value, Element) or is_dataclass(value) or _ours(type(value)) or _written_here(type(value))):
-            raise Nameless(f"a {type(value).__name__}")
-        slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-        held = {name: getattr(value, name) for name in slots if hasattr(value, name)} | getattr(value, "__dict__", {})
-        if isinstance(value, _LOOKS):
-            held.pop("shape", None)
-        self.visit(type(value))
-        self._sequence("instance", [part for name in sorted(held) for part in (name, held[name])])
-
-    def _class(self, value: type) -> None:
-        """Our classes by name, for their source is known; those of a user by all their methods."""
-        self.words.append(("class", value.__module__, value.__qualname__, *_installed(value)))
-        if _ours(value) or not (_written_here(value) or issubclass(value, Element)):
-            return
-        for base in value.__bases__:
-            self.visit(base)
-        ignored = (*_IGNORED, "__init__", *(("figures",) if issubclass(value, Subsystem) else ()))
-        for name, member in sorted(vars(value).items()):
-            if name not in ignored:
-                self.visit(name)
-                self.visit(member)
-
-    def _function(self, value: Any) -> None:
-        function = getattr(value, "__func__", value)
-        self.visit(getattr(value, "__self__", None))
-        if _ours(function) or not _written_here(function):
-            self.words.append(("function", function.__module__, function.__qualname__, *_installed(function)))
-            return
-        self._code(function.__code__, function.__globals__)
-        for part in (function.__defaults__, function.__kwdefaults__):
-            self.visit(part)
-        for cell in function.__closure__ or ():
-            self.visit(cell.cell_contents)
-
-    def _code(self, code: types.CodeType, scope: dict[str, Any]) -> None:
-        """Bytecode, constants, and the present values of the globals it names."""
-        self.words.append(("code", code.co_code, code.co_names, code.co_varnames))
-        for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
-                self._code(constant, scope)
-            else:
-                self.visit(constant)
-        for name in code.co_names:
-            if name in scope:
-                self.visit(scope[name])
-
-    def _foreign(self, value: Any) -> None:
-        """Modules and functions of libraries by name; a module of the user by its plain contents."""
-        self.words.append(("foreign", getattr(value, "__module__", ""), value.__name__, *_installed(value)))
-        if isinstance(value, types.ModuleType) and _user_file(getattr(value, "__file__", None)):
-            for name, member in sorted(vars(value).items()):
-                if not name.startswith("__") and isinstance(member, (*_PLAIN, np.ndarray, ca.SX, ca.DM, tuple, list)):
-                    self.visit(name)
-                    self.visit(member)
-                elif isinstance(member, types.FunctionType):
-                    self.visit(member)
-
-
-def _ours(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", "")).split(".")[0] == "kompono"
-
-
-def _installed(thing: Any) -> tuple[int, ...]:
-    """Size and date of the file of an installed library that something comes from; nothing for ours and the user's."""
-    module = thing if isinstance(thing, types.ModuleType) else sys.modules.get(getattr(thing, "__module__", None) or "")
-    path = getattr(module, "__file__", None)
-    if path is None or _ours(thing) or _user_file(path):
-        return ()
-    status = Path(path).stat()
-    return status.st_size, status.st_mtime_ns
-
-
-def _written_here(thing: Any) -> bool:
-    """Whether a class or function is of the user, not of an installed library."""
-    module = sys.modules.get(thing.__module__ or "")
-    return module is None or thing.__module__ == "__main__" or _user_file(getattr(module, "__file__", None))
-
-
-def _user_file(path: str | None) -> bool:
-    if path is None:
-        return False
-    return "site-packages" not in path and not path.startswith((sys.base_prefix, str(Path(sys.base_prefix) / "lib")))
+    def _mapping(self, values: Mapping[Any, Any]) -> None:
+        self._sequence("mapping", [part for name in values for part in (name, values[name])])

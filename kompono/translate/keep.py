@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 
-from kompono.model.subsystem import Subsystem
+from kompono.translate.elaborate import Elaborated
 from kompono.translate.fingerprint import Nameless, fingerprint
 from kompono.translate.program import Call, Channel, Routine
 
@@ -42,8 +42,9 @@ class Head(NamedTuple):
 class Kept:
     """The translation of one model on a shelf."""
 
-    def __init__(self, shelf: Shelf, fingerprint: str, kernels: dict[str, ca.Function]) -> None:
-        self.shelf, self.fingerprint, self.kernels = shelf, fingerprint, kernels
+    def __init__(self, shelf: Shelf, name: Callable[[], str], kernels: dict[str, ca.Function]) -> None:
+        self.shelf, self.kernels = shelf, kernels
+        self._find_name, self.fingerprint = name, name()
 
     def head(self) -> Head | None:
         """What can be known of a translation without tracing anything; nothing if this model is new."""
@@ -96,14 +97,20 @@ class Kept:
         return None if data is None else json.loads(data)
 
     def _write(self, part: str, content: Any) -> None:
-        self.shelf.put(self._name(part), json.dumps(content).encode())
+        """Keep what was just made, unless the model is no longer what it was when it got its name."""
+        try:
+            same = self._find_name() == self.fingerprint
+        except Nameless:
+            same = False
+        if same:
+            self.shelf.put(self._name(part), json.dumps(content).encode())
 
 
-def find_kept(shelf: Shelf | None, model: Subsystem, options: Any, kernels: dict[str, ca.Function]) -> Kept | None:
+def find_kept(shelf: Shelf | None, model: Elaborated, options: Any, kernels: dict[str, ca.Function]) -> Kept | None:
     """The place of a model's translation on a shelf, if there is one and the model can be named."""
     if shelf is None:
         return None
     try:
-        return Kept(shelf, fingerprint(model, options), kernels)
+        return Kept(shelf, lambda: fingerprint(model, options), kernels)
     except (Nameless, RecursionError):
         return None

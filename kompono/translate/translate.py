@@ -22,7 +22,7 @@ from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
 from kompono.translate.keep import Head, Kept, Shelf, find_kept
-from kompono.translate.laws import check_laws
+from kompono.translate.law_checks import check_laws
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
@@ -145,7 +145,7 @@ def translate(
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
     options = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
-    kept = find_kept(shelf, model, options, kernels)
+    kept = find_kept(shelf, elaborated, options, kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
     chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
@@ -263,7 +263,7 @@ def assembly_program(
     makers: dict[str, Callable[[], Routine]] = {name: getattr(engine, name) for name in wanted}
     names = tuple(tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters))
     coordinates, speeds = engine.coordinate_names(), engine.speed_names()
-    kept = find_kept(shelf, model.model, ("assembly", tuple(cut), tuple(independent)), kernels)
+    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
     program = Program(kernels, Routines(makers, kept), coordinates, speeds, names[0], names[1])
     program = replace(program, modes=tuple(model.path(mode) for mode in model.modes))
     return Translation(model, topology, engine, program, lambda _: engine)

@@ -27,6 +27,7 @@ class Oscillator(Subsystem):
         self.block = Body(mass=mass, inertia=(1, 1, 1))
         self.slide = Prismatic(self.ground, self.block, axis="x", displacement=displacement)
         self.spring = RotationalSpringDamper(self.slide, k=k, c=c)
+        self.expose(self.slide)
 
 
 class Pushed(Subsystem):

@@ -13,6 +13,7 @@ from reference.support import example
 
 from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Wrench, simulate
 from kompono.library import Gravity, Revolute, SpringDamper, solids
+from kompono.spatial.rotation import about
 from kompono.translate.absolute import AbsoluteEngine
 from kompono.translate.fingerprint import Nameless, fingerprint
 from kompono.translate.relative import RelativeEngine
@@ -102,6 +103,83 @@ def test_code_of_the_user_counts_with_what_it_refers_to(monkeypatch: pytest.Monk
     assert fingerprint(Arm(), 1) == before
     monkeypatch.setattr(Pull, "wrench", Stronger.wrench)
     assert fingerprint(Arm(), 1) != before
+
+
+SETTINGS = {"stiffness": 100.0, "calls": 0.0}
+
+
+class Read(Force):
+    """A force whose numbers no walk through its code would find."""
+
+    def wrench(self, motion: Motion) -> Wrench:
+        return Wrench(-getattr(self, "".join(("st", "iffness"))) * motion.position)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "stiffness":
+            return SETTINGS[name]
+        raise AttributeError(name)
+
+
+def test_a_law_counts_by_what_it_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint(Arm(force=Read), 1)
+    assert fingerprint(Arm(force=Read), 1) == before
+    monkeypatch.setitem(SETTINGS, "stiffness", 101.0)
+    assert fingerprint(Arm(force=Read), 1) != before
+
+
+def test_a_law_that_changes_from_call_to_call_is_never_kept() -> None:
+    class Counting(Force):
+        def wrench(self, motion: Motion) -> Wrench:
+            SETTINGS["calls"] += 1
+            return Wrench(-SETTINGS["calls"] * motion.position)
+
+    with pytest.raises(Nameless, match="each time"):
+        fingerprint(Arm(force=Counting), 1)
+
+
+def test_a_method_nobody_can_trace_makes_a_model_nameless() -> None:
+    class Moved(Arm):
+        def contains(self, element: Any) -> bool:
+            return SETTINGS["stiffness"] > 0 and super().contains(element)
+
+    with pytest.raises(Nameless, match="contains"):
+        fingerprint(Moved(), 1)
+
+
+def test_constants_and_functions_of_the_library_count_where_they_were_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    import kompono.library.joints as joints
+
+    before = fingerprint(Arm(), 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(joints, "_ZERO", np.ones(3))
+        assert fingerprint(Arm(), 1) != before
+    monkeypatch.setattr(joints, "about", lambda axis, angle: about(axis, 2 * angle))
+    with pytest.raises(Nameless, match="replaced"):
+        fingerprint(Arm(), 1)
+
+
+def test_a_routine_traced_after_the_model_changed_is_not_kept_under_the_old_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulation = Simulation(Arm(force=Read), native=False)
+    kept = len(list(folder.glob("*.routine")))
+    _ = simulation.program.routines["rates"]
+    assert len(list(folder.glob("*.routine"))) == kept + 1
+    monkeypatch.setitem(SETTINGS, "stiffness", 200.0)
+    _ = simulation.program.routines["jacobian"]
+    assert len(list(folder.glob("*.routine"))) == kept + 1
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+def test_a_kept_program_is_the_one_a_new_translation_gives(engine: str) -> None:
+    def programs(cache: bool) -> dict[str, Any]:
+        program = Simulation(Arm(force=Read), engine=engine, native=False, cache=cache).program
+        found = {name: program.routines[name] for name in program.routines}
+        calls = {name: [program.kernels[call.kernel].serialize() for call in r.calls] for name, r in found.items()}
+        return {"calls": calls, "results": {name: routine.result for name, routine in found.items()}}
+
+    fresh, first, second = programs(False), programs(True), programs(True)
+    assert fresh == first == second
 
 
 def test_a_changed_model_is_not_taken_for_the_old_one() -> None:

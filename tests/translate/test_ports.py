@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isclose
+from typing import Any
 
+import casadi as ca
 import pytest
 from solve.machines import Pendulum
 
-from kompono import Body, Ground, ModelError, ModelWarning, Subsystem, simulate
-from kompono.library import Distance, Drive, Gravity, JointEffort, Revolute, SpringDamper, solids
+from kompono import (
+    Body,
+    Event,
+    Force,
+    Ground,
+    Input,
+    Mode,
+    ModelError,
+    ModelWarning,
+    Motion,
+    Output,
+    Parameter,
+    Sensor,
+    Subsystem,
+    Wrench,
+    simulate,
+    time,
+)
+from kompono.library import (
+    AppliedLoad,
+    Distance,
+    Drive,
+    Gear,
+    Gravity,
+    JointEffort,
+    Revolute,
+    RotationalSpringDamper,
+    SpringDamper,
+    solids,
+)
+from kompono.translate.elaborate import elaborate
 
 
 class Wrist(Subsystem):
@@ -190,3 +222,109 @@ def test_gravity_acts_on_its_owner_and_below_only() -> None:
         result = simulate(World(), until=1.0)
     assert isclose(result["heavy.stone.position.z"][-1], -0.5, rel_tol=1e-12)
     assert abs(result["feather.position.z"]).max() == 0
+
+
+class Inner(Subsystem):
+    """A swing with everything that can be read or acted on, none of it exposed but what the caller names."""
+
+    def __init__(self, *exposed: str) -> None:
+        self.ground, self.bob = Ground(), Body(solids.sphere(mass=1, radius=0.1))
+        self.pin = Revolute(self.ground, self.bob.at(0, 0, 1), axis="y", angle=0.1)
+        self.stage, self.probe = Mode(0), Sensor(self.bob)
+        self.stiffness, self.torque = Parameter(1.0), Input(0.0)
+        self.expose(*(getattr(self, name) for name in exposed))
+
+
+class Middle(Subsystem):
+    def __init__(self, *exposed: str, further: bool = True) -> None:
+        self.inner = Inner(*exposed)
+        if further:
+            self.expose(*self.inner.exposed)
+
+
+class Pulled(Force):
+    """A force of a user that reads something in its law."""
+
+    def __init__(self, frame: Any, read: Callable[[], Any]) -> None:
+        super().__init__(frame)
+        self.read = read
+
+    def wrench(self, motion: Motion) -> Wrench:
+        return Wrench(ca.vertcat(self.read(), 0, 0))
+
+
+REACHING: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {  # what must be exposed; how an owner reaches it
+    "an effort": ("pin", lambda own, inner: JointEffort(inner.pin, 1.0)),
+    "a torsion spring": ("pin", lambda own, inner: RotationalSpringDamper(inner.pin, k=1.0)),
+    "a drive": ("pin", lambda own, inner: Drive(inner.pin, 0.1 + 0 * time)),
+    "a gear": ("pin", lambda own, inner: Gear(own.pin, inner.pin, ratio=1.0)),
+    "an angle in an effort": ("pin", lambda own, inner: JointEffort(own.pin, inner.pin.angle)),
+    "a rate in an output": ("pin", lambda own, inner: Output(inner.pin.angle_rate)),
+    "an angle in a drive": ("pin", lambda own, inner: Drive(own.pin, inner.pin.angle)),
+    "an angle in a guard": ("pin", lambda own, inner: Event(inner.pin.angle - 1, {own.stage: 1})),
+    "an angle in a new value": ("pin", lambda own, inner: Event(time - 1, {own.stage: inner.pin.angle})),
+    "an angle in a law of a user": ("pin", lambda own, inner: Pulled(own.bob, lambda: inner.pin.angle)),
+    "a position in an output": ("bob", lambda own, inner: Output(inner.bob.position[0])),
+    "a velocity in a load": ("bob", lambda own, inner: AppliedLoad(own.bob, force=inner.bob.at(0, 0, 1).velocity)),
+    "an acceleration": ("bob", lambda own, inner: Output(inner.bob.acceleration[2])),
+    "a sensor": ("bob", lambda own, inner: Sensor(inner.bob)),
+    "values of a sensor": ("probe", lambda own, inner: Output(inner.probe.velocity[0])),
+    "a mode": ("stage", lambda own, inner: JointEffort(own.pin, inner.stage)),
+    "a mode that is changed": ("stage", lambda own, inner: Event(own.pin.angle - 1, {inner.stage: 1})),
+}
+
+
+class Reaching(Subsystem):
+    def __init__(self, middle: Middle, reach: Callable[[Any, Any], Any]) -> None:
+        self.ground, self.bob, self.stage = Ground(), Body(solids.sphere(mass=1, radius=0.1)), Mode(0)
+        self.pin = Revolute(self.ground, self.bob.at(0, 0, 1), axis="y")
+        self.middle = middle
+        self.user = reach(self, middle.inner)
+
+
+@pytest.mark.parametrize("way", REACHING)
+def test_every_way_into_a_component_needs_all_levels_to_expose(way: str) -> None:
+    name, reach = REACHING[way]
+    with pytest.raises(ModelError, match=rf"^user: middle\.inner\.{name} is not exposed by middle\.inner\.") as caught:
+        elaborate(Reaching(Middle(), reach))
+    assert f"self.expose(self.{name}) in Inner.__init__" in str(caught.value)
+    with pytest.raises(ModelError, match=rf"^user: middle\.inner\.{name} is not exposed by middle\.") as caught:
+        elaborate(Reaching(Middle(name, further=False), reach))
+    assert f"self.expose(self.inner.{name}) in Middle.__init__" in str(caught.value)
+    assert elaborate(Reaching(Middle(name), reach))
+
+
+def test_parameters_and_inputs_of_a_part_are_public() -> None:
+    def reach(own: Any, inner: Any) -> Any:
+        return JointEffort(own.pin, inner.stiffness * inner.torque * time)
+
+    assert simulate(Reaching(Middle(), reach), until=0.01).status.ok
+
+
+def test_what_an_owner_hands_down_may_be_used_below() -> None:
+    class Motor(Subsystem):
+        def __init__(self, angle: Any) -> None:
+            self.rotor = Body(solids.sphere(mass=1, radius=0.1))
+            self.load = AppliedLoad(self.rotor, torque=(0, -angle, 0))
+
+    def hand_down(own: Any, inner: Any) -> Any:
+        return Motor(own.pin.angle)
+
+    assert elaborate(Reaching(Middle(), hand_down))
+    with pytest.raises(ModelError, match=r"^user\.load: middle\.inner\.pin is not exposed by middle\.inner"):
+        elaborate(Reaching(Middle(), lambda own, inner: Motor(inner.pin.angle)))
+
+
+@pytest.mark.parametrize(
+    ("reach", "words"),
+    [
+        (lambda own, inner: JointEffort(own.pin, Parameter(1.0)), "a Parameter, which is not part"),
+        (lambda own, inner: JointEffort(own.pin, Input(1.0)), "an Input, which is not part"),
+        (lambda own, inner: Output(Inner().pin.angle), "a coordinate of a joint, which is not part"),
+        (lambda own, inner: Output(Inner().bob.velocity[1]), "the velocity of a body or sensor, which is not part"),
+        (lambda own, inner: JointEffort(own.pin, ca.SX.sym("stray")), "the symbol 'stray', which is not part"),
+    ],
+)
+def test_symbols_of_nobody_in_the_model_are_named(reach: Callable[[Any, Any], Any], words: str) -> None:
+    with pytest.raises(ModelError, match=rf"^user: it uses {words} of this model"):
+        elaborate(Reaching(Middle(), reach))

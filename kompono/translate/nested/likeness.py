@@ -25,7 +25,7 @@ from kompono.translate.elaborate import Elaborated
 from kompono.translate.nested.cells import Apart, Cell
 from kompono.translate.topology import Link, Topology
 
-_OWN = frozenset(("_owner", "_name", "_signals", "_frames_with_signals", "q", "v", "start"))
+_OWN = frozenset(("_owner", "_name", "_taken_away", "_users", "_signals", "_frames_with_signals", "q", "v", "start"))
 _PLAIN = (int, float, str, bool, type(None), bytes)
 
 
@@ -120,7 +120,8 @@ class _Reader:
             return type(value), *[(name, self.value(item)) for name, item in value.items()]
         if isinstance(value, FunctionType):
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
-            return value.__code__, self.value(cells), self.value(value.__defaults__)
+            given = (value.__defaults__, value.__kwdefaults__)
+            return value.__code__, self.value(cells), self.value(given)
         if is_dataclass(value) and not isinstance(value, type):
             return type(value), *[self.value(getattr(value, f.name)) for f in fields(value)]
         return type(value), id(value)
