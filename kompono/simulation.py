@@ -28,6 +28,7 @@ from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
+from kompono.starting import closed_start
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
 from kompono.translate.start import check_tuned_bodies, placed_state, start_state
 
@@ -80,6 +81,7 @@ class Simulation:
                 baumgarte=baumgarte,
                 nested_from=nested_from,
                 shelf=self._shelf,
+                close=closed_start,
             )
         self.program = self.translation.program
         self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)

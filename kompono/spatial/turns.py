@@ -7,13 +7,13 @@ it have left it, so the matrices multiply from left to right, `rotation(("z", a)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import scalar, shown
 from kompono.spatial.rotation import Axis, constant_matrix, unit_axis, unit_quaternion
 
 _HOW = 'Use rotation("x", 0.1), or rotation(("z", 0.3), ("x", 0.1)) for one turn after the other.'
@@ -29,12 +29,12 @@ def rotation(*turns: Any, axis: Axis | None = None, angle: Any = None) -> Any:
         if turns or axis is None or angle is None:
             raise ModelError("a rotation needs one axis and one angle.", fix=_HOW)
         return _turn(axis, angle)
-    if len(turns) == 2 and _is_angle(turns[1]):
+    if len(turns) == 2 and not _is_pair(turns[1]):
         return _turn(*turns)
     result: Any = np.array([1.0, 0.0, 0.0, 0.0])
     for turn in turns:
-        if not isinstance(turn, tuple | list) or len(turn) != 2:
-            raise ModelError(f"{turn!r} is not a pair of axis and angle.", fix=_HOW)
+        if not _is_pair(turn):
+            raise ModelError(f"{shown(turn)} is not a pair of axis and angle.", fix=_HOW)
         result = quaternion_product(result, _turn(*turn))
     return result
 
@@ -88,17 +88,12 @@ def constant_quaternion(orientation: Any) -> np.ndarray:
     return quaternions(constant_matrix(array))
 
 
-def _is_angle(value: Any) -> bool:
-    return isinstance(value, Real) or (isinstance(value, ca.SX | ca.DM | np.ndarray) and np.prod(value.shape) == 1)
+def _is_pair(turn: Any) -> bool:
+    return isinstance(turn, tuple | list) and len(turn) == 2
 
 
 def _turn(axis: Axis | Sequence[float], angle: Any) -> Any:
-    if not _is_angle(angle):
-        raise ModelError(f"{angle!r} is not an angle.", fix=_HOW)
-    direction = unit_axis(axis)
-    if isinstance(angle, ca.SX):
-        return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * ca.SX(ca.DM(direction)))
-    half = float(angle) / 2
-    if not np.isfinite(half):
-        raise ModelError(f"the angle {angle!r} is not finite.", fix="Give a number [rad].")
-    return np.concatenate([[np.cos(half)], np.sin(half) * direction])
+    direction, half = unit_axis(axis), scalar(angle, "the angle [rad]", "rotation", fix=_HOW) / 2
+    if isinstance(half, ca.SX) and not half.is_constant():
+        return ca.vertcat(ca.cos(half), ca.sin(half) * ca.SX(ca.DM(direction)))
+    return np.concatenate([[np.cos(float(half))], np.sin(float(half)) * direction])

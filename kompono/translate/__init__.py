@@ -3,6 +3,16 @@ numbers.
 """
 
 from kompono.translate.program import Call, Channel, Program, Routine
-from kompono.translate.translate import NESTED_FROM, Translation, assembly_program, translate
+from kompono.translate.translate import NESTED_FROM, Translation, assembly_program, placing_program, translate
 
-__all__ = ["NESTED_FROM", "Call", "Channel", "Program", "Routine", "Translation", "assembly_program", "translate"]
+__all__ = [
+    "NESTED_FROM",
+    "Call",
+    "Channel",
+    "Program",
+    "Routine",
+    "Translation",
+    "assembly_program",
+    "placing_program",
+    "translate",
+]

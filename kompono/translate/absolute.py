@@ -35,7 +35,7 @@ from kompono.translate.loads import Loads, body_inertia
 from kompono.translate.mobility import Mobility, flat_levels, levels_by_component
 from kompono.translate.program import Routine
 from kompono.translate.references import referenced_joints
-from kompono.translate.relative import RelativeEngine
+from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.sizes import ALWAYS, absolute_references
 from kompono.translate.topology import Topology, find_topology
 from kompono.translate.tracer import Tracer
@@ -60,8 +60,10 @@ class AbsoluteEngine(Engine):
         projection: str = "distributed",
         metric: str = "mass",
         baumgarte: tuple[float, float] = (20.0, 20.0),
+        close: Close | None = None,
     ) -> None:
         super().__init__(model, topology, kernels, shared=shared)
+        self._close = close
         self.projection, self.metric, self.feedback = projection, metric, baumgarte
         self._references: dict[bool, dict[int, Reference]] = {}
 
@@ -103,7 +105,7 @@ class AbsoluteEngine(Engine):
     @cached_property
     def _by_joints(self) -> RelativeEngine:
         """The same model in joint coordinates, where its loops are seen."""
-        return RelativeEngine(self.model, find_topology(self.model), {}, shared=False)
+        return RelativeEngine(self.model, find_topology(self.model), {}, shared=False, close=self._close)
 
     def _levels(self, closures: dict[int, Closure]) -> list[Any]:
         if self.projection in ("standard", "successive"):

@@ -22,9 +22,9 @@ _CONSTANTS = (bool, int, float, str, tuple)
 
 @functools.cache
 def sources() -> str:
-    """A hash of the stages up to translation."""
+    """A hash of the stages up to translation, and of the assembly it asks for a start."""
     digest = hashlib.sha256()
-    for folder in _FOLDERS:
+    for folder in (*_FOLDERS, "solve"):
         for path in sorted((_ROOT / folder).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 
 from kompono.model.joint import Joint
 from kompono.translate.closure import Closure
+from kompono.translate.elaborate import Elaborated
 from kompono.translate.kinematics import Kinematics
 from kompono.translate.loads import body_inertia
 from kompono.translate.rank import Live, Sample, find_live
@@ -129,7 +130,7 @@ class Probe:
         values = np.zeros(self.tracer.symbols.numel())
         values[1 : 1 + len(start)] = start
         inputs = 1 + len(start)
-        values[inputs : inputs + len(self.model.inputs)] = [_first_value(signal) for signal in self.model.inputs]
+        values[inputs : inputs + len(self.model.inputs)] = first_values(self.model)
 
         def evaluate(time: float, q: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             here = values.copy()
@@ -158,11 +159,14 @@ class Probe:
         return any(symbol.element_hash() in outside for symbol in ca.symvar(ca.vec(self._columns(closure))))
 
 
-def _first_value(signal: Any) -> float:
-    """An input at the start; a callable is not asked."""
-    if signal.table is not None:
-        return float(signal.table[1][0])
-    return 0.0 if callable(signal.value) else float(signal.value)
+def first_values(model: Elaborated) -> np.ndarray:
+    """The inputs at the start as declared; callables are not asked."""
+    values = [
+        float(np.interp(0.0, *signal.table)) if signal.table is not None
+        else 0.0 if callable(signal.value) else float(signal.value)
+        for signal in model.inputs
+    ]  # fmt: skip
+    return np.array(values, dtype=float)
 
 
 def _largest(matrix: Any) -> Any:

@@ -8,7 +8,7 @@ project      coordinates and speeds back on the loop conditions: two coordinate 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from kompono.model.constraint import Coupling
 from kompono.translate.closure import Closure, path_joints, trace_closure, trace_violation
 from kompono.translate.condense import Condensation, Plan, make_plan
+from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Reference
 from kompono.translate.engine import Engine, Posed, Present
 from kompono.translate.kinematics import Kinematics
@@ -36,17 +37,32 @@ from kompono.translate.probe import Probe
 from kompono.translate.program import Routine
 from kompono.translate.rank import Live
 from kompono.translate.start import start_state
+from kompono.translate.topology import Topology
 from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
 PROJECTION_TOLERANCE = 1e-6
 
+Close = Callable[[Engine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
+
 
 class RelativeEngine(Engine):
-    """The state is (q, v) of the tree joints."""
+    """The state is (q, v) of the tree joints; `close` finds one at the start where all loops are closed."""
 
     name = "relative"
+
+    def __init__(
+        self,
+        model: Elaborated,
+        topology: Topology,
+        kernels: dict[str, ca.Function],
+        *,
+        shared: bool,
+        close: Close | None = None,
+    ) -> None:
+        super().__init__(model, topology, kernels, shared=shared)
+        self._close = close
 
     @cached_property
     def present(self) -> Present:
@@ -157,7 +173,7 @@ class RelativeEngine(Engine):
         """Kinematics and conditions alone, with G on the speeds."""
         tracer, kinematics, closures = self.probe.tracer, self.probe.kinematics, self.probe.closures
         columns = {
-            key: {joint: self.live[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
+            key: {joint: self._found[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
             for key, closure in closures.items()
         }
         return Posed(tracer, kinematics, closures, columns)
@@ -235,7 +251,10 @@ class RelativeEngine(Engine):
         return self._with_slips(self.probe.find_live(unit=unit))
 
     def _with_slips(self, found: dict[int, Live]) -> dict[int, Live]:
-        return self.probe.add_slips(found, self.elimination_order(), start_state(self, {}).state)
+        if not any(len(live.size) for live in found.values()):
+            return found
+        start = self._close(self) if self._close is not None else start_state(self, {}).state
+        return found if start is None else self.probe.add_slips(found, self.elimination_order(), start)
 
     def elimination_order(self) -> list[int]:
         """Closing elements by id, those with linear conditions first."""

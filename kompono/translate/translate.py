@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -26,7 +26,7 @@ from kompono.translate.law_checks import check_laws
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
-from kompono.translate.relative import RelativeEngine
+from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
@@ -113,9 +113,11 @@ def translate(
     inline_limit: int = INLINE_LIMIT,
     nested_from: int = NESTED_FROM,
     shelf: Shelf | None = None,
+    close: Close | None = None,
 ) -> Translation:
     """Translate a model for an engine; from `nested_from` bodies on by types of components, where that is possible.
-    What is on the `shelf` is not traced again.
+    What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, for decisions about
+    redundant conditions.
 
     relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
@@ -136,12 +138,12 @@ def translate(
 
     def make(shared: bool) -> Engine:
         if relative:
-            return RelativeEngine(elaborated, topology, kernels, shared=shared)
+            return RelativeEngine(elaborated, topology, kernels, shared=shared, close=close)
         if engine == "discrete":
             from kompono.translate.discrete import DiscreteEngine  # others start without it
 
             return DiscreteEngine(elaborated, topology, kernels, shared=shared)
-        options = {"projection": projection, "metric": metric, "baumgarte": baumgarte}
+        options = {"projection": projection, "metric": metric, "baumgarte": baumgarte, "close": close}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
     options = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
@@ -259,14 +261,20 @@ def assembly_program(
     topology = find_topology(model, cut=cut, independent=independent)
     kernels: dict[str, ca.Function] = {}
     engine = RelativeEngine(model, topology, kernels, shared=False)
+    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
+    return Translation(model, topology, engine, placing_program(engine, kept), lambda _: engine)
+
+
+def placing_program(engine: Engine, kept: Kept | None = None) -> Program:
+    """The routines of an engine that assembly needs."""
+    model = engine.model
     wanted = "conditions", "rates", "placement", "normalize", "holds", "measured"
     makers: dict[str, Callable[[], Routine]] = {name: getattr(engine, name) for name in wanted}
-    names = tuple(tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters))
-    coordinates, speeds = engine.coordinate_names(), engine.speed_names()
-    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
-    program = Program(kernels, Routines(makers, kept), coordinates, speeds, names[0], names[1])
-    program = replace(program, modes=tuple(model.path(mode) for mode in model.modes))
-    return Translation(model, topology, engine, program, lambda _: engine)
+    inputs, parameters, modes = (
+        tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters, model.modes)
+    )
+    names = engine.coordinate_names(), engine.speed_names()
+    return Program(engine.kernels, Routines(makers, kept), *names, inputs, parameters, modes=modes)
 
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
