@@ -74,7 +74,7 @@ class _CellCondensation(Condensation):
 
     def __init__(self, kinematics: Kinematics, plan: Plan, hanging: dict[int, ca.SX], base: Carrier | None) -> None:
         self.hanging, self.base = hanging, base
-        super().__init__(kinematics, plan, {})
+        super().__init__(kinematics, plan, {}, {})
 
     def _begin(self) -> None:
         super()._begin()
