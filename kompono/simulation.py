@@ -11,32 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kompono.compile import Interpreter, compile_program
+from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import ModelWarning, RunWarning, warn
+from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
 from kompono.result import Result, Status, matching
 from kompono.selection import select_outputs
-from kompono.solve.assemble import Assembly, assemble, remarks
+from kompono.solve.assemble import Assembly, remarks
 from kompono.solve.controllers import at_work
-from kompono.solve.inputs import Feed, Source, feed_of
+from kompono.solve.inputs import Feed, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
 from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
-from kompono.starting import closed_start
+from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
-from kompono.translate.start import check_tuned_bodies, placed_state, start_state
+from kompono.translate.start import check_tuned_bodies
 
 if TYPE_CHECKING:
     from kompono.realtime import RealTime
     from kompono.realtime.session import Session
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
+    from kompono.translate.relative import Close
 
 
 class Simulation:
@@ -70,21 +71,12 @@ class Simulation:
         )
         self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
         self._shelf = Shelf() if cache else None
-        with Notice(f"translating {type(model).__name__}"):
-            self.translation: Translation = translate(
-                model,
-                engine=engine,
-                cut=self._cut,
-                independent=self._independent,
-                projection=projection or "distributed",
-                metric=metric or "mass",
-                baumgarte=baumgarte,
-                nested_from=nested_from,
-                shelf=self._shelf,
-                close=closed_start,
-            )
-        self.program = self.translation.program
-        self.kernel: Any = compile_program(self.program, native=native, cache=cache, threads=threads)
+        self._translate = functools.partial(
+            translate, model, engine=engine, cut=self._cut, independent=self._independent, baumgarte=baumgarte,
+            projection=projection or "distributed", metric=metric or "mass", nested_from=nested_from, shelf=self._shelf,
+        )  # fmt: skip
+        self._compile = functools.partial(compile_program, native=native, cache=cache, threads=threads)
+        self._make(closed_start)
         self.engine = engine
         self.links: Linking | None = None
         if engine == "discrete":
@@ -92,6 +84,13 @@ class Simulation:
 
             self.links = Linking(self.kernel, self.translation.engine, stiffness, damping)
         self.seconds_translate = clock.perf_counter() - begun
+
+    def _make(self, close: Close | None) -> None:
+        """Translate, with redundant conditions judged at the start `close` finds, or else by pivots at run time."""
+        with Notice("translating"):
+            self.translation: Translation = self._translate(close=close)
+        self.program = self.translation.program
+        self.kernel: Any = self._compile(self.program)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
@@ -103,17 +102,7 @@ class Simulation:
     def feed(self, given: Mapping[str, Any] | None = None) -> Feed:
         """What feeds the inputs, some replaced by path."""
         (given,) = checked(inputs=given)
-        declared = {}
-        for signal in self.translation.model.inputs:
-            name = self.translation.model.path(signal)
-            if signal.table is not None:
-                declared[name] = Source(name, table=signal.table)
-            elif signal.factory is not None:
-                declared[name] = Source(name, factory=signal.factory, period=float(signal.period or 0))
-            elif callable(signal.value):
-                declared[name] = Source(name, function=signal.value, period=float(signal.period or 0))
-            else:
-                declared[name] = Source(name, value=float(signal.value))
+        declared = declared_sources(self.translation.model)
         check_known(given or {}, declared, "input")
         return feed_of(declared, given or {})
 
@@ -131,11 +120,15 @@ class Simulation:
         """
         feed = feed or self.feed()
         values = self.parameters() if parameters is None else parameters
-        if self.engine != "relative":
-            return self._assemble_by_joints(initial, values, feed, native, time)
-        start = start_state(self.translation.engine, initial or {})
-        kernel = self.kernel if native else Interpreter(self.program)
-        return assemble(kernel, time, start, feed.at(time), values)
+        try:
+            found = find_start(self, initial, values, feed, native, time)
+            if not more_independent(self, found):
+                return found
+        except AssemblyError:
+            if not self.program.slips or not (initial or np.any(values != self.parameters())):
+                raise
+        self._make(None)  # conditions that are implied at the declared start are not so here
+        return find_start(self, initial, values, feed, native, time)
 
     @functools.cached_property
     def placing(self) -> Translation:
@@ -143,19 +136,9 @@ class Simulation:
         return assembly_program(self.translation.model, cut=self._cut, independent=self._independent, shelf=self._shelf)
 
     @functools.cached_property
-    def _placing_kernel(self) -> Any:
+    def placing_kernel(self) -> Any:
+        """The same in native code."""
         return compile_program(self.placing.program, cache=self._cache)
-
-    def _assemble_by_joints(
-        self, initial: Mapping[str, float] | None, parameters: np.ndarray, feed: Feed, native: bool, time: float
-    ) -> Assembly:
-        """Start values are joint coordinates on every engine: assemble the tree, then place the bodies."""
-        program = self.placing
-        start = start_state(program.engine, initial or {})
-        kernel = self._placing_kernel if native else Interpreter(program.program)
-        assembly = assemble(kernel, time, start, feed.at(time), parameters)
-        (values,) = kernel.evaluate("placement", time, assembly.state, feed.at(time), parameters)
-        return replace(assembly, state=placed_state(self.translation.engine, values))
 
     @functools.cached_property
     def reader(self) -> ChannelReader:
@@ -183,9 +166,9 @@ class Simulation:
         settings, progress = _paced(typed(settings), progress, realtime)
         check_settings(settings)
         check_method(self.engine, settings.method)
-        outputs = select_outputs(self.translation, channels)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
+        outputs = select_outputs(self.translation, channels)
         for remark in remarks(assembly):
             warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)

@@ -1,16 +1,24 @@
-"""The declared start of a model with its loops closed, for decisions of the translator about redundant conditions."""
+"""How a model starts as it is declared: what feeds its inputs, and a state with its loops closed, for decisions of the
+translator about redundant conditions.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from kompono.compile import Interpreter
 from kompono.errors import KomponoError
-from kompono.solve.assemble import assemble
+from kompono.solve.assemble import Assembly, assemble
+from kompono.solve.inputs import Feed, Source
 from kompono.translate import placing_program
+from kompono.translate.elaborate import Elaborated
 from kompono.translate.engine import Engine
 from kompono.translate.probe import first_values
-from kompono.translate.start import start_state
+from kompono.translate.start import placed_state, start_state
 
 
 def closed_start(engine: Engine) -> np.ndarray | None:
@@ -23,3 +31,53 @@ def closed_start(engine: Engine) -> np.ndarray | None:
         return assemble(Interpreter(placing_program(engine)), 0.0, start, first_values(engine.model), parameters).state
     except KomponoError:
         return None
+
+
+def find_start(
+    simulation: Any,
+    initial: Mapping[str, float] | None,
+    parameters: np.ndarray,
+    feed: Feed,
+    native: bool,
+    time: float,
+) -> Assembly:
+    """A consistent state of a simulation. Start values are joint coordinates on every engine: on those that place every
+    body, the tree is assembled first.
+    """
+    by_joints = simulation.engine == "relative"
+    translation = simulation.translation if by_joints else simulation.placing
+    start, inputs = start_state(translation.engine, initial or {}), feed.at(time)
+    if native:
+        kernel = simulation.kernel if by_joints else simulation.placing_kernel
+    else:
+        kernel = Interpreter(translation.program)
+    assembly = assemble(kernel, time, start, inputs, parameters)
+    if by_joints:
+        return assembly
+    (values,) = kernel.evaluate("placement", time, assembly.state, inputs, parameters)
+    return replace(assembly, state=placed_state(simulation.translation.engine, values))
+
+
+def more_independent(simulation: Any, assembly: Assembly) -> bool:
+    """Whether more conditions are independent at a start than the translation expects."""
+    program = simulation.program
+    if not program.slips:
+        return False
+    speeds = program.speeds if simulation.engine == "relative" else simulation.placing.program.speeds
+    return len(speeds) - assembly.degrees_of_freedom > program.independent
+
+
+def declared_sources(model: Elaborated) -> dict[str, Source]:
+    """What feeds each input, by its path."""
+    declared = {}
+    for signal in model.inputs:
+        name = model.path(signal)
+        if signal.table is not None:
+            declared[name] = Source(name, table=signal.table)
+        elif signal.factory is not None:
+            declared[name] = Source(name, factory=signal.factory, period=float(signal.period or 0))
+        elif callable(signal.value):
+            declared[name] = Source(name, function=signal.value, period=float(signal.period or 0))
+        else:
+            declared[name] = Source(name, value=float(signal.value))
+    return declared

@@ -79,11 +79,11 @@ def simulate_many(
     variation = vary(parameters, initial, runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
     simulation = Simulation(model, engine=engine, **options)
-    outputs = select_outputs(simulation.translation, channels)
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
     feed = simulation.feed(inputs)
     starts = start_all(simulation, variation, table, feed)
+    outputs = select_outputs(simulation.translation, channels)
     _check_guards(simulation, starts, table, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)

@@ -102,6 +102,10 @@ class AbsoluteEngine(Engine):
             self._references[unit] = absolute_references(self.model, self.laws, tree.topology, live, unit)
         return self._references[unit]
 
+    @property
+    def independence(self) -> tuple[int, int]:
+        return self._by_joints.independence
+
     @cached_property
     def _by_joints(self) -> RelativeEngine:
         """The same model in joint coordinates, where its loops are seen."""

@@ -159,6 +159,11 @@ class Engine(ABC):
         return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
 
     @property
+    def independence(self) -> tuple[int, int]:
+        """How many conditions are independent, and how many others they imply wherever the machine can go."""
+        return 0, 0
+
+    @property
     def straying(self) -> tuple[Any, ...]:
         """Elements whose conditions the stages of a step may leave."""
         return self.closing

@@ -32,11 +32,15 @@ class Shelf(Protocol):
 
 
 class Head(NamedTuple):
-    """Whether kernels are shared, all channels, and whether stages of a step may leave the conditions."""
+    """Whether kernels are shared, all channels, whether stages of a step may leave the conditions, and how many of
+    these are independent and how many implied by others wherever the machine can go.
+    """
 
     shared: bool
     channels: tuple[Channel, ...]
     strays: bool
+    independent: int
+    slips: int
 
 
 class Kept:
@@ -51,12 +55,13 @@ class Kept:
         data = self._read("head")
         if data is None:
             return None
-        return Head(data["shared"], tuple(Channel(*item) for item in data["channels"]), data["strays"])
+        channels = tuple(Channel(*item) for item in data["channels"])
+        return Head(data["shared"], channels, data["strays"], data["independent"], data["slips"])
 
     def put_head(self, head: Head) -> None:
         """Remember that this model was translated."""
         channels = [[channel.name, channel.unit, channel.angle] for channel in head.channels]
-        self._write("head", {"shared": head.shared, "channels": channels, "strays": head.strays})
+        self._write("head", head._asdict() | {"channels": channels})
 
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""

@@ -122,9 +122,9 @@ class Program:
 
     Routines: `derivative` (state rate), `project` (state on the constraints; absent if there is nothing to project),
     `gap` (how far off the constraints a state is, 1 is what a stage may be), `outputs` (all channels), `conditions`
-    (g, g_dot, G, u of what closes loops), `jacobian` (d rate / d state, on
-    demand); for assembly `rates`, `placement`, `normalize` (unit quaternions), `measured` (joints that close loops) and
-    `holds` (positive where these are not half a turn off).
+    (g, g_dot, G, u of what closes loops), `jacobian` (d rate / d state, on demand); for assembly `rates`, `placement`,
+    `normalize` (unit quaternions), `measured` (joints that close loops) and `holds` (positive where these are not half
+    a turn off).
     """
 
     kernels: Mapping[str, ca.Function]
@@ -136,6 +136,8 @@ class Program:
     channels: Sequence[Channel] = field(default=())
     modes: tuple[str, ...] = ()  # names of the discrete states, the tail of the state
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
+    independent: int = 0  # how many conditions are independent, if some of them
+    slips: int = 0  # are implied by others wherever the machine can go
 
     @property
     def state_size(self) -> int:

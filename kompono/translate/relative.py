@@ -36,7 +36,6 @@ from kompono.translate.loads import Loads
 from kompono.translate.probe import Probe
 from kompono.translate.program import Routine
 from kompono.translate.rank import Live
-from kompono.translate.start import start_state
 from kompono.translate.topology import Topology
 from kompono.translate.tracer import Tracer
 
@@ -246,6 +245,11 @@ class RelativeEngine(Engine):
         """
         return self._with_slips(self._found)
 
+    @property
+    def independence(self) -> tuple[int, int]:
+        slips = sum(one.slip.shape[1] for one in self.live.values() if one.slip is not None)
+        return sum(len(one.size) for one in self.live.values()) - slips, slips
+
     def find_live(self, *, unit: bool) -> dict[int, Live]:
         """The same for `unit` weights of all bodies."""
         return self._with_slips(self.probe.find_live(unit=unit))
@@ -253,7 +257,7 @@ class RelativeEngine(Engine):
     def _with_slips(self, found: dict[int, Live]) -> dict[int, Live]:
         if not any(len(live.size) for live in found.values()):
             return found
-        start = self._close(self) if self._close is not None else start_state(self, {}).state
+        start = self._close(self) if self._close is not None else None
         return found if start is None else self.probe.add_slips(found, self.elimination_order(), start)
 
     def elimination_order(self) -> list[int]:

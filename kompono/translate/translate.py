@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -116,8 +116,8 @@ def translate(
     close: Close | None = None,
 ) -> Translation:
     """Translate a model for an engine; from `nested_from` bodies on by types of components, where that is possible.
-    What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, for decisions about
-    redundant conditions.
+    What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, at which redundant
+    conditions are judged; without it that is left to pivots at run time.
 
     relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
@@ -146,17 +146,27 @@ def translate(
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte, "close": close}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
-    options = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
+    options = (
+        engine,
+        tuple(cut),
+        tuple(independent),
+        projection,
+        metric,
+        tuple(baumgarte),
+        inline_limit,
+        close is None,
+    )
     kept = find_kept(shelf, elaborated, options, kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
     chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
     if head is None:
-        head = Head(chosen.shared, chosen.channels, _strays(chosen))
+        head = Head(chosen.shared, chosen.channels, _strays(chosen), *chosen.independence)
         if kept:
             kept.put_head(head)
     routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels), kept, head.strays)
-    return Translation(elaborated, topology, chosen, _program(chosen, routines, head.channels), make)
+    program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
+    return Translation(elaborated, topology, chosen, program, make)
 
 
 def _strays(engine: Engine) -> bool:
