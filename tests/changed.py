@@ -21,7 +21,7 @@ AREAS = {
     "kompono/spatial/": ("tests/library/", "tests/laws/"),
     "kompono/model/": ("tests/model/", "tests/library/", "tests/translate/"),
     "kompono/library/": ("tests/library/", "tests/laws/test_joints.py"),
-    "kompono/translate/": ("tests/translate/", "tests/laws/", "tests/solve/test_assembly.py"),
+    "kompono/translate/": ("tests/translate/", "tests/rank/", "tests/laws/", "tests/solve/test_assembly.py"),
     "kompono/translate/absolute.py": ("tests/absolute/", "tests/laws/"),
     "kompono/translate/discrete.py": ("tests/discrete/",),
     "kompono/compile/": ("tests/compile/", "tests/solve/test_methods.py"),

@@ -17,6 +17,7 @@ SAMPLES = 8  # states of a run that are looked at
 ABSURD = 0.5  # of the motion: an error above this in one step
 FINE = 0.01  # of the motion: an error in one step below this is what a suggested step has
 NOISE = 1e-4  # of the largest range: what varies less than this counts as little
+STEADY = 0.01  # of a value: speeds that vary less are steady, and what they vary by is rounding
 HALVINGS = 24  # of the step when a better one is sought
 ROOM = 400  # records of a few steps with up to a hundred events
 WARM = {"adams": 8}  # steps that are needed to see a method at work; others show in one
@@ -61,7 +62,8 @@ class StepCheck:
         start, end = len(program.coordinates), len(program.coordinates) + len(program.speeds)
         before, squares = row[1 : 1 + program.state_size], np.zeros(2)
         for part in (slice(0, start), slice(start, end)):
-            scale = np.maximum(ranges[part], NOISE * ranges[part].max(initial=0.0))
+            least = max(ranges[part].max(initial=0.0), STEADY * np.abs(fine[part]).max(initial=0.0))
+            scale = np.maximum(ranges[part], NOISE * least)
             scale = np.where(scale > 0, scale, 1.0)
             wrong, moved = ((x - y)[part] / scale for x, y in ((coarse, fine), (fine, before)))
             squares += [wrong @ wrong, moved @ moved]

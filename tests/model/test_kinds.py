@@ -75,7 +75,9 @@ def test_what_is_no_number_is_refused_with_a_fix(wrong: Any) -> None:
     assert caught.value.path == "Thing"
 
 
-@pytest.mark.parametrize("wrong", [*NO_NUMBERS[:11], math.nan, math.inf, Decimal("snan"), 10**400], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "wrong", [*NO_NUMBERS[:11], math.nan, math.inf, Decimal("snan"), 10**400], ids=lambda x: type(x).__name__
+)
 def test_constructors_name_their_class_while_they_have_no_path(wrong: Any) -> None:
     ground, ball = Ground(), Body(solids.sphere(mass=1.0, radius=0.1))
     pin = Revolute(ground, ball)
