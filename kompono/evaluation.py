@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from kompono.errors import ModelWarning, RunError, nearest
+from kompono.errors import ModelWarning, RunError, nearest, warn
 from kompono.model.subsystem import Subsystem
 from kompono.result import UnknownChannel, matching
 from kompono.simulation import Simulation
-from kompono.solve.assemble import moves
+from kompono.solve.assemble import remarks
 
 DISCRETE_STEP = 1e-5  # s, the default of the discrete engine, by which the stiffness of its links is chosen
 
@@ -104,9 +103,8 @@ def _evaluate(
 ) -> Evaluation:
     values, feed = simulation.parameters(parameters), simulation.feed(inputs)
     assembly = simulation.assemble(at, parameters=values, feed=feed, time=time)
-    moved = moves(assembly)
-    if moved:
-        warnings.warn(f"assembly moved {moved} to close the loops.", ModelWarning, stacklevel=3)
+    for remark in remarks(assembly):
+        warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, DISCRETE_STEP, time)
     state = simulation.started(assembly.state, values, feed, time)
     feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
@@ -120,7 +118,7 @@ def _evaluate(
     bad = [channel.name for channel, x in zip(chosen, numbers, strict=True) if not np.isfinite(x)]
     if bad:
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        warnings.warn(f"{bad[0]}{more}: not a finite number at this state.", ModelWarning, stacklevel=3)
+        warn(f"{bad[0]}{more}: not a finite number at this state.", ModelWarning)
     return Evaluation(
         {channel.name: float(x) for channel, x in zip(chosen, numbers, strict=True)},
         {channel.name: channel.unit for channel in chosen},

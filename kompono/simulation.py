@@ -168,7 +168,7 @@ class Simulation:
         check_method(self.engine, settings.method)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
-        outputs = select_outputs(self.translation, channels)
+        outputs = replace(select_outputs(self.translation, channels), open=OPEN + 10 * assembly.gap)
         for remark in remarks(assembly):
             warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)
@@ -264,7 +264,7 @@ class Simulation:
 
             def is_open(time: float, now: np.ndarray) -> bool:
                 (values, *_) = self.kernel.evaluate(outputs.routine, time, now, feed.at(time), parameters)
-                return bool(values[outputs.drift] > OPEN)
+                return bool(values[outputs.drift] > outputs.open)
 
             problem.is_open = is_open
         return problem

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from kompono.errors import AssemblyError, ModelWarning
+from kompono.errors import AssemblyError, ModelWarning, warn
 from kompono.many.vary import Variation
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
@@ -55,7 +54,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     if told:
         run = min(told)
         text = f"in {len(told)} of {variation.runs} runs assembly changed the start; run {run}: "
-        warnings.warn(text + " ".join(told[run]), ModelWarning, stacklevel=4)
+        warn(text + " ".join(told[run]), ModelWarning)
     return starts
 
 

@@ -24,7 +24,7 @@ STEPPED = ("rk2", "rk4", "adams")  # methods whose step can be too long without 
 class Outputs:
     """The routine that computes channels, which ones it computes, and the positions of those wanted and of the drift;
     the others are there to make angles and quaternions continuous. `energy` are those of kinetic and total energy, if
-    they are computed.
+    they are computed; a drift above `open` is that of a loop that is lost.
     """
 
     routine: str
@@ -32,6 +32,7 @@ class Outputs:
     wanted: tuple[int, ...]
     drift: int
     energy: tuple[int, int] | None = None
+    open: float = OPEN
 
 
 @dataclass
@@ -113,7 +114,7 @@ def _open(
     """Whether conditions are violated; the run ends with the first record where they are."""
     if not settings.stabilize or "project" not in kernel.program.routines:
         return False
-    violated = np.flatnonzero(table[:, outputs.drift] > OPEN)
+    violated = np.flatnonzero(table[:, outputs.drift] > outputs.open)
     if len(violated):
         _spoil(outcome, "OPEN", "", rows[violated[0]])
         _end_at(outcome, int(violated[0]))

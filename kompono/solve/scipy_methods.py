@@ -13,6 +13,7 @@ import numpy as np
 from kompono.solve.endings import NOT_FINITE
 
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+NEAR = 1e-2  # pivots below this, relative to their reference, are those of a nearly singular position
 IMPLICIT = ("Radau", "BDF", "LSODA")  # that are given the Jacobian
 
 
@@ -38,11 +39,12 @@ class _Watched:
         )
         self.finite = True
         self.strays = False  # whether a stage was ever far off the conditions; then all are projected from there on
+        self.near = 1.0  # smallest pivot where the state was last on the conditions
 
     def rate(self, t: float, y: np.ndarray) -> np.ndarray:
         if self.projects and "gap" in self.kernel.program.routines:
             self.strays = self.strays or self._evaluate("gap", t, y)[0] > 1
-            y = self.project(t, y) if self.strays else y
+            y = self.project(t, y) if self.strays or self.near < NEAR else y
         rate = self._evaluate("derivative", t, y)
         self.finite = bool(np.all(np.isfinite(rate)))
         return rate
@@ -54,7 +56,11 @@ class _Watched:
         return self._evaluate("jacobian", t, y).reshape(len(y), len(y)).T
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("project", t, y) if self.projects else y
+        if not self.projects:
+            return y
+        projected, *near = self.kernel.evaluate("project", t, y, self.feed.at(t), self.parameters)
+        self.near = float(near[0][0]) if near else 1.0
+        return projected
 
 
 def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, str, str, float, dict[str, Any]]:

@@ -6,14 +6,13 @@ miss them by rounding only, so that planar mechanisms keep their structural zero
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError, ModelWarning
+from kompono.errors import ModelError, ModelWarning, warn
 from kompono.given import entries_of, numbers, shown
 
 NEARLY_UNIT = 1e-3  # a quaternion typed with three digits is meant as one; anything further off is a mistake
@@ -52,7 +51,7 @@ def unit_axis(axis: Axis) -> np.ndarray:
     if length < 1e-12:
         raise ModelError(f"axis {axis!r} has no direction.", fix="Give a vector that is not zero.")
     if abs(length - 1.0) > 1e-6:
-        warnings.warn(f"axis {axis!r} has length {length:.6g}; it was normalized.", ModelWarning, stacklevel=4)
+        warn(f"axis {axis!r} has length {length:.6g}; it was normalized.", ModelWarning)
     return snap(vector / length)
 
 

@@ -5,12 +5,11 @@ The product is plain lists of declarations in order, and whose symbols their exp
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kompono.errors import ModelError, ModelWarning
+from kompono.errors import ModelError, ModelWarning, warn
 from kompono.given import shown
 from kompono.model.body import Body, Ground
 from kompono.model.constraint import Constraint, Coupling
@@ -89,8 +88,4 @@ def _warn_about_loose_bodies(model: Elaborated) -> None:
         touched |= {id(frame.body) for frame in (element.first, element.second) if frame is not None}
     for body in model.bodies:
         if id(body) not in touched and len(model.bodies) > 1:
-            warnings.warn(
-                f"{model.path(body)}: no joint, constraint or force touches this body; it moves freely.",
-                ModelWarning,
-                stacklevel=4,
-            )
+            warn(f"{model.path(body)}: no joint, constraint or force touches this body; it moves freely.", ModelWarning)
