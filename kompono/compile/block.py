@@ -124,7 +124,11 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     sizes["work"] = max(r.workspace for r in routines)
     if guard_count(program):
         sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
-    sizes = {name: lanes.count * size for name, size in sizes.items()} | {"time": 1, "inputs": len(program.inputs)}
+    sizes = {name: lanes.count * size for name, size in sizes.items()} | {
+        "time": 1,
+        "distance": 1,
+        "inputs": len(program.inputs),
+    }
     places, offset = {}, 0
     for name, size in sizes.items():
         places[name] = (offset, size)

@@ -52,7 +52,7 @@ def _try(machine: Machine, time: Value, tries: Cell) -> None:
     code.leave(machine.status.get() > 0)
     h, end, shortened = _choose(machine, time)
     stages(machine, DORMAND_PRINCE, time, h)
-    machine.rate(end, "next", "rate6")
+    rate_at(machine, end, "next", "rate6", h)
     error = _error(machine, h, "next")
     good = (error <= 1.0) & machine.finite("next", "rate6")
     with code.when(good):

@@ -14,13 +14,8 @@ from kompono.compile.emit import INT, REAL, Value, anywhere
 from kompono.compile.machine import Machine
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
-MOST_DOUBLINGS = 6
-_AROUND = (
-    (1.0, 4 / 6),
-    (-1.0, 4 / 6),
-    (2.0, -1 / 6),
-    (-2.0, -1 / 6),
-)  # shares of a distance, weights: exact for cubics
+MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
+_AROUND = {1.0: 15 / 20, 2.0: -6 / 20, 3.0: 1 / 20}  # shares of a distance to both sides, weights: exact for quintics
 
 
 def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) -> None:
@@ -38,26 +33,31 @@ def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) ->
 
 
 def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h: Value, where: Value) -> None:
-    """The rate as the mean of those at four states on the motion, far enough from here that no condition is lost."""
+    """The rate as the mean of those at six states on the motion, far enough from here that no condition is lost."""
     code, near = machine.code, machine.vector("near")
     here = [code.cell(machine.lanes.real, near[k]) for k in range(2)]
-    distance, tries = code.cell(REAL, h * 0.25), code.cell(INT, 0)
+    last = machine.vector("distance")  # where the search ended before: the step may have become much shorter
+    distance, tries = code.cell(REAL, code.math("maxnum", h * 0.25, last[0] * 0.25)), code.cell(INT, 0)
 
     def go(share: float) -> None:
         machine.combine("beside", state, [(distance.get() * share, target)])
         machine.project(time + distance.get() * share, "beside", where)
 
+    lost = code.cell(machine.lanes.truth, where)
     with code.forever():
         go(1.0)
-        lost = where & (near[1] < machine.vector("rank")[0])
-        code.leave(~anywhere(lost) | (tries.get() >= MOST_DOUBLINGS))
+        after = where & (near[1] < machine.vector("rank")[0])
+        go(-1.0)
+        lost.set(after | (where & (near[1] < machine.vector("rank")[0])))
+        code.leave(~anywhere(lost.get()) | (tries.get() >= MOST_DOUBLINGS))
         distance.set(distance.get() * 2.0)
         tries.set(tries.get() + 1)
-    found = where & ~lost
+    last[0] = distance.get()
+    found = where & ~lost.get()
     mean, part, rate = machine.vector("mean"), machine.vector("rate_beside"), machine.vector(target)
     with code.loop(machine.size) as i:
         mean[i] = 0.0 * rate[i]
-    for share, weight in _AROUND:
+    for share, weight in ((side * share, weight) for share, weight in _AROUND.items() for side in (1, -1)):
         go(share)
         machine.rate(time + distance.get() * share, "beside", "rate_beside")
         with code.loop(machine.size) as i:

@@ -42,6 +42,7 @@ from kompono.translate.tracer import Tracer
 
 PROJECTIONS = ("standard", "successive", "distributed", "baumgarte", "none")
 METRICS = ("identity", "mass")
+PROJECTION_TOLERANCE = 1e-4  # coarser than in joint coordinates: here rounding is that of places and levers
 
 
 class AbsoluteEngine(Engine):
@@ -181,7 +182,8 @@ class AbsoluteEngine(Engine):
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
         references = self.references(unit=self.metric == "identity")
-        mobility = Mobility(tracer, self.model, closures, self._weights(kinematics), references, self._levels(closures))
+        weights, levels = self._weights(kinematics), self._levels(closures)
+        mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
         if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))

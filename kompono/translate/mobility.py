@@ -21,6 +21,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.translate.closure import Closure
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination, Key, Reference, RightSide
+from kompono.translate.sweeps import TOLERANCE
 from kompono.translate.tracer import Tracer
 
 
@@ -90,10 +91,11 @@ class Mobility:
         weights: dict[int, Any],
         references: dict[int, Reference],
         levels: list[Level],
+        tolerance: float = TOLERANCE,
     ) -> None:
         self.tracer, self.model, self.closures, self.weights = tracer, model, closures, weights
         self.references = references
-        self.elimination = Elimination(tracer)
+        self.elimination = Elimination(tracer, tolerance)
         self._wrench: dict[int, Key] = {}
         for body in model.bodies:
             key = ("wrench", id(body))

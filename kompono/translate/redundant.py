@@ -23,8 +23,8 @@ import numpy as np
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
 RANK = 1e-7  # singular values below this, relative to a row of unit size, count as zero
 MARGIN = 0.3  # least cosine between K and N
-POSITIONS = 6
-STEP = 0.15  # largest change of a coordinate from one position to the next
+POSITIONS = 16
+STEP = 0.4  # largest change of a coordinate from one position to the next
 
 
 @dataclass(frozen=True)
@@ -83,21 +83,24 @@ def _positions(machine: Machine) -> list[np.ndarray]:
     q = _close(machine, 0.0, machine.start, machine.parameters)
     if q is None:
         return []
-    matrices, time = [machine.evaluate(0.0, q, machine.parameters)[1]], 0.0
-    while len(matrices) < POSITIONS:
+    matrices, time, onwards = [machine.evaluate(0.0, q, machine.parameters)[1]], 0.0, np.zeros(machine.scale.size)
+    for number in range(1, POSITIONS):
         _, matrix = machine.evaluate(time, q, machine.parameters)
         _, values, right = np.linalg.svd(matrix / machine.scale)
-        null = right[int(np.sum(values > RANK * values.max(initial=0.0))) :] / machine.scale
-        wanted = null.T @ random.normal(size=len(null))
+        null = right[int(np.sum(values > RANK * values.max(initial=0.0))) :]
+        wanted = null.T @ (null @ (onwards * machine.scale) + random.normal(size=len(null))) / machine.scale
         if len(null):
             wanted *= STEP / np.abs(wanted).max()
         around = random.uniform(-0.02, 0.02, len(machine.parameters)) * machine.parameters
-        parameters = machine.parameters + around if len(matrices) % 2 else machine.parameters
+        parameters = machine.parameters + around if number % 2 else machine.parameters
         time += 0.02
         moved = _follow(machine, time, q, wanted, parameters)
-        if moved is None:
+        if moved is None and number == 1:
             return []
-        q = moved
+        if moved is None:  # the end of the way: back, or in another direction
+            onwards = -onwards
+            continue
+        q, onwards = moved, 10 * wanted
         matrices.append(machine.evaluate(time, q, parameters)[1])
     return matrices
 

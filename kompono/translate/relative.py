@@ -41,7 +41,7 @@ from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
-PROJECTION_TOLERANCE = 1e-6
+PROJECTION_TOLERANCE = 1e-5
 
 Close = Callable[[Engine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
 

@@ -15,7 +15,7 @@ import casadi as ca
 
 from kompono.spatial.vectors import symmetric
 
-TOLERANCE = 1e-7  # of a pivot, relative to its reference: an angle of 3e-4
+TOLERANCE = 1e-6  # of a pivot, relative to its reference: an angle of 1e-3
 WELL_ABOVE = 1e-2  # what counts as a good pivot in the first round
 
 
