@@ -91,7 +91,7 @@ class Frame:
         return self._signal("angular_acceleration")
 
 
-class Carrier(Element, Frame, abstract=True):
+class Carrier(Element, Frame):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
     shape: tuple[Shape, ...] | None

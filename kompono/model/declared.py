@@ -2,13 +2,16 @@
 
 An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
 gets the name of the innermost class under construction. CasADi's complaint about `if` on a symbol is put into words.
+What was made leaves its record (`making.py`).
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from kompono.errors import KomponoError, ModelError
+from kompono.model.making import note, running
 
 CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decision belongs into the equations."
 
@@ -31,8 +34,10 @@ class Declared(type):
     """The class of classes of elements: calling one is a declaration."""
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        element = cls.__new__(cls, *arguments, **keywords)
+        running.stack.append(element._records())
         try:
-            return super().__call__(*arguments, **keywords)
+            element.__init__(*arguments, **keywords)
         except KomponoError as error:
             if error.path:
                 raise
@@ -42,3 +47,7 @@ class Declared(type):
                 raise
             message = "a Python decision (`if`, `and`, `min`, ...) depends on a symbol, which has no value yet."
             raise ModelError(message, path=cls.__name__, fix=CHOICE) from error
+        finally:
+            made = running.stack.pop()
+        note(element, made, sys._getframe(1))  # elements that fail leave none
+        return element
