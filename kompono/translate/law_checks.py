@@ -8,6 +8,7 @@ the path of its element. Elements of the library get their expressions checked w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -20,7 +21,7 @@ from kompono.model.element import Element
 from kompono.model.force import Effort
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose, Wrench
-from kompono.translate.laws import MOTION, PLACE, POSE
+from kompono.translate.laws import MOTION, PLACE, POSE, ask_holds
 
 if TYPE_CHECKING:
     from kompono.translate.elaborate import Elaborated
@@ -87,7 +88,7 @@ class Law:
 
     def call(self, name: str, *arguments: Any) -> Any:
         """What a law gives, whatever it is; exceptions get the path."""
-        law: Callable[..., Any] = getattr(self.element, name)
+        law: Callable[..., Any] = partial(ask_holds, self.element) if name == "holds" else getattr(self.element, name)
         try:
             return law(*arguments)
         except KomponoError as error:

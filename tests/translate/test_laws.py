@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from kompono import (
     Ground,
     Joint,
     KomponoError,
+    Mode,
     ModelError,
     Motion,
     Output,
@@ -228,6 +230,23 @@ def test_every_law_of_an_own_joint_is_asked() -> None:
         with pytest.raises(TranslationError, match=rf"^pin: .*Hinge\.{law}"):
             simulate(Own(law), until=0.0)
     assert simulate(Own(""), until=0.0).status.ok
+
+
+def test_a_mode_of_an_element_may_be_called_holds() -> None:
+    class Breakable(Revolute):
+        def __init__(self, *frames: Any, holds: Mode) -> None:
+            super().__init__(*frames, axis="y")
+            self.holds = holds  # type: ignore[method-assign]
+
+    class Held(Swing):
+        def __init__(self) -> None:
+            super().__init__()
+            self.whole = Mode(1)
+            self.second = Breakable(self.ground, self.bob.at(0, 0, 1), holds=self.whole)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the second hinge is redundant
+        assert simulate(Held(), until=0.0).status.ok
 
 
 def test_names_of_coordinates_are_a_tuple() -> None:
