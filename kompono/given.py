@@ -79,7 +79,8 @@ def number(
             f"{what} {shown(value)} is not a number.", path=where, fix=f"{fix} {_SYMBOL}".strip() if symbol else fix
         )
     if finite and not np.isfinite(found):
-        raise error(f"{what} {shown(value)} is not finite.", path=where, fix=fix)
+        advice = f"{fix} {_NAN}".strip() if found != found else fix
+        raise error(f"{what} {shown(value)} is not finite.", path=where, fix=advice)
     if positive and found <= 0:
         raise error(f"{what} {shown(value)} is not positive.", path=where, fix=fix)
     return found
@@ -100,7 +101,8 @@ def numbers(
         return np.array(value, dtype=float)  # a million times in a large model
     result = _checked(entries_of(value), value, shape, what, where, error, fix)
     if finite and not np.isfinite(result).all():
-        raise error(f"{what} {shown(value)} has entries that are not finite.", path=where, fix=fix)
+        advice = f"{fix} {_NAN}".strip() if np.isnan(result).any() else fix
+        raise error(f"{what} {shown(value)} has entries that are not finite.", path=where, fix=advice)
     return result
 
 
@@ -130,7 +132,6 @@ def scalar(value: Any, what: str, where: str = "", *, truth: bool = False, fix: 
         return value
     if not isinstance(value, ca.SX) or value.is_constant():
         fix = fix or "Give a number, or an expression of time, coordinates, motion, inputs and parameters."
-        fix = f"{fix} {_NAN}" if plain(value) != plain(value) else fix
         return number(value, what, where, truth=truth, fix=fix)
     if not value.is_scalar():
         size = f"{value.shape[0]} by {value.shape[1]}"

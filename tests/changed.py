@@ -18,6 +18,7 @@ FIRST, LAST = "tests/style/", "tests/laws/test_accelerations.py"  # run in any c
 AREAS = {
     "kompono/": ("tests/solve/", "tests/reference/test_car.py"),
     "kompono/errors.py": ("tests/model/", "tests/solve/test_failures.py"),
+    "kompono/given.py": ("tests/model/", "tests/fuzz/"),
     "kompono/spatial/": ("tests/library/", "tests/laws/"),
     "kompono/model/": ("tests/model/", "tests/library/", "tests/translate/"),
     "kompono/library/": ("tests/library/", "tests/laws/test_joints.py"),

@@ -29,7 +29,7 @@ class Distance(Constraint):
         return [(ca.sumsqr(pose.position) - self.length**2) / (2 * self.length)]
 
 
-class _Directed(Constraint, abstract=True):
+class _Directed(Constraint):
     def __init__(self, first: Frame, second: Frame, *, axis: Axis = "z") -> None:
         super().__init__(first, second)
         self.axis = unit_axis(axis)

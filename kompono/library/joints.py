@@ -38,7 +38,7 @@ def _columns(*pairs: tuple[Any, Any]) -> Any:
 __all__ = ["Cylindrical", "Free", "Planar", "Prismatic", "Revolute", "Screw", "Spherical", "Universal", "Weld"]
 
 
-class _AxisJoint(Joint, abstract=True):
+class _AxisJoint(Joint):
     def __init__(self, first: Frame, second: Frame, *, axis: Axis = "z", **start: float | None) -> None:
         super().__init__(first, second, start=dotted(start))
         self.axis = unit_axis(axis)

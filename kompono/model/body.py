@@ -91,7 +91,7 @@ class Frame:
         return self._signal("angular_acceleration")
 
 
-class Carrier(Element, Frame, abstract=True):
+class Carrier(Element, Frame):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
     shape: tuple[Shape, ...] | None
@@ -102,15 +102,15 @@ class Carrier(Element, Frame, abstract=True):
 
     def at(self, *position: Any, orientation: Any = None) -> Frame:
         """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
-        point: Any = position[0] if len(position) == 1 else position
+        fix, point = "Use body.at(x, y, z).", position[0] if len(position) == 1 else position
         try:
             if has_symbols(point):
-                vector: Any = column(point, 3, "the point", fix="Use body.at(x, y, z).")
+                vector: Any = column(point, 3, "the point", fix=fix)
             else:
-                vector = ca.DM(numbers(point, (3,), "the point").tolist())
+                vector = ca.DM(numbers(point, (3,), "the point", fix=fix).tolist())
         except ModelError as error:
             message = f"{shown(point)} is not a point."
-            raise ModelError(message, path=self.label, fix=error.fix or "Use body.at(x, y, z).") from None
+            raise ModelError(message, path=self.label, fix=error.fix or fix) from None
         try:
             turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
         except ModelError as error:

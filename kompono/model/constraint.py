@@ -13,7 +13,7 @@ from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Pose
 
 
-class Constraint(Element, abstract=True):
+class Constraint(Element):
     """A condition on the pose of a second frame relative to a first; may use `time` and parameters."""
 
     force, torque = force_reading(), torque_reading()
@@ -44,7 +44,7 @@ class Constraint(Element, abstract=True):
         return []
 
 
-class Coupling(Element, abstract=True):
+class Coupling(Element):
     """A condition on joint coordinates and time: gears, drives, cams. Write it with `joint.angle`, `time`, ...
 
     `units` are those of the conditions, "rad" or "m", where they have one: then the effort has a unit as well.

@@ -2,13 +2,16 @@
 
 An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
 gets the name of the innermost class under construction. CasADi's complaint about `if` on a symbol is put into words.
+What was made leaves its record (`making.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from kompono.errors import KomponoError, ModelError
+from kompono.model.making import note, running
 
 CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decision belongs into the equations."
 
@@ -30,15 +33,31 @@ def placed(error: KomponoError, path: str) -> KomponoError:
 class Declared(type):
     """The class of classes of elements: calling one is a declaration."""
 
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        try:
-            return super().__call__(*arguments, **keywords)
-        except KomponoError as error:
-            if error.path:
-                raise
-            raise placed(error, cls.__name__).with_traceback(error.__traceback__) from error.__cause__
-        except RuntimeError as error:
-            if not decides_by_a_symbol(error):
-                raise
-            message = "a Python decision (`if`, `and`, `min`, ...) depends on a symbol, which has no value yet."
-            raise ModelError(message, path=cls.__name__, fix=CHOICE) from error
+    @property
+    def __signature__(cls) -> Any:
+        """That of the constructor, for `help` and notebooks."""
+        from inspect import signature  # only they need it
+
+        found = signature(cls.__init__)
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+    if not TYPE_CHECKING:  # to a type checker, calling one gives an object of it as ever
+
+        def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+            element = cls.__new__(cls, *arguments, **keywords)
+            running.stack.append(element._records())
+            try:
+                element.__init__(*arguments, **keywords)
+            except KomponoError as error:
+                if error.path:
+                    raise
+                raise placed(error, cls.__name__).with_traceback(error.__traceback__) from error.__cause__
+            except RuntimeError as error:
+                if not decides_by_a_symbol(error):
+                    raise
+                message = "a Python decision (`if`, `and`, `min`, ...) depends on a symbol, which has no value yet."
+                raise ModelError(message, path=cls.__name__, fix=CHOICE) from error
+            finally:
+                made = running.stack.pop()
+            note(element, made, sys._getframe(1))  # elements that fail leave none
+            return element

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kompono.model.declared import Declared
-from kompono.model.making import Record, watch
+from kompono.model.making import Record
 
 if TYPE_CHECKING:
     from kompono.model.subsystem import Subsystem
@@ -18,11 +18,6 @@ class Element(metaclass=Declared):
     _name: str = ""
     _taken_away: bool = False  # it was a member, and is none any more
     _users: tuple[Record, ...] = ()  # elements built on this one
-
-    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if not abstract:
-            watch(cls)
 
     @property
     def owner(self) -> Subsystem | None:

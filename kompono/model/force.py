@@ -12,7 +12,7 @@ from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Wrench
 
 
-class Force(Element, abstract=True):
+class Force(Element):
     """A load between two frames that depends on their relative motion, or, with one frame, on its motion in the world.
 
     `wrench(motion)` acts on the second (or only) frame at its origin, in the first frame's (or world) axes; the
@@ -46,7 +46,7 @@ class Force(Element, abstract=True):
         return {}
 
 
-class Effort(Element, abstract=True):
+class Effort(Element):
     """A generalized force on the coordinates of one joint: a motor torque, a torsion spring, joint friction."""
 
     force, torque = force_reading(), torque_reading()
@@ -69,7 +69,7 @@ class Effort(Element, abstract=True):
         return 0.0
 
 
-class Field(Element, abstract=True):
+class Field(Element):
     """An acceleration field that acts on every body of its owner and below, e.g. gravity."""
 
     def acceleration(self, position: Any) -> Any:

@@ -25,7 +25,7 @@ from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 
 
-class Joint(Element, abstract=True):
+class Joint(Element):
     """Base of all joints. A new joint names its coordinates and writes `pose`; more only if it needs more.
 
     coordinates: names of q; units: of each, "rad" or "m" or ""; speeds: names of v where q_dot is not v; speed_units:

@@ -2,18 +2,15 @@
 
 An element acts in a model only if it is a member of a subsystem. One that is made and never assigned would be left out
 silently, so making an element leaves a record: with the subsystem whose `__init__` was running, and with the bodies and
-joints it is built on. When a model is translated, `translate/ownership.py` looks through the records.
+joints it is built on. When a model is translated, `translate/ownership.py` looks through the records. It is done where
+classes are called (`declared.py`), with no call of its own around `__init__`: nested components are as many calls deep.
 """
 
 from __future__ import annotations
 
-import functools
-import sys
 import threading
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
-
-from kompono.model.declared import Declared
 
 if TYPE_CHECKING:
     from kompono.model.element import Element
@@ -28,49 +25,23 @@ class _Running(threading.local):
         self.stack: list[list[Record] | None] = []
 
 
-_running = _Running()
-_CALL = Declared.__call__.__code__
+running = _Running()
 _TRANSLATOR = "kompono.translate"  # what it adds to a model for itself has no owner
 
 
-def watch(kind: type[Element]) -> None:
-    """Let the `__init__` of a class leave a record when it is through; elements that fail leave none."""
-    init: Any = vars(kind).get("__init__") or _inherited(kind)
-
-    @functools.wraps(init)
-    def make(self: Any, *args: Any, **options: Any) -> None:
-        if type(self).__init__ is not make:  # called by a class derived from this one
-            init(self, *args, **options)
-            return
-        stack = _running.stack
-        stack.append(self._records())
-        try:
-            init(self, *args, **options)
-        finally:
-            own = stack.pop()
-        if own:
-            self._keep(own)
-        around: Any = stack[-1] if stack else ()
-        if around is not None:  # what an element makes for itself needs no owner
-            frame = sys._getframe(1)
-            if frame.f_code is _CALL and frame.f_back is not None:
-                frame = frame.f_back
-            if frame.f_globals["__name__"].startswith(_TRANSLATOR):
-                return
-            record = (self, frame.f_code, frame.f_lasti)
-            if stack:
-                around.append(record)
-            for other in self._built_on():
-                other._users = (*other._users, record)
-
-    kind.__init__ = make  # type: ignore[misc]
-
-
-def _inherited(kind: type) -> Any:
-    def init(self: Any, *args: Any, **options: Any) -> None:
-        super(kind, self).__init__(*args, **options)
-
-    return init
+def note(element: Element, made: list[Record] | None, caller: FrameType) -> None:
+    """Leave the record of an element whose `__init__` is through, with what was made in there and who called it."""
+    if made:
+        element._keep(made)
+    stack = running.stack
+    around: Any = stack[-1] if stack else ()
+    if around is None or caller.f_globals["__name__"].startswith(_TRANSLATOR):
+        return  # what an element makes for itself needs no owner
+    record = (element, caller.f_code, caller.f_lasti)
+    if stack:
+        around.append(record)
+    for other in element._built_on():
+        other._users = (*other._users, record)
 
 
 def place(record: Record) -> str:

@@ -20,7 +20,7 @@ from kompono.model.element import Element
 from kompono.model.making import Record
 
 
-class Subsystem(Element, abstract=True):
+class Subsystem(Element):
     """A component. Write a class, declare members in `__init__` by assignment, `expose` the bodies others may use.
 
     `run_defaults` may hold keyword arguments of `simulate` that suit this model (until, step, method, ...). A method

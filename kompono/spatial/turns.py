@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import scalar, shown
+from kompono.given import entries_of, scalar, shown
 from kompono.spatial.rotation import Axis, constant_matrix, unit_axis, unit_quaternion
 
 _HOW = 'Use rotation("x", 0.1), or rotation(("z", 0.3), ("x", 0.1)) for one turn after the other.'
@@ -75,17 +75,12 @@ def constant_quaternion(orientation: Any) -> np.ndarray:
     """A constant unit quaternion (4,) from None, a quaternion (4,) or a rotation matrix (3, 3)."""
     if orientation is None:
         return np.array([1.0, 0.0, 0.0, 0.0])
-    if isinstance(orientation, ca.SX):
-        if not orientation.is_constant():
-            raise ModelError("a start orientation is made of numbers, not of symbols.", fix="Give numbers.")
-        orientation = ca.DM(orientation)
-    array = np.asarray(orientation, dtype=float)
-    array = array.ravel() if array.shape == (4, 1) else array
-    if array.shape != (3, 3):
-        return unit_quaternion(array)
+    entries = entries_of(orientation)
+    if entries.shape != (3, 3):
+        return unit_quaternion(entries.ravel() if entries.shape == (4, 1) else orientation)
     from kompono.spatial.numeric import quaternions  # only matrices need it
 
-    return quaternions(constant_matrix(array))
+    return quaternions(constant_matrix(orientation))
 
 
 def _is_pair(turn: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Walk the hierarchy once: every element with its path, sorted by kind; ports, expressions and ownership checked.
+"""Walk the hierarchy once: every element with its path, sorted by kind; ports, laws, expressions and ownership checked.
 
 The product is plain lists of declarations in order, and whose symbols their expressions use.
 """
@@ -21,6 +21,7 @@ from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
+from kompono.translate.law_checks import check_laws
 from kompono.translate.ownership import check_ownership
 from kompono.translate.ports import check_ports, check_reading
 from kompono.translate.uses import find_uses
@@ -75,6 +76,7 @@ def elaborate(model: Subsystem) -> Elaborated:
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
     check_ports(result)
+    check_laws(result)
     result = replace(result, uses=find_uses(model, elements))
     check_reading(result)
     check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))

@@ -20,6 +20,7 @@ from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination
 from kompono.translate.kinematics import Kinematics
+from kompono.translate.laws import ask_holds
 from kompono.translate.loads import Loads
 from kompono.translate.outputs import trace_channels
 from kompono.translate.program import Channel, Routine
@@ -226,7 +227,7 @@ class Engine(ABC):
         for element in self._directed:
             motion = kinematics.motion(element.first, element.second)
             place, path = (motion.position, motion.rotation), self.model.path(element)
-            values.append(kinematics.tracer.call(lambda p, r, e=element: e.holds(Pose(p, r)), *place, path=path))
+            values.append(kinematics.tracer.call(lambda p, r, e=element: ask_holds(e, Pose(p, r)), *place, path=path))
         column = ca.vertcat(*[ca.vec(value) for value in values]) if values else ca.SX(0, 1)
         return self.posed.tracer.routine("holds", [("positive", column)])
 
@@ -234,11 +235,11 @@ class Engine(ABC):
     def _directed(self) -> tuple[Any, ...]:
         """Closing elements that can tell whether they hold as they are meant."""
         pairs = (element for element in self.closing if not isinstance(element, Coupling))
-        return tuple(element for element in pairs if element.holds(symbolic_pose()) is not None)
+        return tuple(element for element in pairs if ask_holds(element, symbolic_pose()) is not None)
 
     def hold_labels(self) -> tuple[str, ...]:
         """Path of the element each entry of `holds` belongs to."""
-        sizes = (ca.SX(element.holds(symbolic_pose())).numel() for element in self._directed)
+        sizes = (ca.SX(ask_holds(element, symbolic_pose())).numel() for element in self._directed)
         return tuple(self.model.path(e) for e, size in zip(self._directed, sizes, strict=True) for _ in range(size))
 
     @cached_property

@@ -20,6 +20,7 @@ from kompono.model.event import Mode
 from kompono.model.joint import Joint, derived_subspace, derived_subspace_rate
 from kompono.spatial.pose import Pose, pose_jacobian, symbolic_pose
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.law_checks import different, is_users
 
 POINTS = 3
 SPREAD = (0.2, 0.5)  # how far coordinates are from the neutral ones, to either side [rad, m]
@@ -28,12 +29,13 @@ CLOSE = 1e-8  # what laws may differ by, relative to their size
 RANK = 1e-6  # singular values below this share of the largest are zero
 
 
-def check_joint(model: Elaborated, joint: Joint) -> None:
-    """Raise ModelError where the laws of a joint contradict, with what disagrees and by how much."""
-    problem = contradiction(joint, (*model.parameters, *model.modes))
-    if problem:
-        message, fix = problem
-        raise ModelError(f"{type(joint).__name__}: {message}.", path=model.path(joint), fix=fix)
+def check_joints(model: Elaborated) -> None:
+    """Raise ModelError where the laws of a user's joint contradict, with what disagrees and by how much."""
+    for joint in filter(is_users, different(model.joints)):
+        problem = contradiction(joint, (*model.parameters, *model.modes))
+        if problem:
+            message, fix = problem
+            raise ModelError(f"{type(joint).__name__}: {message}.", path=model.path(joint), fix=fix)
 
 
 def contradiction(joint: Joint, signals: Sequence[Any] = ()) -> tuple[str, str] | None:

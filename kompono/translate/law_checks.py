@@ -1,4 +1,4 @@
-"""The laws users write, asked once before anything is derived from them.
+"""The laws users write, asked once before anything is derived from them, or looked for in them.
 
 A law is a method that gives expressions: wrench, effort, acceleration, pose, conditions, ... Whatever is wrong with one
 (it raises, decides by `if` on a symbol, returns another kind or size, calls what cannot be compiled) is said here with
@@ -7,8 +7,9 @@ the path of its element. Elements of the library get their expressions checked w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -19,9 +20,11 @@ from kompono.model.declared import CHOICE, decides_by_a_symbol, placed
 from kompono.model.element import Element
 from kompono.model.force import Effort
 from kompono.model.joint import Joint
-from kompono.spatial.pose import Motion, Pose, Wrench, symbolic_pose
-from kompono.translate.elaborate import Elaborated
-from kompono.translate.joint_laws import check_joint
+from kompono.spatial.pose import Pose, Wrench
+from kompono.translate.laws import MOTION, PLACE, POSE, ask_holds
+
+if TYPE_CHECKING:
+    from kompono.translate.elaborate import Elaborated
 
 _OWN = "kompono."  # classes of this package: their laws are checked by tests, what they are given when declared
 
@@ -30,11 +33,13 @@ def check_laws(model: Elaborated) -> None:
     """Raise for the first law that cannot be used, one element of each class and set of plain numbers asked."""
     for joint in filter(is_users, different(model.joints)):
         _check_joint(Law(joint, model.path(joint)), joint)
-        check_joint(model, joint)
     for constraint in filter(is_users, different(model.constraints)):
-        Law(constraint, model.path(constraint)).groups("conditions", symbolic_pose())
+        law = Law(constraint, model.path(constraint))
+        law.some([*law.groups("conditions", POSE), *law.groups("velocity_conditions", MOTION)])
+        law.maybe("holds", POSE)
     for coupling in filter(is_users, model.couplings):
-        Law(coupling, model.path(coupling)).groups("conditions")
+        law = Law(coupling, model.path(coupling))
+        law.some(law.groups("conditions"))
     for force in filter(is_users, different(model.forces)):
         _check_force(Law(force, model.path(force)))
     for effort in filter(is_users, different(model.efforts)):
@@ -42,9 +47,9 @@ def check_laws(model: Elaborated) -> None:
         law.column("effort", (joint.freedoms, 1), joint.q, joint.v)
         law.column("potential", (1, 1), joint.q)
     for field in filter(is_users, model.fields):
-        law, position = Law(field, model.path(field)), ca.SX.sym("x", 3)
-        law.column("acceleration", (3, 1), position)
-        law.column("potential", (1, 1), position)
+        law = Law(field, model.path(field))
+        law.column("acceleration", (3, 1), PLACE)
+        law.column("potential", (1, 1), PLACE)
 
 
 def is_users(element: Element) -> bool:
@@ -83,7 +88,7 @@ class Law:
 
     def call(self, name: str, *arguments: Any) -> Any:
         """What a law gives, whatever it is; exceptions get the path."""
-        law: Callable[..., Any] = getattr(self.element, name)
+        law: Callable[..., Any] = partial(ask_holds, self.element) if name == "holds" else getattr(self.element, name)
         try:
             return law(*arguments)
         except KomponoError as error:
@@ -134,20 +139,27 @@ class Law:
         """What a law gives, of a shape."""
         return self.sized(name, self.call(name, *arguments), shape)
 
-    def groups(self, name: str, *arguments: Any) -> list[ca.SX] | None:
-        """What a law of conditions gives: a list of columns, or None."""
+    def maybe(self, name: str, *arguments: Any) -> ca.SX | None:
+        """What a law gives that need not give anything."""
         given = self.call(name, *arguments)
-        if given is None and isinstance(self.element, Joint):
-            return None
+        return None if given is None else self.expression(name, given)
+
+    def groups(self, name: str, *arguments: Any) -> list[ca.SX]:
+        """What a law of conditions gives: a list of columns; a joint that cannot close a loop has none."""
+        given = self.call(name, *arguments)
+        if given is None and name == "conditions" and isinstance(self.element, Joint):
+            return []
         if not isinstance(given, list | tuple):
             fix = "Return a list of columns, e.g. [pose.position], each a group of like conditions."
             message = f"{self.called(name)} returned {shown(given)}, which is no list."
             raise TranslationError(message, path=self.path, fix=fix)
-        groups = [self.expression(name, group) for group in given]
-        if not isinstance(self.element, Joint) and not sum(group.numel() for group in groups):
-            message = f"{self.called(name)} gives no condition."
+        return [self.expression(name, group) for group in given]
+
+    def some(self, groups: Iterable[ca.SX]) -> None:
+        """Raise if there is no condition at all."""
+        if not sum(group.numel() for group in groups):
+            message = f"{self.called('conditions')} gives no condition."
             raise TranslationError(message, path=self.path, fix="Return at least one, or leave the element out.")
-        return groups
 
     def kind(self, name: str, value: Any, wanted: type) -> Any:
         """A returned value of a class."""
@@ -159,12 +171,17 @@ class Law:
 
 
 def _check_force(law: Law) -> None:
-    pose = symbolic_pose()
-    motion = Motion(pose.position, pose.rotation, ca.SX.sym("v", 3), ca.SX.sym("w", 3))
-    load = law.kind("wrench", law.call("wrench", motion), Wrench)
+    load = law.kind("wrench", law.call("wrench", MOTION), Wrench)
     law.sized("wrench(motion).force", load.force, (3, 1))
     law.sized("wrench(motion).torque", load.torque, (3, 1))
-    law.column("potential", (1, 1), motion)
+    law.column("potential", (1, 1), MOTION)
+    readings = law.call("readings", MOTION)
+    pairs = list(readings.items()) if isinstance(readings, Mapping) else [("", None)]
+    for name, pair in pairs:
+        if not isinstance(name, str) or not isinstance(pair, tuple | list) or [type(p) for p in pair[1:]] != [str]:
+            message = f"{law.called('readings')} returned {shown(readings)}, which is no values and units by name."
+            raise TranslationError(message, path=law.path, fix='Return {"name": (expression, "unit")}.')
+        law.sized(f"readings(motion)[{name!r}]", pair[0], (1, 1))
 
 
 def _check_joint(law: Law, joint: Joint) -> None:
@@ -176,10 +193,12 @@ def _check_joint(law: Law, joint: Joint) -> None:
     law.column("subspace", (6, nv), joint.q)
     law.column("subspace_rate", (6, 1), joint.q, joint.v)
     law.column("normalize", (nq, 1), joint.q)
-    law.groups("conditions", symbolic_pose())
-    measured = law.call("measure", symbolic_pose())
+    law.groups("conditions", POSE)
+    law.groups("velocity_conditions", MOTION)
+    measured = law.call("measure", POSE)
     if measured is not None:
         law.sized("measure", measured, (nq, 1))
+    law.maybe("holds", POSE)
     fix = f"Return np.array([...]) with {nq} finite numbers."
     neutral = law.kind("neutral", law.call("neutral"), np.ndarray)
     numbers(neutral, (nq,), law.called("neutral"), law.path, error=TranslationError, fix=fix)

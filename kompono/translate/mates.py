@@ -19,6 +19,7 @@ from kompono.model.free import Rigid
 from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, skew
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.laws import ask_holds
 
 CLOSE = 1e-6  # how well the declared start must fulfil the conditions, in their units
 FIRM = 1e-6  # least singular value of the conditions, relative to the largest
@@ -98,7 +99,7 @@ def _conditions(constraints: tuple[Constraint, ...], first: Carrier) -> ca.Funct
         between = moved if constraint.first.body is first else moved.inverse()
         pose = constraint.first.pose.inverse() @ between @ constraint.second.pose
         groups += [ca.vec(ca.SX(group)) for group in constraint.conditions(pose)]
-        meant = constraint.holds(pose)
+        meant = ask_holds(constraint, pose)
         holds += [] if meant is None else [ca.vec(ca.SX(meant))]
     g = ca.densify(ca.vertcat(*groups))
     own = {symbol.element_hash() for symbol in ca.vertsplit(ca.vertcat(position, ca.vec(rotation), small))}

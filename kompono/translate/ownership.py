@@ -155,7 +155,7 @@ def _declared(subsystem: Subsystem) -> Iterable[Record]:
     """
     if not subsystem._unassigned:
         return ()
-    inits: list[Any] = [getattr(kind.__init__, "__wrapped__", kind.__init__) for kind in type(subsystem).__mro__]
+    inits: list[Any] = [kind.__init__ for kind in type(subsystem).__mro__]
     files = {init.__code__.co_filename for init in inits if hasattr(init, "__code__")}
     return [r for r in subsystem._unassigned if not isinstance(r[0], Subsystem) or r[1].co_filename in files]
 

@@ -21,8 +21,8 @@ from kompono.translate.closure import group_sizes
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.engine import Engine
+from kompono.translate.joint_laws import check_joints
 from kompono.translate.keep import Head, Kept, Shelf, find_kept
-from kompono.translate.law_checks import check_laws
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.program import Program, Routine
@@ -126,7 +126,7 @@ def translate(
     _check_frequencies(baumgarte)
     elaborated = elaborate(model)
     check_constants(elaborated)
-    check_laws(elaborated)
+    check_joints(elaborated)
     check_conditions(elaborated)
     relative = engine == "relative"
     topology = _topology(elaborated, engine, cut, independent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -127,9 +128,9 @@ def test_signals_are_refused_with_their_path() -> None:
 def test_numbers_made_of_symbols_by_math_are_found() -> None:
     pin = Revolute(Ground(), Body(solids.sphere(mass=1.0, radius=0.1)))
     with pytest.raises(ModelError, match=r"^JointEffort: the effort nan is not finite.*ca\.sin"):
-        JointEffort(pin, math.sin(time))  # type: ignore[arg-type]
+        JointEffort(pin, math.sin(2 * time))
     with pytest.raises(ModelError, match=r"^Drive: the motion holds a constant that is not a number.*ca\.sin"):
-        Drive(pin, time * math.sin(time))  # type: ignore[arg-type]
+        Drive(pin, time * math.sin(2 * time))
 
 
 def test_a_joint_offers_the_coordinates_it_has() -> None:
@@ -245,3 +246,11 @@ def test_all_operations_there_is_no_code_for_are_known_to_the_check() -> None:
     }
     assert len(made) > 30
     assert made - lowered - others <= UNSUPPORTED
+
+
+def test_help_shows_what_a_constructor_takes() -> None:
+    class Plate(Subsystem):
+        def __init__(self, size: float, *, holes: int = 0) -> None: ...
+
+    assert list(inspect.signature(Plate).parameters) == ["size", "holes"]
+    assert list(inspect.signature(Revolute).parameters) == ["first", "second", "axis", "start"]

@@ -124,12 +124,7 @@ class Patched(Force):
 
 
 class Number(float):
-    """A number of the user that is another one whenever it is used."""
-
-    def __mul__(self, other: Any) -> Any:
-        return cfg.TABLE["size"] * other
-
-    __rmul__ = __mul__
+    """A number of the user, in a class of its own; it counts by its value when it is given."""
 
 
 def the_law(self: Any, motion: Motion) -> Wrench:
@@ -149,7 +144,7 @@ def read(name: str) -> Subsystem:
 
 def pulled(cart: Cart) -> Any:
     """A spring of the library 1000 km long, whose stiffness is an object of the user."""
-    return SpringDamper(cart.ground.at(1e6, 0, 0), cart.cart, k=Number(1e-6), rest=0.0)
+    return SpringDamper(cart.ground.at(1e6, 0, 0), cart.cart, k=Number(cfg.TABLE["size"] * 1e-6), rest=0.0)
 
 
 def library_object(cart: Cart) -> Any:
@@ -180,7 +175,7 @@ OTHERS: dict[str, tuple[Callable[[], Subsystem], str, float]] = {
     "an_attribute_made_on_demand": (lambda: Cart(lambda c: OnDemand(c.ground, c.cart)), "rail.displacement", FELT),
     "a_patched_class": (lambda: Cart(lambda c: Patched(c.ground, c.cart)), "rail.displacement", FELT),
     "a_patched_object": (lambda: Cart(library_object), "rail.displacement", FELT),
-    "a_number_of_the_user": (lambda: Cart(pulled), "rail.displacement", FELT * 1e-6),
+    "a_number_of_the_user": (lambda: Cart(pulled), "rail.displacement", FELT),
     "an_attribute_set_later": (set_later, "rail.displacement", FELT),
 }
 
