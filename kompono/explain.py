@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from kompono.translate import Translation
     from kompono.translate.program import Program
 
-TRACED = ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL")  # ends that have a deeper cause
+TRACED = (
+    "NOT_FINITE",
+    "TOO_FAST",
+    "GROWN",
+    "OFF_CONSTRAINTS",
+    "STEP_TOO_SMALL",
+    "HOPELESS",
+)  # ends that have a deeper cause
 LAST = 40  # records before a failure that are looked at for its cause
 TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
 
@@ -86,7 +93,7 @@ class Explainer:
             where = self._locked(record, settings, parameters)
             if where:
                 return f"{where}: the position asked for next is not found; the machine seems to lock there,"
-        if outcome.ended in ("OFF_CONSTRAINTS", "STEP_TOO_SMALL"):
+        if outcome.ended in ("OFF_CONSTRAINTS", "STEP_TOO_SMALL", "HOPELESS"):
             return message
         found = self._step(before[-LAST:], settings, parameters)
         if found:
@@ -117,7 +124,7 @@ class Explainer:
         if self._gaps(time, row, parameters).max(initial=0.0) > OPEN:
             return ""
         before, inputs = row[1:end], row[end:]
-        for ahead in (settings.step, 3 * settings.step):
+        for ahead in (settings.step, 3 * settings.step, 10 * settings.step):
             state = before + ahead * self.kernel.evaluate("derivative", time, before, inputs, parameters)[0]
             if not np.abs(state - before).max(initial=0.0) <= FAR:
                 state = before

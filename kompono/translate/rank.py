@@ -42,14 +42,24 @@ class Live:
     reference: np.ndarray
     slip: np.ndarray | None = None
 
-    def implied(self, count: int) -> np.ndarray:
-        """Combinations (count, implied) of the rows as declared that the joints of the loop, or others, imply."""
+    def declared(self, values: np.ndarray) -> np.ndarray:
+        """Sizes of the rows as declared from those of live rows; dead ones are as large as the largest."""
+        if self.combine is None:
+            return values
+        share = self.combine**2 / np.maximum(np.sum(self.combine**2, axis=1, keepdims=True), 1e-300)
+        found = share.T @ values
+        return np.where(found > 1e-9 * values.max(initial=0.0), found, values.max(initial=1.0))
+
+    def implied(self) -> np.ndarray:
+        """Combinations (declared rows, implied) of rows that the joints of the loop, or others, imply."""
         live = np.zeros((len(self.size), 0)) if self.slip is None else self.slip / self.size[:, None]
         if self.combine is None or self.spread is None:
             return live
+        count = self.combine.shape[1]
+        if not len(self.size):
+            return np.eye(count)
         left, sizes, _ = np.linalg.svd(self.spread / np.linalg.norm(self.spread, axis=0))
-        dead = left[:, int(np.sum(sizes > 1e-6)) :] if self.spread.size else np.eye(count)
-        return np.hstack([self.combine.T @ live, dead])
+        return np.hstack([self.combine.T @ live, left[:, int(np.sum(sizes > 1e-6)) :]])
 
     def with_slips(self, slip: np.ndarray | None) -> Live:
         """The same rows with slips."""

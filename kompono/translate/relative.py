@@ -258,9 +258,9 @@ class RelativeEngine(Engine):
         if not any(len(live.size) for live in found.values()):
             return found
         start = self._close(self) if self._close is not None else None
-        return found if start is None else self.probe.add_slips(found, self.elimination_order(), start)
+        return found if start is None else self.probe.add_slips(found, self._elimination_order(), start)
 
-    def elimination_order(self) -> list[int]:
+    def _elimination_order(self) -> list[int]:
         """Closing elements by id, those with linear conditions first."""
         return sorted((id(element) for element in self.closing), key=lambda key: key not in self.forms)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.model.body import Body
-from kompono.model.constraint import Constraint, Coupling
+from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.translate.closure import Conditions, Laws, column_of, path_joints, rows_on_bodies
@@ -41,17 +41,15 @@ def absolute_references(
     its loops are those of the same model in joint coordinates; with `unit` weights instead of masses.
     """
     elements: tuple[Any, ...] = (*model.joints, *model.constraints, *model.couplings)
-    sizes = {
-        id(e): live[id(e)].reference if isinstance(e, Coupling) else _least_pivots(model, e, laws, unit)
-        for e in elements
-    }
+    sizes = {id(e): _least_pivots(model, e, laws, unit) for e in (*model.joints, *model.constraints)}
+    sizes |= {id(e): live[id(e)].declared(live[id(e)].reference) for e in model.couplings}
     implied = {key: matrix for pair in tree.firm for key, matrix in pair.implied.items()}
     shares = dict.fromkeys(implied, 1.0)
     for element in elements:
         if id(element) in live:
             found, own = live[id(element)].reference, sizes[id(element)]
             share = min(1.0, found.min() / own.min()) if len(found) and len(own) else 1.0
-            implied[id(element)] = live[id(element)].implied(len(own))
+            implied[id(element)] = live[id(element)].implied()
             for joint in (element, *path_joints(tree, element)):
                 shares[id(joint)] = min(share, shares.get(id(joint), 1.0))
     return {

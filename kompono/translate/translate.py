@@ -125,9 +125,8 @@ def translate(
     _check_names(engine, projection, metric)
     _check_frequencies(baumgarte)
     elaborated = elaborate(model)
-    check_constants(elaborated)
-    check_joints(elaborated)
-    check_conditions(elaborated)
+    for check in (check_constants, check_joints, check_conditions):
+        check(elaborated)
     relative = engine == "relative"
     topology = _topology(elaborated, engine, cut, independent)
     kernels: dict[str, ca.Function] = {}
@@ -146,17 +145,8 @@ def translate(
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte, "close": close}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
-    options = (
-        engine,
-        tuple(cut),
-        tuple(independent),
-        projection,
-        metric,
-        tuple(baumgarte),
-        inline_limit,
-        close is None,
-    )
-    kept = find_kept(shelf, elaborated, options, kernels)
+    asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
+    kept = find_kept(shelf, elaborated, (*asked, close is None), kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
     chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
