@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from kompono.translate import Translation
     from kompono.translate.program import Program
 
-TRACED = (
+# Ends that have a deeper cause.
+TRACED = ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL", "HOPELESS")
     "NOT_FINITE",
     "TOO_FAST",
     "GROWN",
