@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 
 # Ends that have a deeper cause.
 TRACED = ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL", "HOPELESS")
-    "NOT_FINITE",
-    "TOO_FAST",
-    "GROWN",
-    "OFF_CONSTRAINTS",
-    "STEP_TOO_SMALL",
-    "HOPELESS",
-)  # ends that have a deeper cause
 LAST = 40  # records before a failure that are looked at for its cause
 TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
 
