@@ -15,7 +15,7 @@ from kompono.compile.machine import Machine
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
 MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
-_AROUND = {1.0: 15 / 20, 2.0: -6 / 20, 3.0: 1 / 20}  # shares of a distance to both sides, weights: exact for quintics
+_WEIGHTS = (15 / 20, -6 / 20, 1 / 20)  # of rates one, two and three distances away on both sides: exact for quintics
 
 
 def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) -> None:
@@ -39,16 +39,19 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
     last = machine.vector("distance")  # where the search ended before: the step may have become much shorter
     distance, tries = code.cell(REAL, code.math("maxnum", h * 0.25, last[0] * 0.25)), code.cell(INT, 0)
 
-    def go(share: float) -> None:
-        machine.combine("beside", state, [(distance.get() * share, target)])
-        machine.project(time + distance.get() * share, "beside", where)
+    def go(k: Value) -> Value:
+        """To the k-th state around: one distance ahead, one back, two ahead, ...; the time there."""
+        away = distance.get() * (k // 2 + 1).real() * (1.0 - 2.0 * (k % 2).real())
+        machine.combine("beside", state, [(away, target)])
+        machine.project(time + away, "beside", where)
+        return time + away
 
     lost = code.cell(machine.lanes.truth, where)
     with code.forever():
-        go(1.0)
-        after = where & (near[1] < machine.vector("rank")[0])
-        go(-1.0)
-        lost.set(after | (where & (near[1] < machine.vector("rank")[0])))
+        lost.set(where & ~where)
+        with code.loop(2) as k:
+            go(k)
+            lost.set(lost.get() | (where & (near[1] < machine.vector("rank")[0])))
         code.leave(~anywhere(lost.get()) | (tries.get() >= MOST_DOUBLINGS))
         distance.set(distance.get() * 2.0)
         tries.set(tries.get() + 1)
@@ -57,9 +60,10 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
     mean, part, rate = machine.vector("mean"), machine.vector("rate_beside"), machine.vector(target)
     with code.loop(machine.size) as i:
         mean[i] = 0.0 * rate[i]
-    for share, weight in ((side * share, weight) for share, weight in _AROUND.items() for side in (1, -1)):
-        go(share)
-        machine.rate(time + distance.get() * share, "beside", "rate_beside")
+    with code.loop(2 * len(_WEIGHTS)) as k:
+        machine.rate(go(k), "beside", "rate_beside")
+        pair = k // 2
+        weight = code.select(pair.equals(0), _WEIGHTS[0], code.select(pair.equals(1), _WEIGHTS[1], _WEIGHTS[2]))
         with code.loop(machine.size) as i:
             mean[i] = mean[i] + weight * part[i]
     with code.loop(machine.size) as i:
@@ -78,7 +82,8 @@ def stage_rate(machine: Machine, time: Value, target: str, h: Value, *, second: 
         machine.evaluate(gap, time, "stage", "gap")
         wide = machine.vector("gap")[0] > 1.0
         if machine.tells_nearness:
-            wide = wide | (machine.vector("near")[0] < NEAR)
+            near = machine.vector("near")
+            wide = wide | (near[0] < NEAR) | (near[1] < machine.vector("rank")[0])
         machine.strays.set(machine.code.select(machine.block.projecting > 0, wide, False))
     strays = machine.strays.get()
     with machine.code.when(anywhere(strays)):

@@ -41,6 +41,7 @@ class Live:
     size: np.ndarray
     reference: np.ndarray
     slip: np.ndarray | None = None
+    judged: bool = False  # whether it is known of all its rows that they are independent or have slips
 
     def declared(self, values: np.ndarray) -> np.ndarray:
         """Sizes of the rows as declared from those of live rows; dead ones are as large as the largest."""
@@ -62,8 +63,8 @@ class Live:
         return np.hstack([self.combine.T @ live, left[:, int(np.sum(sizes > 1e-6)) :]])
 
     def with_slips(self, slip: np.ndarray | None) -> Live:
-        """The same rows with slips."""
-        return replace(self, slip=slip)
+        """The same rows with slips, perhaps none; None if that is left to pivots."""
+        return replace(self, slip=slip if slip is not None and slip.shape[1] else None, judged=slip is not None)
 
     def rows(self, value: Any, tracer: Tracer) -> Any:
         """Live rows of a matrix or column that has one row for each condition declared."""

@@ -42,7 +42,8 @@ class Machine:
 
 def slips(machine: Machine, elements: dict[int, np.ndarray], sizes: np.ndarray) -> dict[int, np.ndarray]:
     """K (rows, slips) of each element with redundant rows, by its key, for rows scaled to `sizes` (all rows,);
-    `elements` gives the places of the rows of each, those of elements that may be switched excluded.
+    `elements` gives the places of the rows of each, those of elements that may be switched excluded. Elements whose
+    rows are all independent have none; those left to pivots are not in the answer.
     """
     matrices = _positions(machine)
     if not matrices:
@@ -62,6 +63,8 @@ def slips(machine: Machine, elements: dict[int, np.ndarray], sizes: np.ndarray) 
         chosen = _common(directions)
         if chosen is not None:
             found[key] = sizes[places][:, None] * chosen
+        elif not any(one.shape[1] for one in directions):
+            found[key] = np.zeros((len(places), 0))
     return found
 
 

@@ -86,7 +86,7 @@ class RelativeEngine(Engine):
         if not self.shared:
             kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
         closures = self._closures(kinematics, elements, sets)
-        condensation = Condensation(kinematics, self._plan(elements, sets), closures, self.references)
+        condensation = Condensation(kinematics, self._plan(elements, sets), closures, self._references)
         if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
             kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
@@ -147,6 +147,15 @@ class RelativeEngine(Engine):
         settled = (ca.SX(self._level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
         return bool(self.closing) and not self.loops and all(settled)
 
+    @cached_property
+    def allowed_gap(self) -> float:  # type: ignore[override]
+        """How far off the conditions a stage may be: pivots of rows that are implied on them, and have no slips, are
+        about its square, and must stay below the tolerance.
+        """
+        left = [live for live in self.live.values() if len(live.size) and not live.judged]
+        shares = [float((live.reference / live.size).min()) for live in left]
+        return float(np.clip(1e-3 * np.sqrt(min(shares, default=1.0)), 1e-7, 1e-4))
+
     @property
     def straying(self) -> tuple[Any, ...]:
         return () if self.linear else self.closing
@@ -188,7 +197,7 @@ class RelativeEngine(Engine):
             plan = self._plan(self.loops, self.sets)
             kinematics = self._rebind(tracer, q, v)
             closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, self.references, PROJECTION_TOLERANCE)
+            condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
                 q = self._move(tracer, q, condensation.corrections(gaps))
@@ -196,7 +205,7 @@ class RelativeEngine(Engine):
             kinematics = self._rebind(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
             closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, self.references, tolerance)
+            condensation = Condensation(kinematics, plan, closures, self._references, tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
@@ -265,7 +274,7 @@ class RelativeEngine(Engine):
         return sorted((id(element) for element in self.closing), key=lambda key: key not in self.forms)
 
     @cached_property
-    def references(self) -> dict[int, Reference]:
+    def _references(self) -> dict[int, Reference]:
         """What pivots of live rows are compared with, by id(element)."""
         return {key: Reference.of(live.reference, live.slip) for key, live in self.live.items()}
 

@@ -16,6 +16,7 @@ import casadi as ca
 from kompono.spatial.vectors import symmetric
 
 TOLERANCE = 1e-6  # of a pivot, relative to its reference: an angle of 1e-3
+IMPLIED = 1e-9  # a pivot below this, where the conditions hold, is that of a row others imply, and no sign of danger
 WELL_ABOVE = 1e-2  # what counts as a good pivot in the first round
 
 
@@ -31,7 +32,8 @@ def inverse_of(matrix: Any) -> Any:
 
 def generalized_inverse(matrix: Any, reference: Any, tolerance: Any) -> tuple[Any, Any, Any]:
     """A symmetric K with A K A = A for a positive semidefinite A, which rows it keeps (the rest are zero in K), and the
-    smallest pivot relative to its reference. Rows whose reference is a constant zero are never taken.
+    smallest pivot relative to its reference, implied rows apart. Rows whose reference is a constant zero are never
+    taken.
     """
     size = matrix.shape[0]
     entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
@@ -77,11 +79,11 @@ def _generalized_inverse_function(pattern: tuple[bool, ...], alive: tuple[bool, 
         for k in rows:
             pivot = swept[k, k]
             if pivot.is_zero():
-                smallest = ca.SX(0)
                 continue
             accept = pivot > level * reference[k]
             if level is tolerance:
                 ratio = pivot / reference[k]
+                ratio = ca.if_else(ratio < IMPLIED, 1, ratio)
                 smallest = ca.fmin(smallest, ca.if_else(kept[k], 1, ratio) if len(rounds) > 1 else ratio)
             swept = _sweep(swept, k, ca.if_else(accept, 1 / pivot, 0), 1 - accept)
             kept[k] = kept[k] + accept
