@@ -85,22 +85,23 @@ class RelativeEngine(Engine):
         tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
         if not self.shared:
             kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
-        closures = self._closures(kinematics, elements, sets)
+        declared = {id(e): trace_closure(kinematics, e, self.laws) for e in elements}
+        rates = {key: closure.rate for key, closure in declared.items()}  # of the speeds as they are
+        closures = self._live_closures(kinematics, declared, sets)
         condensation = Condensation(kinematics, self._plan(elements, sets), closures, self._references)
         if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
             kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
-            biases = {
-                id(e): self.live[id(e)].rows(trace_closure(kinematics, e, self.laws).bias, tracer) for e in elements
-            }
+            declared = {id(e): trace_closure(kinematics, e, self.laws) for e in elements}
+            biases = {key: self.live[key].rows(closure.bias, tracer) for key, closure in declared.items()}
             biases |= {id(s): self._level(kinematics, s, "bias") for s in sets}
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
         solution = condensation.accelerations(loads)
-        for element in elements:
-            found = solution.get(("rows", id(element)), ca.SX(0, 1))
-            solution["rows", id(element)] = self.live[id(element)].multipliers(found, tracer)
-        closures = {id(e): trace_closure(kinematics, e, self.laws) for e in elements}
+        for key in declared:
+            found = solution.get(("rows", key), ca.SX(0, 1))
+            solution["rows", key] = self.live[key].multipliers(found, tracer)
+        closures = {key: replace(closure, rate=rates[key]) for key, closure in declared.items()}
         return Present(tracer, kinematics, closures, loads, condensation.elimination, solution)
 
     def _plan(self, elements: Sequence[Any], sets: Sequence[LinearSet]) -> Plan:
@@ -288,10 +289,14 @@ class RelativeEngine(Engine):
     def _closures(
         self, kinematics: Kinematics, elements: Sequence[Any], sets: Sequence[LinearSet]
     ) -> dict[int, Closure]:
-        closures = {}
-        for element in elements:
-            closure = trace_closure(kinematics, element, self.laws)
-            closures[id(element)] = self.live[id(element)].closure(closure, kinematics.tracer)
+        declared = {id(e): trace_closure(kinematics, e, self.laws) for e in elements}
+        return self._live_closures(kinematics, declared, sets)
+
+    def _live_closures(
+        self, kinematics: Kinematics, declared: dict[int, Closure], sets: Sequence[LinearSet]
+    ) -> dict[int, Closure]:
+        """Conditions by their live rows, and the solved rows of linear sets."""
+        closures = {key: self.live[key].closure(closure, kinematics.tracer) for key, closure in declared.items()}
         for linear in sets:
             rate, bias = (self._level(kinematics, linear, level) for level in ("rate", "bias"))
             closures[id(linear)] = set_closure(linear, rate, bias)
