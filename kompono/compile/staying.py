@@ -33,8 +33,12 @@ def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) ->
 
 
 def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h: Value, where: Value) -> None:
-    """The rate as the mean of those at six states on the motion, far enough from here that no condition is lost."""
-    code, near = machine.code, machine.vector("near")
+    """The rate as the mean of those at six states on the motion, far enough from here that no condition is lost.
+
+    The search ends where the speeds would have changed by as much as they are: that is another motion. A loss that
+    lasts longer (a condition that a mode switched off, a machine at rest) is the rank to go on with.
+    """
+    code, near, rank = machine.code, machine.vector("near"), machine.vector("rank")
     here = [code.cell(machine.lanes.real, near[k]) for k in range(2)]
     last = machine.vector("distance")  # where the search ended before: the step may have become much shorter
     distance, tries = code.cell(REAL, code.math("maxnum", h * 0.25, last[0] * 0.25)), code.cell(INT, 0)
@@ -46,17 +50,18 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
         machine.project(time + away, "beside", where)
         return time + away
 
+    reach = _reach(machine, state, target)
     lost = code.cell(machine.lanes.truth, where)
     with code.forever():
         lost.set(where & ~where)
         with code.loop(2) as k:
             go(k)
-            lost.set(lost.get() | (where & (near[1] < machine.vector("rank")[0])))
-        code.leave(~anywhere(lost.get()) | (tries.get() >= MOST_DOUBLINGS))
+            lost.set(lost.get() | (where & (near[1] < rank[0])))
+        code.leave(~anywhere(lost.get() & (reach >= distance.get() * distance.get())) | (tries.get() >= MOST_DOUBLINGS))
         distance.set(distance.get() * 2.0)
         tries.set(tries.get() + 1)
-    last[0] = distance.get()
-    found = where & ~lost.get()
+    found = where & ~lost.get() & (reach >= distance.get() * distance.get())
+    last[0] = code.select(anywhere(found), distance.get(), 0.0)
     mean, part, rate = machine.vector("mean"), machine.vector("rate_beside"), machine.vector(target)
     with code.loop(machine.size) as i:
         mean[i] = 0.0 * rate[i]
@@ -70,6 +75,19 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
         rate[i] = code.select(found, mean[i], rate[i])
     for k in range(2):
         near[k] = here[k].get()
+    rank[0] = code.select(where & ~found, near[1], rank[0])
+
+
+def _reach(machine: Machine, state: str, rate: str) -> Value:
+    """The square of the time [s^2] in which the fastest speed would change by itself."""
+    code, values, rates = machine.code, machine.vector(state), machine.vector(rate)
+    start = len(machine.program.coordinates)
+    speed, change = (code.cell(machine.lanes.real, 0.0) for _ in range(2))
+    with code.loop(len(machine.program.speeds)) as i:
+        for cell, vector in ((speed, values), (change, rates)):
+            square = vector[i + start] * vector[i + start]
+            cell.set(code.select(square > cell.get(), square, cell.get()))
+    return speed.get() / code.select(change.get() > 0.0, change.get(), 1e-300)
 
 
 def stage_rate(machine: Machine, time: Value, target: str, h: Value, *, second: bool) -> None:
