@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.staying import NEAR
 from kompono.solve.endings import NOT_FINITE
 
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-NEAR = 1e-2  # pivots below this, relative to their reference, are those of a nearly singular position
 IMPLICIT = ("Radau", "BDF", "LSODA")  # that are given the Jacobian
 
 

@@ -49,7 +49,7 @@ class AbsoluteEngine(Engine):
     """The state is (x, e) and (x_dot, Omega) of every body."""
 
     name = "absolute"
-    allowed_gap = 1e-7  # pivots of implied rows are about its square, far below the tolerance of 1e-9
+    allowed_gap = 1e-7  # pivots of implied rows are about its square, far below the tolerance
 
     def __init__(
         self,

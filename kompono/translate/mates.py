@@ -20,6 +20,7 @@ from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, skew
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.laws import ask_holds
+from kompono.translate.spans import beyond
 
 CLOSE = 1e-6  # how well the declared start must fulfil the conditions, in their units
 FIRM = 1e-6  # least singular value of the conditions, relative to the largest
@@ -79,11 +80,9 @@ def _implied(constraints: tuple[Constraint, ...], matrix: np.ndarray) -> dict[in
     result, basis, place = {}, np.zeros((0, 6)), 0
     for constraint in constraints:
         count = sum(ca.SX(group).numel() for group in constraint.conditions(symbolic_pose()))
-        rows = matrix[place : place + count]
-        left, sizes, right = np.linalg.svd(rows - (rows @ basis.T) @ basis)
-        rank = int(np.sum(sizes > FIRM * np.abs(matrix).max()))
-        result[id(constraint)] = left[:, rank:]
-        basis, place = np.vstack([basis, right[:rank]]), place + count
+        rows, least = matrix[place : place + count], FIRM * np.abs(matrix).max()
+        result[id(constraint)], basis = beyond(rows, basis, least)
+        place += count
     return result
 
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kompono.translate.spans import beyond
+
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
 RANK = 1e-7  # singular values below this, relative to a row of unit size, count as zero
 MARGIN = 0.3  # least cosine between K and N
@@ -54,12 +56,8 @@ def slips(machine: Machine, elements: dict[int, np.ndarray], sizes: np.ndarray) 
     for key, places in elements.items():
         directions = []
         for k, matrix in enumerate(scaled):
-            rows = matrix[places]
-            rest = rows - (rows @ bases[k].T) @ bases[k]
-            left, values, right = np.linalg.svd(rest)
-            rank = int(np.sum(values > RANK))
-            directions.append(left[:, rank:])
-            bases[k] = np.vstack([bases[k], right[:rank]])
+            implied, bases[k] = beyond(matrix[places], bases[k], RANK)
+            directions.append(implied)
         chosen = _common(directions)
         if chosen is not None:
             found[key] = sizes[places][:, None] * chosen

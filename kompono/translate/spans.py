@@ -1,0 +1,14 @@
+"""What rows add to the span of rows before them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def beyond(rows: np.ndarray, basis: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Combinations (rows, k) of rows that lie in the span of an orthonormal `basis` (n, columns), and the basis with
+    what the others add; singular values up to `least` count as zero.
+    """
+    left, values, right = np.linalg.svd(rows - (rows @ basis.T) @ basis)
+    rank = int(np.sum(values > least))
+    return left[:, rank:], np.vstack([basis, right[:rank]])
