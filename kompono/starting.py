@@ -72,12 +72,13 @@ def declared_sources(model: Elaborated) -> dict[str, Source]:
     declared = {}
     for signal in model.inputs:
         name = model.path(signal)
+        period = float(signal.period or 0)  # of whatever callable feeds it in the end
         if signal.table is not None:
-            declared[name] = Source(name, table=signal.table)
+            declared[name] = Source(name, table=signal.table, period=period)
         elif signal.factory is not None:
-            declared[name] = Source(name, factory=signal.factory, period=float(signal.period or 0))
+            declared[name] = Source(name, factory=signal.factory, period=period)
         elif callable(signal.value):
-            declared[name] = Source(name, function=signal.value, period=float(signal.period or 0))
+            declared[name] = Source(name, function=signal.value, period=period)
         else:
-            declared[name] = Source(name, value=float(signal.value))
+            declared[name] = Source(name, value=float(signal.value), period=period)
     return declared

@@ -331,3 +331,11 @@ def test_a_wrong_name_later_in_a_run_ends_it_with_the_nearest() -> None:
     result = simulate(Machine(Input(law, period=0.03)), **RUN)
     assert "slide.displacement" in result.status.message
     assert result.status.time == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize("declared", [Input(0.0, period=0.05), Input(table=([0, 1], [0, 0]), period=0.05)])
+def test_a_declared_period_serves_the_callable_given_later(declared: Input) -> None:
+    asked: list[float] = []
+    result = simulate(Machine(declared), **RUN, inputs={"push": lambda t: asked.append(t) or 1.0})
+    assert result.status.ok
+    assert asked[:4] == pytest.approx([0.0, 0.05, 0.1, 0.15])
