@@ -11,6 +11,7 @@ from kompono import spatial
 from kompono.errors import (
     AssemblyError,
     CompileError,
+    FileError,
     KomponoError,
     ModelError,
     ModelWarning,
@@ -53,6 +54,7 @@ __all__ = [
     "Evaluation",
     "Event",
     "Field",
+    "FileError",
     "Force",
     "Frame",
     "Ground",
