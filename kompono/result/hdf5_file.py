@@ -9,7 +9,7 @@
 
 HDF5 calls such a beginning the user block; every reader skips it. The size and the checksum are compared before the
 library sees a byte, because it trusts what a file declares. Files without the beginning (of earlier versions, or of
-others) are read with a warning. Of no file links to others, storage outside or virtual datasets are followed, nor is
+others) are first read by another process (`probe.py`), and with a warning. Of no file links to others, storage outside or virtual datasets are followed, nor is
 more allocated than is stored.
 
 A file in the state `running` is one of a run that is not over, or was killed: what follows the HDF5 part is its log
@@ -29,6 +29,7 @@ import numpy as np
 from kompono.errors import FileError
 from kompono.result.beside import written_beside
 from kompono.result.extras import extra
+from kompono.result.probe import survives
 from kompono.result.reading import blamed, changed, check_room, checked_path, cut_off, digest_of, unverified
 from kompono.result.record import Record, dump, parse
 
@@ -88,6 +89,8 @@ def read_hdf5(path: str | Path) -> Record:
             from kompono.result.unfinished import read_unfinished  # it reads this part by `read_datasets`
 
             return read_unfinished(path)
+        if begin is None:
+            survives(path)
         record = read_datasets(path)
         if begin is not None and record.table.shape != (begin.rows, begin.channels):
             raise FileError(f"{str(path)!r} is damaged: it has not as many rows and channels as its beginning says.")
