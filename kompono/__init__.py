@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
-    from kompono.simulation import Simulation, simulate
+    from kompono.simulation import Simulation, resume, simulate
 
 __version__ = "0.1.0"
 
@@ -84,6 +84,7 @@ __all__ = [
     "euler",
     "evaluate",
     "inspect",
+    "resume",
     "roll_pitch_yaw",
     "rotation",
     "simulate",
@@ -106,6 +107,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "Ensemble": "result",
     "Result": "result",
     "Simulation": "simulation",
+    "resume": "simulation",
     "simulate": "simulation",
 }
 

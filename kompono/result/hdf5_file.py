@@ -13,7 +13,7 @@ others) are first read by another process (`probe.py`), and with a warning. Of n
 more allocated than is stored.
 
 A file in the state `running` is one of a run that is not over, or was killed: what follows the HDF5 part is its log
-(`log.py`).
+(`unfinished.py`). `interrupted` is one that was asked to end: its result is there, and a log to go on from.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kompono.result.record import Record, dump, parse
 BLOCK = 512  # bytes of the beginning
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 TIGHTEST = 1100  # times that a compressed dataset may become larger: no deflate reaches that
-STATES = ("complete", "running")
+STATES = ("complete", "running", "interrupted")  # the last two are followed by a log
 _BEGINNING = re.compile(
     rb"kompono hdf5 2\nrows (\d{1,18})\nchannels (\d{1,9})\nstate (\w+)\nbytes (\d{1,18})\nsha256 ([0-9a-f]{64})\n *\n"
 )

@@ -82,6 +82,7 @@ class Result(Mapping[str, np.ndarray]):
         self.statistics = dict(statistics or {})
         self.model = model
         self._scene = scene
+        self.file: Path | None = None  # that the run has written itself to
 
     @property
     def scene(self) -> Mapping[str, Any] | None:
@@ -199,11 +200,11 @@ class Result(Mapping[str, np.ndarray]):
 
     def to_parquet(self, path: str | Path) -> None:
         """A Parquet file: one column per channel; `Result.load` gives the same result back."""
-        store.write_parquet(path, self._record())
+        store.write_parquet(path, self.record())
 
     def to_hdf5(self, path: str | Path) -> None:
         """An HDF5 file: datasets `time`, `values`, `names`; `Result.load` gives the same result back."""
-        store.write_hdf5(path, self._record())
+        store.write_hdf5(path, self.record())
 
     @staticmethod
     def load(path: str | Path) -> Result:
@@ -233,7 +234,8 @@ class Result(Mapping[str, np.ndarray]):
         notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
 
-    def _record(self) -> store.Record:
+    def record(self) -> store.Record:
+        """All of it as a file keeps it."""
         return store.Record(self.time, self.names, self.table, {**self._notes(), "scene": self.scene})
 
 
