@@ -18,7 +18,7 @@ import numpy as np
 import kompono
 from kompono.compile.block import loop_routines
 from kompono.errors import FileError, KomponoError, RunError, RunWarning, warn
-from kompono.result import Result
+from kompono.result import Result, extra
 from kompono.result.unfinished import Stored, read_stored
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
@@ -27,6 +27,7 @@ from kompono.solve.outcome import Outputs
 from kompono.solve.remembered import Remembered
 from kompono.translate.program import Program, Routine, TableRoutine
 
+_NAMES = ("channels", "cut", "independent")
 NEAR = 1e-9  # starts and strengths of links are computed anew, perhaps by another processor
 
 
@@ -49,10 +50,12 @@ class Keeping:
     """The file of a run, from its beginning or where another process left it, to its end."""
 
     def __init__(self, simulation: Any, path: Path, resume: bool, request: Mapping[str, Any] | None) -> None:
-        self._simulation, self.path, self._request = simulation, path, request
+        self._simulation, self.path, self._request = simulation, path, None if request is None else _noted(request)
+        extra("h5py", "hdf5")
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.stored: Stored | None = read_stored(path) if resume else None
-        if self.stored is not None and request is not None and self.stored.head.get("request"):
-            _compare(path, "option", self.stored.head["request"], _plain(request))
+        if self.stored is not None and self._request is not None and self.stored.head.get("request"):
+            _compare(path, self.stored.head["request"], self._request)
         self.journal: Journal | None = None
         self._memory = Remembered(())
 
@@ -85,7 +88,7 @@ class Keeping:
                 "until": settings.until, "scene": self._scene(scene, settings, outputs, rows, values, statistics),
                 "statistics": {**statistics, "method": settings.method, "step": settings.step},
                 "identity": _plain(identity()), "parameters": parameters.tolist(), "start": state.tolist(),
-                "request": _plain(self._request) if self._request is not None else None,
+                "request": self._request,
             }  # fmt: skip
 
         def values_of(rows: np.ndarray) -> np.ndarray:
@@ -113,7 +116,7 @@ class Keeping:
     def _check(self, identity: Mapping[str, Any], state: np.ndarray, parameters: np.ndarray) -> None:
         assert self.stored is not None
         head = self.stored.head
-        _compare(self.path, "run", head["identity"], _plain(identity))
+        _compare(self.path, head["identity"], _plain(identity))
         for name, now in (("parameters", parameters), ("start", state)):
             before = np.array(head[name], dtype=float)
             if before.shape != now.shape or not np.allclose(before, now, rtol=NEAR, atol=NEAR):
@@ -137,7 +140,6 @@ class Keeping:
         if self.stored is not None:
             result.statistics["resumed"] = self.resumed
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.journal.last is not None:
                 self.journal.conclude(result.record())
             else:
@@ -158,7 +160,7 @@ def resume_request(path: str | Path) -> dict[str, Any]:
     return request
 
 
-def _compare(path: Path, what: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def _compare(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     for name in {**before, **now}:
         if before.get(name) != now.get(name):
             said = f"{before.get(name)!r} then, {now.get(name)!r} now"
@@ -173,6 +175,12 @@ def _compare(path: Path, what: str, before: Mapping[str, Any], now: Mapping[str,
 def _other(path: Path, why: str) -> RunError:
     fix = "Go on with the same model and options, or begin a new run."
     return RunError(f"the run in {str(path)!r} is another one: {why}.", fix=fix)
+
+
+def _noted(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a run as a file keeps them: what may be one name or several is several."""
+    lists = {name: [value] for name, value in request.items() if name in _NAMES and isinstance(value, str)}
+    return _plain({**request, **lists})
 
 
 def _plain(value: Any) -> Any:

@@ -422,8 +422,8 @@ def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool)
     return as_options(realtime).settings(settings), bool(progress)
 
 
-def _scenery(*arguments: Any) -> Any:
+def _scenery(*arguments: Any, **options: Any) -> Any:
     """The scene of a run, made when it is asked for; most runs are not looked at in 3D."""
     from kompono.scene.record import scenery
 
-    return scenery(*arguments)
+    return scenery(*arguments, **options)

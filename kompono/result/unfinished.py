@@ -124,7 +124,7 @@ def _stored(path: Path, beginning: Beginning, reader: LogReader, light: bool) ->
         for found, wanted in ((rows, stored.rows), (values, stored.values), (events, stored.events)):
             if found is not None and not light:
                 wanted.append(found)
-    if stored is None:
+    if stored is None or not stored.words:
         raise FileError(f"{str(path)!r} is cut off before the first part of its run.", fix="Begin the run again.")
     stored.rest, stored.end, stored.last = reader.rest, reader.end, reader.last
     return stored

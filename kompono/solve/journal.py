@@ -78,7 +78,7 @@ class Journal:
             else:
                 self._log.append(unfinished.PART, words, arrays)
             self._written, self._events = len(parts), len(events)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             self._complain(error)
         now = clock.perf_counter()
         pause = max(PERIOD, SHARE * (now - begun)) * (10 if self._failed else 1)
@@ -102,7 +102,7 @@ class Journal:
         if self._log is not None:
             self._log.close()
 
-    def _complain(self, error: OSError) -> None:
+    def _complain(self, error: Exception) -> None:
         if not self._failed:
             self._failed = True
             warn(f"{self.path} cannot be written while the run goes on: {error}; it will be tried again.", RunWarning)
