@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-import kompono
 from kompono.compile.block import loop_routines
 from kompono.errors import FileError, KomponoError, RunError, RunWarning, warn
 from kompono.result import Result, extra
@@ -25,6 +24,7 @@ from kompono.solve.integrate import Settings
 from kompono.solve.journal import Journal
 from kompono.solve.outcome import Outputs
 from kompono.solve.remembered import Remembered
+from kompono.translate.ours import sources
 from kompono.translate.program import Program, Routine, TableRoutine
 
 _NAMES = ("channels", "cut", "independent")
@@ -76,7 +76,7 @@ class Keeping:
 
         def identity() -> dict[str, Any]:
             return {
-                "version": kompono.__version__, "model": self._simulation.name, "engine": self._simulation.engine,
+                "code": sources(), "model": self._simulation.name, "engine": self._simulation.engine,
                 **{f"settings {name}": value for name, value in asdict(settings).items()},
                 "equations": _equations(kernel.program, outputs.routine), "inputs": _feed(feed),
                 "callables": self._memory.digest(), "channels": [name for name, *_ in columns],
@@ -165,7 +165,8 @@ def _compare(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> N
         if before.get(name) != now.get(name):
             said = f"{before.get(name)!r} then, {now.get(name)!r} now"
             told = {
-                "equations": "the equations of the model are not the same", "version": f"Kompono was {said}",
+                "equations": "the equations of the model are not the same",
+                "code": "another version of Kompono began it",
                 "callables": "the callables that feed inputs are not the same",
                 "inputs": "the inputs are not the same",
             }  # fmt: skip

@@ -6,7 +6,7 @@
     # kompono end: 1 rows, 1 channels, sha256 <of all bytes before this line>
 
 The end mark is the last line, so a file that is cut off has none, wherever the cut is. A table without one (of another
-program, or of a kompono before there were end marks) is read, but its result is not ok: nobody knows whether it is whole.
+program, or of an earlier version) is read, but its result is not ok: nobody knows whether it is whole.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@
 
 HDF5 calls such a beginning the user block; every reader skips it. The size and the checksum are compared before the
 library sees a byte, because it trusts what a file declares. Files without the beginning (of earlier versions, or of
-others) are first read by another process (`probe.py`), and with a warning. Of no file links to others, storage outside or virtual datasets are followed, nor is
-more allocated than is stored.
+others) are first read by another process (`probe.py`), and with a warning. Of no file links to others, storage outside
+or virtual datasets are followed, nor is more allocated than is stored.
 
 A file in the state `running` is one of a run that is not over, or was killed: what follows the HDF5 part is its log
 (`unfinished.py`). `interrupted` is one that was asked to end: its result is there, and a log to go on from.
@@ -136,9 +136,7 @@ def read_datasets(path: Path) -> Record:
             raise FileError(f"{str(path)!r} is damaged: it has {len(time)} times and {len(values)} rows.")
         check_room(path, *values.shape)
         numbers = [np.asarray(data[...], dtype=float) for data in (time, values)]
-        return Record(
-            numbers[0], tuple(names.asstr()[...].tolist()), numbers[1], parse(path, notes.asstr()[()])
-        )
+        return Record(numbers[0], tuple(names.asstr()[...].tolist()), numbers[1], parse(path, notes.asstr()[()]))
 
 
 def _dataset(path: Path, file: Any, name: str, h5py: Any, size: int) -> Any:

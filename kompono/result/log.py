@@ -89,7 +89,7 @@ def _packed(words: Mapping[str, Any], arrays: Arrays) -> Iterator[bytes | memory
     yield LENGTH.pack(len(text))
     yield text
     for array in arrays.values():
-        yield memoryview(np.ascontiguousarray(array, dtype="<f8")).cast("B") if array.size else b""
+        yield np.ascontiguousarray(array, dtype="<f8").data.cast("B") if array.size else b""
 
 
 def _unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

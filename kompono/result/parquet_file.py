@@ -20,7 +20,13 @@ from kompono.errors import FileError
 from kompono.result.beside import written_beside
 from kompono.result.extras import extra
 from kompono.result.reading import (
-    blamed, changed, check_room, checked_path, cut_off, digest_of, unverified,
+    blamed,
+    changed,
+    check_room,
+    checked_path,
+    cut_off,
+    digest_of,
+    unverified,
 )  # fmt: skip
 from kompono.result.record import Record, dump, parse
 

@@ -54,7 +54,6 @@ class Stored:
     end: int = 0
     last: bytes = b""
 
-
     def take_rows(self) -> np.ndarray:
         """All rows, which are then in no other place."""
         rows = np.concatenate(self.rows)

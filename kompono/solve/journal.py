@@ -22,7 +22,8 @@ PERIOD = 1.0  # [s] from one part to the next
 PATIENCE = 30.0  # [s] until a part that is larger than the rows in it is written all the same
 SHARE = 20  # times as long as writing a part takes is computed before the next
 
-Words, Arrays = dict[str, Any], dict[str, np.ndarray]
+Words = dict[str, Any]
+Arrays = dict[str, np.ndarray]
 
 
 class Journal:

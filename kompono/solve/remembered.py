@@ -123,7 +123,7 @@ class Remembered:
         if type(value) is dict:
             return {"dict": [[self._word(key), self._word(entry)] for key, entry in value.items()]}
         for kind, type_ in _CONTAINERS.items():
-            if type(value) is type_:
+            if type(value) is type_ and isinstance(value, Iterable):
                 entries = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
                 most = {"most": value.maxlen} if isinstance(value, deque) else {}
                 return {kind: [self._word(entry) for entry in entries], **most}
@@ -164,7 +164,7 @@ def _code(function: Any) -> list[Any]:
     """The code of a callable, as far as Python tells."""
     called = function.__func__ if isinstance(function, types.MethodType) else function
     if not isinstance(called, types.FunctionType):
-        called = getattr(type(called), "__call__", None)
+        called = getattr(type(called), "__call__", None)  # noqa: B004 (its code, not whether there is one)
     code = getattr(called, "__code__", None)
     return [getattr(called, "__qualname__", ""), *(_instructions(code) if code is not None else [])]
 

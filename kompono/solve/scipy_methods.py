@@ -126,13 +126,13 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
 
 
 class _Diary:
-    """What a run of SciPy's writes down as it goes, if it does: a method of one step goes on as if nothing had been, one
-    that remembers more begins anew with the step it had.
+    """What a run of SciPy's writes down as it goes, if it does. A method of one step goes on from there as if nothing had
+    been; one that remembers more begins anew with the step it had.
     """
 
     def __init__(self, journal: Any, model: _Watched, statistics: dict[str, Any]) -> None:
         self._journal, self._model, self._statistics = journal, model, statistics
-        self.resumed = journal.resumed if journal is not None else None
+        self.resumed: Any = journal.resumed if journal is not None else None
         self._step: float | None = None  # [s] to begin with
         self._parts: list[np.ndarray] = []
         self._count = 0  # of rows in parts

@@ -142,4 +142,4 @@ def test_python_and_the_command_line_share_their_files(folder: Path, tmp_path: P
 
     result = simulate(Pendulum(), until=0.1, hdf5=tmp_path / "new" / "run.h5")
     assert result.file == tmp_path / "new" / "run.h5"
-    assert Result.load(result.file).status.ok
+    assert Result.load(tmp_path / "new" / "run.h5").status.ok

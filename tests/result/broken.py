@@ -167,7 +167,7 @@ def _parquet(folder: Path) -> Iterator[Path]:
     for name, table in {
         "twins": twins,
         "notes": arrow.table({"time": [1.0]}).replace_schema_metadata({"kompono": "[1"}),
-        "many": arrow.table({"time": arrow.array(np.zeros(30_000_000))}),
+        "many": arrow.table({"time": arrow.array(np.zeros(3_000_000))}),
     }.items():
         parquet.write_table(table, folder / f"{name}.parquet")
         yield folder / f"{name}.parquet"

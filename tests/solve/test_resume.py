@@ -91,7 +91,10 @@ RUNS: dict[str, tuple[Callable[[], Subsystem], dict[str, Any]]] = {
     "events dopri5": (Bouncing, {"until": 200.0, "method": "dopri5", "step": 0.1}),
     "callable": (pushed, {"until": 1.0}),
     "callable adams": (pushed, {"until": 1.0, "method": "adams"}),
-    "turns": (lambda: Pendulum(angle=1.0, angle_rate=30.0), {"until": 3.0, "step": 5e-4, "channels": ["pin.angle", "rod.orientation.*"]}),
+    "turns": (
+        lambda: Pendulum(angle=1.0, angle_rate=30.0),
+        {"until": 3.0, "step": 5e-4, "channels": ["pin.angle", "rod.orientation.*"]},
+    ),
     "RK45": (lambda: Pendulum(angle=1.0), {"method": "RK45", "until": 3.0, "step": 0.01}),
     "DOP853": (pushed, {"method": "DOP853", "until": 0.3, "step": 0.01}),
 }
@@ -233,7 +236,7 @@ def test_callables_must_be_the_same_and_keep_what_they_remember_by(
     begin(Integral)
     with pytest.raises(RunError, match="callables that feed inputs are not the same"):
         resume(pushed(lambda: Integral(3.0)), file)
-    with pytest.raises(RunError, match="inputs are not the same|callables"):
+    with pytest.raises(RunError, match="not the same"):
         resume(pushed(), file, inputs={inputs_of(pushed())[0]: 1.0})
 
     class Stream(Integral):
@@ -246,7 +249,7 @@ def test_callables_must_be_the_same_and_keep_what_they_remember_by(
 
     begin(Stream)
     assert len(Result.load(file).time) > 1
-    with pytest.raises(RunError, match="cannot be resumed.*range_iterator"):
+    with pytest.raises(RunError, match=r"cannot be resumed.*range_iterator"):
         resume(pushed(Stream), file)
 
 
