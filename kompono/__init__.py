@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
-    from kompono.simulation import Simulation, resume, simulate
+    from kompono.resuming import resume
+    from kompono.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
 
@@ -107,7 +108,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "Ensemble": "result",
     "Result": "result",
     "Simulation": "simulation",
-    "resume": "simulation",
+    "resume": "resuming",
     "simulate": "simulation",
 }
 

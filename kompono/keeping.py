@@ -18,6 +18,7 @@ import numpy as np
 from kompono.compile.block import loop_routines
 from kompono.errors import FileError, KomponoError, RunError, RunWarning, warn
 from kompono.result import Result, extra
+from kompono.result.result import record_of
 from kompono.result.unfinished import Stored, read_stored
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
@@ -28,6 +29,7 @@ from kompono.translate.ours import sources
 from kompono.translate.program import Program, Routine, TableRoutine
 
 _NAMES = ("channels", "cut", "independent")
+NOT_OF_A_RUN = ("model", "inputs", "cache", "threads", "progress", "realtime", "watcher", "hdf5", "resume")
 NEAR = 1e-9  # starts and strengths of links are computed anew, perhaps by another processor
 
 
@@ -44,6 +46,18 @@ def checked_file(path: Any, name: str) -> Path | None:
     if found.is_dir():
         raise RunError(f"cannot write {str(path)!r}: it is a folder.")
     return found
+
+
+def kept(simulation: Any, hdf5: Any, resume: Any, request: Mapping[str, Any] | None, realtime: bool) -> Keeping:
+    """The file of a run that shall be written to `hdf5` as it goes, or go on in the one of `resume`."""
+    path, old = checked_file(hdf5, "hdf5"), checked_file(resume, "resume")
+    if old is not None and realtime:
+        raise RunError("a run in real time cannot be resumed.", fix="Leave realtime out.")
+    if path is not None and old is not None and path != old:
+        raise RunError("a resumed run goes on in its own file.", fix="Leave hdf5 out.")
+    where = old or path
+    assert where is not None
+    return Keeping(simulation, where, old is not None, request)
 
 
 class Keeping:
@@ -141,13 +155,20 @@ class Keeping:
             result.statistics["resumed"] = self.resumed
         try:
             if self.journal.last is not None:
-                self.journal.conclude(result.record())
+                self.journal.conclude(record_of(result))
             else:
                 result.to_hdf5(self.path)
             result.file = self.path
         except (OSError, KomponoError) as error:
             warn(f"{self.path} could not be written: {error}; the result is in memory only.", RunWarning)
         return result
+
+
+def scenery(*arguments: Any, **options: Any) -> Any:
+    """The scene of a run, made when it is asked for; most runs are not looked at in 3D."""
+    from kompono.scene.record import scenery
+
+    return scenery(*arguments, **options)
 
 
 def resume_request(path: str | Path) -> dict[str, Any]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import AssemblyError, ModelWarning, RunError, RunWarning, warn
+from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
+from kompono.keeping import NOT_OF_A_RUN, kept, scenery
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
@@ -34,15 +35,11 @@ from kompono.translate import NESTED_FROM, Translation, assembly_program, transl
 from kompono.translate.start import check_tuned_bodies
 
 if TYPE_CHECKING:
-    from kompono.keeping import Keeping
     from kompono.realtime import RealTime
     from kompono.realtime.session import Session
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
     from kompono.translate.relative import Close
-
-
-_NOT_OF_A_RUN = ("inputs", "cache", "threads", "progress", "realtime", "watcher", "hdf5", "resume")  # for its numbers
 
 
 class Simulation:
@@ -175,7 +172,7 @@ class Simulation:
         """
         settings, progress = _paced(typed(settings), progress, realtime)
         check_settings(settings)
-        keeping = _keeping(self, hdf5, resume, request, realtime)
+        keeping = kept(self, hdf5, resume, request, bool(realtime)) if hdf5 or resume else None
         check_method(self.engine, settings.method)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
@@ -186,14 +183,13 @@ class Simulation:
         state = self.started(assembly.state, values, feed)
         seconds_compile = self.prepare(settings.method, outputs.routine)
         known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
-        scene = functools.partial(_scenery, self.translation.model.model, parameters)
+        scene = functools.partial(scenery, self.translation.model.model, parameters)
         with at_work(feed.sources) as sources:
             feed = Feed(sources)
             session = self._session(realtime, feed, outputs, values) if realtime else None
             with session or nullcontext():
-                journal = None
-                if keeping and not session:
-                    journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
+                begin = keeping.journal_of if keeping and not session else lambda *given: (None, given[3])
+                journal, values = begin(settings, outputs, state, values, feed, scene, known)
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
                 problem.journal = journal
@@ -374,7 +370,7 @@ def simulate(
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    given = {name: value for name, value in locals().items() if name not in ("model", *_NOT_OF_A_RUN)}
+    given = {name: value for name, value in locals().items() if name not in NOT_OF_A_RUN}
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
@@ -389,30 +385,6 @@ def simulate(
     )  # fmt: skip
 
 
-def resume(model: Subsystem, file: str | Path, **options: Any) -> Result:
-    """Go on with the run of a model that was interrupted or killed, from what it has written to its HDF5 file, with the
-    options it was begun with; `options` of `simulate` that a file cannot keep (callable inputs, watcher, progress) are
-    given again. The result is that of a run that was never interrupted, and in the file.
-    """
-    from kompono.keeping import resume_request
-
-    return simulate(model, **{**resume_request(file), **options}, resume=file)
-
-
-def _keeping(simulation: Simulation, hdf5: Any, resume: Any, request: Any, realtime: Any) -> Keeping | None:
-    """The file of a run, if it shall have one."""
-    if hdf5 is None and resume is None:
-        return None
-    from kompono.keeping import Keeping, checked_file
-
-    path, old = checked_file(hdf5, "hdf5"), checked_file(resume, "resume")
-    if old is not None and (realtime or (path is not None and path != old)):
-        what = "a run in real time cannot be resumed" if realtime else "a resumed run goes on in its own file"
-        raise RunError(f"{what}.", fix="Leave realtime out." if realtime else "Leave hdf5 out.")
-    where = old or path
-    return Keeping(simulation, where, old is not None, request) if where is not None else None
-
-
 def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
     """Settings and progress of a run; one in real time shows no bar by itself, for drawing it takes long."""
     if not realtime:
@@ -420,10 +392,3 @@ def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool)
     from kompono.realtime.session import as_options
 
     return as_options(realtime).settings(settings), bool(progress)
-
-
-def _scenery(*arguments: Any, **options: Any) -> Any:
-    """The scene of a run, made when it is asked for; most runs are not looked at in 3D."""
-    from kompono.scene.record import scenery
-
-    return scenery(*arguments, **options)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import ctypes
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile.block import LASTING, PASSING, Block, Status, guard_count, layout
+from kompono.compile.block import Block, Status, guard_count, layout
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import RunError
@@ -25,7 +25,7 @@ from kompono.translate.program import Program
 
 _FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
-_EVENTS = 64  # room in the first event log
+EVENTS = 64  # room in the first event log
 
 
 class Run(ABC):
@@ -49,7 +49,7 @@ class Run(ABC):
         self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
-        self._set_log(np.zeros((_EVENTS + self._guards if self._guards else 0, 2)))
+        self._set_log(np.zeros((EVENTS + self._guards if self._guards else 0, 2)))
         self._stop = np.zeros(1, dtype=np.int32)
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
@@ -166,28 +166,6 @@ class Run(ABC):
     @abstractmethod
     def _taken(self) -> int:
         """What the budget of a chunk counts."""
-
-    def snapshot(self) -> tuple[dict[str, float], np.ndarray, int]:
-        """All that the run will need to go on, without its records: fields, vectors in one, and how many events there
-        were so far. Take the records first.
-        """
-        fields = {name: getattr(self._block, name) for name in LASTING}
-        vectors = [self._vector(name) for name in self._places if name not in PASSING]
-        return fields, np.concatenate(vectors), self._block.log_rows
-
-    def recall(self, fields: Mapping[str, float], vectors: np.ndarray, events: np.ndarray) -> None:
-        """Be where another run of the same program and method was when it was asked for a `snapshot`."""
-        names = [name for name in self._places if name not in PASSING]
-        sizes = [self._places[name][1] for name in names]
-        if len(vectors) != sum(sizes) or set(fields) != set(LASTING) or (len(events) and not self._guards):
-            raise RunError("what was kept of the run does not fit this model.")
-        for name, part in zip(names, np.split(vectors, np.cumsum(sizes)[:-1]), strict=True):
-            self._vector(name)[:] = part
-        for name, value in fields.items():
-            setattr(self._block, name, value)
-        if self._guards:
-            self._set_log(np.concatenate([events.reshape(-1, 2), np.zeros((_EVENTS + self._guards, 2))]))
-        self._block.log_rows = len(events)
 
     def _forget(self) -> None:
         """Nothing that happened before has a meaning for what comes."""

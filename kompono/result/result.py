@@ -200,11 +200,11 @@ class Result(Mapping[str, np.ndarray]):
 
     def to_parquet(self, path: str | Path) -> None:
         """A Parquet file: one column per channel; `Result.load` gives the same result back."""
-        store.write_parquet(path, self.record())
+        store.write_parquet(path, record_of(self))
 
     def to_hdf5(self, path: str | Path) -> None:
         """An HDF5 file: datasets `time`, `values`, `names`; `Result.load` gives the same result back."""
-        store.write_hdf5(path, self.record())
+        store.write_hdf5(path, record_of(self))
 
     @staticmethod
     def load(path: str | Path) -> Result:
@@ -234,9 +234,10 @@ class Result(Mapping[str, np.ndarray]):
         notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
 
-    def record(self) -> store.Record:
-        """All of it as a file keeps it."""
-        return store.Record(self.time, self.names, self.table, {**self._notes(), "scene": self.scene})
+
+def record_of(result: Result) -> store.Record:
+    """All of a result as a file keeps it."""
+    return store.Record(result.time, result.names, result.table, {**result._notes(), "scene": result.scene})
 
 
 def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.snapshot import recall, snapshot
 from kompono.errors import RunError, nearest
 from kompono.solve.course import AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
@@ -219,7 +220,7 @@ def _chunks(problem: Problem, course: Any, recorder: _Recorder, progress: Progre
 
 def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np.ndarray], np.ndarray]:
     """Where a run is, as plain data: words, numbers, and all events so far."""
-    fields, vectors, _ = course.run.snapshot()
+    fields, vectors = snapshot(course.run)
     words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
     return words, {"vectors": vectors}, course.run.events
 
@@ -229,7 +230,7 @@ def _recall(problem: Problem, course: Any, recorder: _Recorder) -> None:
     stored = problem.journal.resumed if problem.journal else None
     if stored is not None:
         events = np.concatenate(stored.events) if stored.events else np.zeros((0, 2))
-        course.run.recall(stored.words["run"], stored.arrays["vectors"], events)
+        recall(course.run, stored.words["run"], stored.arrays["vectors"], events)
         course.recall(stored.words["course"])
         recorder.parts.append(stored.take_rows())
 

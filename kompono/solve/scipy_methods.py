@@ -126,7 +126,7 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
 
 
 class _Diary:
-    """What a run of SciPy's writes down as it goes, if it does. A method of one step goes on from there as if nothing had
+    """What a run of SciPy's writes down as it goes, if it does. A method of one step goes on as if nothing had
     been; one that remembers more begins anew with the step it had.
     """
 
