@@ -188,8 +188,9 @@ class Simulation:
             feed = Feed(sources)
             session = self._session(realtime, feed, outputs, values) if realtime else None
             with session or nullcontext():
-                begin = keeping.journal_of if keeping and not session else lambda *given: (None, given[3])
-                journal, values = begin(settings, outputs, state, values, feed, scene, known)
+                journal = None
+                if keeping and not session:
+                    journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
                 problem.journal = journal

@@ -17,7 +17,7 @@ from kompono.errors import RunWarning, warn
 from kompono.result import unfinished
 from kompono.result.log import Log
 
-FIRST = 0.25  # [s] after which a run is worth a file
+FIRST = 0.5  # [s] after which a run is worth a file
 PERIOD = 1.0  # [s] from one part to the next
 PATIENCE = 30.0  # [s] until a part that is larger than the rows in it is written all the same
 SHARE = 20  # times as long as writing a part takes is computed before the next
