@@ -68,6 +68,8 @@ class Keeping:
         extra("h5py", "hdf5")
         path.parent.mkdir(parents=True, exist_ok=True)
         self.stored: Stored | None = read_stored(path) if resume else None
+        if self.stored is not None:
+            _check_words(path, self.stored)
         if self.stored is not None and self._request is not None and self.stored.head.get("request"):
             _compare(path, self.stored.head["request"], self._request)
         self.journal: Journal | None = None
@@ -149,12 +151,10 @@ class Keeping:
 
     def finish(self, result: Result) -> Result:
         """Write the result of a run that is over to its file; if that fails, it is said and the result stays."""
-        assert self.journal is not None
-        self.journal.close()
         if self.stored is not None:
             result.statistics["resumed"] = self.resumed
         try:
-            if self.journal.last is not None:
+            if self.journal is not None and self.journal.last is not None:  # a run in real time has none
                 self.journal.conclude(record_of(result))
             else:
                 result.to_hdf5(self.path)
@@ -179,6 +179,15 @@ def resume_request(path: str | Path) -> dict[str, Any]:
     if not isinstance(request, dict):
         raise FileError(f"{str(path)!r} does not say with which options its run began.", fix="Give them again.")
     return request
+
+
+def _check_words(path: Path, stored: Stored) -> None:
+    """Whether all is there that a run goes on with."""
+    wanted = {"identity", "parameters", "start"} - set(stored.head)
+    wanted |= {"feed", "callables", "seconds"} - set(stored.words)
+    wanted |= {"run", "course"} - set(stored.words) if "scipy" not in stored.words else set()
+    if wanted or not stored.rows or ("run" in stored.words and "vectors" not in stored.arrays):
+        raise FileError(f"{str(path)!r} does not hold all that its run needs to go on.", fix="Begin the run again.")
 
 
 def _compare(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -88,14 +88,29 @@ def start(place: Path, record: Record, state: str, head: Any, words: Any, arrays
 
 def go_on(path: Path) -> Log:
     """The log of a running file, to append to; what is behind its last whole record is taken away."""
-    stored = read_stored(path, light=True)
     file = open(path, "r+b")  # noqa: SIM115 (it stays open as long as the run)
     try:
+        _lock(path, file)
+        stored = read_stored(path, light=True)
         file.truncate(stored.end)
         return Log(file, stored.last)
     except BaseException:
         file.close()
         raise
+
+
+def _lock(path: Path, file: Any) -> None:
+    """Be the only one who writes to a log, as long as the file is open; where locks are not known, hope for it."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise FileError(f"the run in {str(path)!r} is going on: another process writes to it.") from None
+    except OSError:  # some network file systems
+        return
 
 
 def read_stored(path: str | Path, *, light: bool = False) -> Stored:

@@ -151,7 +151,7 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         if problem.started is not None and problem.feed.stop is None:
             problem.started(problem.feed.at(0.0))
     given = nullcontext(progress) if isinstance(progress, Progress) else Progress(settings.until, progress)
-    with given as watcher:
+    with given as watcher, problem.journal or nullcontext():
         if settings.method in FIXED:
             return _fixed(problem, settings, watcher)
         if settings.method == "dopri5":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,12 +46,13 @@ class Journal:
         self.last: tuple[Words, Arrays] | None = None  # where a run that was interrupted can go on
         self._log: Log | None = None
         self._written = 0  # parts of the recorder that are in the file
-        self._events = sum(map(len, resumed.events)) if resumed else 0
+        self._events = 0  # that are in the file
         self._begun = clock.perf_counter()
         self._due, self._late = self._begun + FIRST, self._begun + PATIENCE
         self._failed = False
         if resumed is not None and resumed.state == "running":
             self._log, self._written = unfinished.go_on(path), 1  # rows of the file are the first part of the recorder
+            self._events = sum(map(len, resumed.events))
 
     @property
     def seconds(self) -> float:
@@ -98,8 +99,11 @@ class Journal:
         head = self._head(rows[:1], self._values(rows[:1]))
         unfinished.conclude(self.path, record, head, words, arrays)
 
-    def close(self) -> None:
-        """No more parts."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """No more parts, however the run ended."""
         if self._log is not None:
             self._log.close()
 

@@ -281,3 +281,44 @@ def test_a_disk_that_is_full_costs_the_file_not_the_run(
     assert result.status.ok
     assert result.file is None
     assert len(caught) == 2
+
+
+def test_a_run_that_is_still_going_on_is_not_resumed(died: Path) -> None:
+    log = journal.unfinished.go_on(died)
+    with pytest.raises(FileError, match="is going on"):
+        resume(Pendulum(angle=1.0), died)
+    log.close()
+    assert resume(Pendulum(angle=1.0), died).status.ok
+
+
+def test_a_run_in_real_time_is_written_at_its_end(tmp_path: Path) -> None:
+    result = simulate(Pendulum(angle=1.0), until=0.05, realtime=True, hdf5=tmp_path / "run.h5")
+    assert len(Result.load(tmp_path / "run.h5").time) == len(result.time)
+
+
+def test_an_interrupted_run_goes_on_with_its_events(
+    parts: Callable[[int | None], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, whole = tmp_path / "run.h5", simulate(Bouncing(), until=20.0)
+    monkeypatch.setattr(integrate, "LARGEST_CHUNK", 1500)
+    parts(None)
+    update = integrate.Progress.update
+
+    def asked_to_end(self: Any, reached: float) -> None:
+        update(self, reached)
+        self.interrupted = self.interrupted or reached > limit[0]
+
+    limit = [5.0]
+    monkeypatch.setattr(integrate.Progress, "update", asked_to_end)
+    with pytest.warns(UserWarning, match="interrupted"):
+        simulate(Bouncing(), until=20.0, hdf5=file)
+    assert "interrupted" in Result.load(file).status.message
+    limit[0] = 1e9
+    parts(2)
+    with pytest.raises(Died):  # the result of the first run becomes a log again
+        resume(Bouncing(), file)
+    parts(None)
+    done = resume(Bouncing(), file)
+    assert np.array_equal(done.table, whole.table)
+    assert done.statistics["events"] == whole.statistics["events"]
+    assert len(done.statistics["resumed"]) == 2
