@@ -11,6 +11,7 @@ from kompono import spatial
 from kompono.errors import (
     AssemblyError,
     CompileError,
+    FileError,
     KomponoError,
     ModelError,
     ModelWarning,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
+    from kompono.resuming import resume
     from kompono.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
@@ -53,6 +55,7 @@ __all__ = [
     "Evaluation",
     "Event",
     "Field",
+    "FileError",
     "Force",
     "Frame",
     "Ground",
@@ -82,6 +85,7 @@ __all__ = [
     "euler",
     "evaluate",
     "inspect",
+    "resume",
     "roll_pitch_yaw",
     "rotation",
     "simulate",
@@ -104,6 +108,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "Ensemble": "result",
     "Result": "result",
     "Simulation": "simulation",
+    "resume": "resuming",
     "simulate": "simulation",
 }
 

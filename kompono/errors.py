@@ -42,6 +42,10 @@ class RunError(KomponoError):
     """The run was asked for something it cannot do (method, step, channel)."""
 
 
+class FileError(RunError):
+    """A file that is not what it should be: cut off, damaged, of another kind, or out of reach."""
+
+
 class ModelWarning(UserWarning):
     """Allowed, but probably not meant."""
 

@@ -7,6 +7,7 @@ import time as clock
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
+from kompono.keeping import NOT_OF_A_RUN, kept, scenery
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
@@ -161,10 +163,16 @@ class Simulation:
         progress: bool | None = None,
         realtime: RealTime | bool = False,
         watcher: Watcher | None = None,
+        hdf5: str | Path | None = None,
+        resume: str | Path | None = None,
+        request: Mapping[str, Any] | None = None,
     ) -> Result:
-        """Assemble and run; a run that fails returns its reason and all results up to it."""
+        """Assemble and run; a run that fails returns its reason and all results up to it. `hdf5` and `resume` as of
+        `simulate`; `request` are the options a file shall remember the run by.
+        """
         settings, progress = _paced(typed(settings), progress, realtime)
         check_settings(settings)
+        keeping = kept(self, hdf5, resume, request, bool(realtime)) if hdf5 or resume else None
         check_method(self.engine, settings.method)
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
@@ -174,12 +182,18 @@ class Simulation:
         values = self.completed(values, assembly.state, feed, settings.step)
         state = self.started(assembly.state, values, feed)
         seconds_compile = self.prepare(settings.method, outputs.routine)
+        known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
+        scene = functools.partial(scenery, self.translation.model.model, parameters)
         with at_work(feed.sources) as sources:
             feed = Feed(sources)
             session = self._session(realtime, feed, outputs, values) if realtime else None
             with session or nullcontext():
+                journal = None
+                if keeping and not session:
+                    journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
+                problem.journal = journal
                 problem.started = functools.partial(check_guards, self.program, state, values)
                 if watcher is not None:
                     problem.watch = self.watch(watcher, values, feed)
@@ -188,15 +202,14 @@ class Simulation:
                 made = self.reader.seconds - made
                 seconds = clock.perf_counter() - begun - made
         trajectory.statistics.update(
-            degrees_of_freedom=assembly.degrees_of_freedom,
-            redundant=list(assembly.redundant),
+            **known,
             seconds_translate=self.seconds_translate,
             seconds_compile=seconds_compile + made,
-            seconds_run=seconds,
+            seconds_run=seconds + (journal.before if journal else 0.0),
         )
-        scene = functools.partial(_scenery, self.translation.model.model, parameters)
         result = self._result(trajectory, outputs, settings, values, scene)
-        return session.complete(result) if session else result
+        result = session.complete(result) if session else result
+        return keeping.finish(result) if keeping else result
 
     def _result(
         self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
@@ -334,6 +347,8 @@ def simulate(
     progress: bool | None = None,
     realtime: RealTime | bool = False,
     watcher: Watcher | None = None,
+    hdf5: str | Path | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
@@ -348,10 +363,15 @@ def simulate(
     each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
     not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
 
+    `hdf5` is a file the result is written to, about once a second while the run is going (in real time: at its end);
+    when its process dies, all but the last second can be loaded from it, and `resume` of that file with otherwise the
+    same call goes on from there, as does `kompono.resume(model, file)`.
+
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
+    given = {name: value for name, value in locals().items() if name not in NOT_OF_A_RUN}
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
@@ -362,7 +382,7 @@ def simulate(
     )  # fmt: skip
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
-        realtime=realtime, watcher=watcher,
+        realtime=realtime, watcher=watcher, hdf5=hdf5, resume=resume, request=given,
     )  # fmt: skip
 
 
@@ -373,10 +393,3 @@ def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool)
     from kompono.realtime.session import as_options
 
     return as_options(realtime).settings(settings), bool(progress)
-
-
-def _scenery(*arguments: Any) -> Any:
-    """The scene of a run, made when it is asked for; most runs are not looked at in 3D."""
-    from kompono.scene.record import scenery
-
-    return scenery(*arguments)

@@ -48,6 +48,9 @@ _EVENTS = (
     "guard_checks",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
+_OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
+LASTING = tuple(n for n in (*_INTEGERS, *_REALS, *_EVENTS) if n not in _OF_A_PROCESS)  # what a run goes on with
+PASSING = ("work", "spare", "end")  # vectors that mean nothing from one evaluation to the next
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 
 

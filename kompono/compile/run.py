@@ -25,7 +25,7 @@ from kompono.translate.program import Program
 
 _FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
-_EVENTS = 64  # room in the first event log
+EVENTS = 64  # room in the first event log
 
 
 class Run(ABC):
@@ -49,7 +49,7 @@ class Run(ABC):
         self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
-        self._set_log(np.zeros((_EVENTS + self._guards if self._guards else 0, 2)))
+        self._set_log(np.zeros((EVENTS + self._guards if self._guards else 0, 2)))
         self._stop = np.zeros(1, dtype=np.int32)
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)

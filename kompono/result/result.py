@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import FileError, RunError, nearest
 from kompono.result import store
 from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
@@ -82,6 +82,7 @@ class Result(Mapping[str, np.ndarray]):
         self.statistics = dict(statistics or {})
         self.model = model
         self._scene = scene
+        self.file: Path | None = None  # that the run has written itself to
 
     @property
     def scene(self) -> Mapping[str, Any] | None:
@@ -192,24 +193,33 @@ class Result(Mapping[str, np.ndarray]):
         return extra("xarray", "xarray").Dataset(variables, coords={"time": time}, attrs=self._notes())
 
     def to_csv(self, path: str | Path) -> None:
-        """A text table: header `time,<channels>`, every double with all its digits. Units and status are not kept."""
-        store.write_csv(path, store.Record(self.time, self.names, self.table, {}))
+        """A text table: header `time,<channels>`, every double with all its digits; at the end, in lines that begin
+        with #, units, status and an end mark. What the model looks like is not kept.
+        """
+        store.write_csv(path, store.Record(self.time, self.names, self.table, self._notes()))
 
     def to_parquet(self, path: str | Path) -> None:
         """A Parquet file: one column per channel; `Result.load` gives the same result back."""
-        store.write_parquet(path, self._record())
+        store.write_parquet(path, record_of(self))
 
     def to_hdf5(self, path: str | Path) -> None:
         """An HDF5 file: datasets `time`, `values`, `names`; `Result.load` gives the same result back."""
-        store.write_hdf5(path, self._record())
+        store.write_hdf5(path, record_of(self))
 
     @staticmethod
     def load(path: str | Path) -> Result:
-        """The result in a file written by `to_csv`, `to_parquet` or `to_hdf5` (by suffix: csv, parquet, h5, hdf5)."""
+        """The result in a file written by `to_csv`, `to_parquet` or `to_hdf5` (by suffix: csv, parquet, h5, hdf5).
+
+        A file that is damaged, cut off or of another kind is a FileError. One without an end mark (of another program)
+        warns; a text table without one is not ok, for it may be cut off between two rows.
+        """
         record = store.read(path)
         notes = dict(record.notes)
         status = Status(**notes.pop("status")) if "status" in notes else None
-        return Result(record.time, record.names, record.table, status=status, **notes)
+        try:
+            return Result(record.time, record.names, record.table, status=status, **notes)
+        except (RunError, ValueError) as cause:
+            raise FileError(f"{str(path)!r} is no file of a result: {cause}") from cause
 
     def __getstate__(self) -> dict[str, Any]:  # a model cannot be pickled, its scene can
         return {**self.__dict__, "_scene": self.scene}
@@ -224,8 +234,10 @@ class Result(Mapping[str, np.ndarray]):
         notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
 
-    def _record(self) -> store.Record:
-        return store.Record(self.time, self.names, self.table, {**self._notes(), "scene": self.scene})
+
+def record_of(result: Result) -> store.Record:
+    """All of a result as a file keeps it."""
+    return store.Record(result.time, result.names, result.table, {**result._notes(), "scene": result.scene})
 
 
 def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:

@@ -21,17 +21,26 @@ BODIES = 5000  # a scene of more is not kept with a result
 SAMPLES = 2000  # of the motion of a moving ground
 
 
-def scenery(model: Subsystem, parameters: Mapping[str, float] | None, result: Result) -> dict[str, Any] | None:
-    """The scene of a run as plain data; None for models too large to be drawn piece by piece."""
+def scenery(
+    model: Subsystem, parameters: Mapping[str, float] | None, result: Result, until: float | None = None
+) -> dict[str, Any] | None:
+    """The scene of a run as plain data; None for models too large to be drawn piece by piece. A run that is not over
+    will go on `until` [s].
+    """
     if sum(isinstance(element, Body) for element in model.walk()) > BODIES:
         return None
-    return record(model, parameters, result).to_data()
+    return record(model, parameters, result, until).to_data()
 
 
-def record(model: Subsystem, parameters: Mapping[str, float] | None, result: Result) -> Scene:
+def record(
+    model: Subsystem, parameters: Mapping[str, float] | None, result: Result, until: float | None = None
+) -> Scene:
     """The scene of a run of `model`."""
     rows = np.unique(np.linspace(0, len(result.time) - 1, SAMPLES).astype(int)) if len(result.time) else []
-    scene = describe(model, times=result.time[rows] if len(rows) else None, parameters=parameters)
+    times = result.time[rows] if len(rows) else None
+    if until is not None:
+        times = np.linspace(0.0, until, SAMPLES)
+    scene = describe(model, times=times, parameters=parameters)
     scene = replace(scene, redundant=tuple(result.statistics.get("redundant", ())))
     try:
         first = poses(scene, result, slice(0, 1))

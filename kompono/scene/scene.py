@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError
+from kompono.errors import FileError, RunError
+from kompono.scene.checked import check_scene
 from kompono.scene.meshes import Mesh, mesh_of
 
 VERSION = 1
@@ -103,16 +104,21 @@ class Scene:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Scene:
-        """The inverse of `to_data`."""
+        """The inverse of `to_data`; a FileError for what cannot be drawn."""
         if data.get("version") != VERSION:
             raise RunError(
                 f"the scene is of version {data.get('version')}, this program reads {VERSION}.",
                 fix="Run the model again.",
             )
-        fields = {key: _frozen(value) for key, value in data.items() if key != "version"}
-        for key, kind in (("carriers", Carrier), ("parts", Part), ("pieces", Piece)):
-            fields[key] = tuple(kind(**entry) for entry in fields[key])
-        return Scene(**fields)
+        try:
+            fields = {key: _frozen(value) for key, value in data.items() if key != "version"}
+            for key, kind in (("carriers", Carrier), ("parts", Part), ("pieces", Piece)):
+                fields[key] = tuple(kind(**entry) for entry in fields[key])
+            scene = Scene(**fields)
+        except (TypeError, KeyError, AttributeError, RecursionError) as cause:
+            raise FileError(f"what is stored is no scene: {cause}.", fix="Run the model again.") from cause
+        check_scene(scene)
+        return scene
 
     def colours(self) -> np.ndarray:
         """Colour (pieces, 3) of each piece, 0 to 255."""

@@ -37,6 +37,14 @@ class FixedCourse:
         """Equal steps always get there."""
         return False
 
+    def memory(self) -> dict[str, Any]:
+        """Where it is within a step, as plain data."""
+        return {"parts": self._parts, "complete": self._complete}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Be where another course was."""
+        self._parts, self._complete = bool(memory["parts"]), bool(memory["complete"])
+
     def move(self, size: int) -> Any:
         """Up to `size` steps, not beyond the next sampling time; the status of the native run."""
         run, due = self.run, self.feed.next_due
@@ -72,6 +80,14 @@ class AdaptiveCourse:
     def done(self) -> bool:
         """Whether the end is reached."""
         return self.run.time >= self.until
+
+    def memory(self) -> dict[str, Any]:
+        """Where the window began, as plain data."""
+        return {"mark": list(self._mark)}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Be where another course was."""
+        self._mark = int(memory["mark"][0]), float(memory["mark"][1])
 
     def move(self, size: int) -> Any:
         """Up to `size` attempts, not beyond the next sampling time; the status of the native run."""

@@ -110,6 +110,18 @@ class Feed:
     def _fail(self, source: Source, message: str, cause: BaseException | None = None) -> None:
         self.stop, self.cause = f"{source.name}: {message}", cause
 
+    def memory(self) -> dict[str, Any]:
+        """What is held, and who was asked how often, as plain data."""
+        return {"held": self.held.tolist(), "counts": list(self._counts)}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Go on where another feed of the same sources was."""
+        self.held[:], self._counts = memory["held"], [int(count) for count in memory["counts"]]
+        self.due = [
+            count * source.period if source.is_callable else np.inf
+            for count, source in zip(self._counts, self.sources, strict=True)
+        ]
+
     @property
     def holds(self) -> bool:
         """Whether all inputs are constant until the next sampling time."""

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.snapshot import recall, snapshot
 from kompono.errors import RunError, nearest
 from kompono.solve.course import AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, Present
+from kompono.solve.journal import Journal
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
 
@@ -77,6 +79,7 @@ class Problem:
     watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
     started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
+    journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
 
 
 def settings_for(
@@ -143,11 +146,12 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         )
     if settings.guard_checks > 1 and settings.method == "leapfrog":
         raise RunError("guard_checks goes with other methods than leapfrog.", fix="Its steps are tiny; leave it out.")
-    problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
-    if problem.started is not None and problem.feed.stop is None:
-        problem.started(problem.feed.at(0.0))
+    if problem.journal is None or problem.journal.resumed is None:
+        problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
+        if problem.started is not None and problem.feed.stop is None:
+            problem.started(problem.feed.at(0.0))
     given = nullcontext(progress) if isinstance(progress, Progress) else Progress(settings.until, progress)
-    with given as watcher:
+    with given as watcher, problem.journal or nullcontext():
         if settings.method in FIXED:
             return _fixed(problem, settings, watcher)
         if settings.method == "dopri5":
@@ -187,6 +191,7 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
         every=settings.every, project=settings.stabilize, lanes=problem.lanes, guard_checks=settings.guard_checks,
     )  # fmt: skip
     course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run))
+    _recall(problem, course, recorder)
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
 
@@ -198,6 +203,7 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
         project=settings.stabilize, guard_checks=settings.guard_checks,
     )  # fmt: skip
     course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
+    _recall(problem, course, recorder)
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
 
@@ -207,7 +213,33 @@ def _chunks(problem: Problem, course: Any, recorder: _Recorder, progress: Progre
     while ended == "" and run.advance(0).name == "BUFFER_FULL":
         recorder.take(run)
     recorder.take(run)
+    if problem.journal is not None and ended == "INTERRUPTED":
+        problem.journal.keep(recorder.parts, *_memory(problem, course))
     return ended
+
+
+def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np.ndarray], np.ndarray]:
+    """Where a run is, as plain data: words, numbers, and all events so far."""
+    fields, vectors = snapshot(course.run)
+    words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
+    return words, {"vectors": vectors}, course.run.events
+
+
+def _recall(problem: Problem, course: Any, recorder: _Recorder) -> None:
+    """Go on where the run in a file was, if this is to be its continuation; its feed is there already."""
+    stored = problem.journal.resumed if problem.journal else None
+    if stored is not None:
+        events = np.concatenate(stored.events) if stored.events else np.zeros((0, 2))
+        recall(course.run, stored.words["run"], stored.arrays["vectors"], events)
+        course.recall(stored.words["course"])
+        recorder.parts.append(stored.take_rows())
+
+
+def _write_down(problem: Problem, course: Any, recorder: _Recorder) -> None:
+    journal = problem.journal
+    if journal is not None and journal.due:
+        recorder.take(course.run)
+        journal.write(recorder.parts, *_memory(problem, course))
 
 
 def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progress) -> str:
@@ -233,6 +265,7 @@ def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progr
             return status.name
         if course.hopeless:
             return "HOPELESS"
+        _write_down(problem, course, recorder)
         if problem.lanes == 1 and now - looked > CHUNK_SECONDS:
             looked = now
             if np.abs(run.state).max(initial=0.0) > GROWN:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-_ABSENT: Any = object()
+ABSENT: Any = object()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _OUTSIDE = ("kompono", "casadi")  # packages whose objects are not looked into
 
@@ -140,8 +140,8 @@ def _named(code: types.CodeType) -> Iterator[tuple[str, bool]]:
 
 def _remembers(function: types.FunctionType, name: str) -> bool:
     """Whether a global may hold memory: it is no module or class, nor a function of another module."""
-    value = function.__globals__.get(name, _ABSENT)
-    if value is _ABSENT or is_outside(value):
+    value = function.__globals__.get(name, ABSENT)
+    if value is ABSENT or is_outside(value):
         return False
     return not isinstance(value, types.FunctionType) or value.__globals__ is function.__globals__
 
@@ -186,7 +186,7 @@ def _values(place: Any) -> Iterable[Any]:
     return list(held.values()) if isinstance(held, dict) else held
 
 
-def _same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """Whether contents are the same objects; numbers of arrays are compared."""
     if isinstance(one, np.ndarray):
         return one.shape == other.shape and one.tobytes() == other.tobytes()
@@ -207,12 +207,12 @@ class Left:
         entries = []
         for place, old in before:
             new = content(place)
-            if _named_values(place):
-                names = [name for name in {**old, **new} if old.get(name, _ABSENT) is not new.get(name, _ABSENT)]
-                old, new = ({name: held.get(name, _ABSENT) for name in names} for held in (old, new))
+            if has_names(place):
+                names = [name for name in {**old, **new} if old.get(name, ABSENT) is not new.get(name, ABSENT)]
+                old, new = ({name: held.get(name, ABSENT) for name in names} for held in (old, new))
                 changed = bool(names)
             else:
-                changed = not _same(old, new)
+                changed = not is_same(old, new)
             if changed:
                 entries.append((place, old, new))
         return Left(entries)
@@ -221,34 +221,44 @@ class Left:
         """Undo what the run changed, except where somebody has changed it since."""
         for place, before, after in self.entries:
             now = content(place)
-            if _named_values(place):
+            if has_names(place):
                 for name, old in before.items():
-                    if now.get(name, _ABSENT) is after[name]:
+                    if now.get(name, ABSENT) is after[name]:
                         _put(place, name, old)
-            elif _same(now, after):
+            elif is_same(now, after):
                 _refill(place, before)
 
 
-def _named_values(place: Any) -> bool:
+def has_names(place: Any) -> bool:
+    """Whether a place holds values by name, that can change one by one."""
     return isinstance(place, dict | types.CellType | Globals | _Slots | _Attributes)
+
+
+def fill(place: Any, held: Any) -> None:
+    """Let a place hold this: values by name (`ABSENT`: none), or all of its content."""
+    if has_names(place):
+        for name, value in held.items():
+            _put(place, name, value)
+    else:
+        _refill(place, held)
 
 
 def _put(place: Any, name: str, value: Any) -> None:
     """Write one named value, or take it away."""
     if isinstance(place, types.CellType):
-        if value is _ABSENT:
+        if value is ABSENT:
             del place.cell_contents
         else:
             place.cell_contents = value
         return
     if isinstance(place, _Slots):
-        if value is _ABSENT:
+        if value is ABSENT:
             object.__delattr__(place.thing, name)
         else:
             object.__setattr__(place.thing, name, value)
         return
     table = place.table if isinstance(place, Globals | _Attributes) else place
-    if value is _ABSENT:
+    if value is ABSENT:
         table.pop(name, None)
     else:
         table[name] = value

@@ -80,6 +80,9 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
     rows: list[np.ndarray] = []
+    diary = _Diary(problem.journal, model, statistics)
+    if diary.resumed is not None:
+        rows, time, state = diary.recall()
     while time < settings.until or not rows:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
         rows = rows or [np.concatenate([[0.0], state, feed.at(0.0)])]
@@ -96,7 +99,7 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
             break
         end = min(settings.until, feed.next_due)
         tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": settings.atol}
-        solver = method(model.rate, time, state, end, **tolerances, **options)
+        solver = diary.started(method(model.rate, time, state, end, **tolerances, **options))
         good = state
         while solver.status == "running":
             message = _step(solver, model)
@@ -110,7 +113,9 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
                 _replace(solver, model.project(time, solver.y))
             good = solver.y.copy()
             progress.update(time)
+            diary.write(rows, solver, feed)
             if progress.interrupted:
+                diary.keep(rows, solver, feed)
                 return _until(rows, time, solver.y, feed), "INTERRUPTED", "interrupted by the user", time, statistics
             if settings.max_steps is not None and statistics["steps"] >= settings.max_steps and time < settings.until:
                 message = f"{statistics['steps']} steps were made, as many as max_steps allows"
@@ -118,6 +123,62 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
     return np.array(rows), "", "", float(time), statistics
+
+
+class _Diary:
+    """What a run of SciPy's writes down as it goes, if it does. A method of one step goes on as if nothing had
+    been; one that remembers more begins anew with the step it had.
+    """
+
+    def __init__(self, journal: Any, model: _Watched, statistics: dict[str, Any]) -> None:
+        self._journal, self._model, self._statistics = journal, model, statistics
+        self.resumed: Any = journal.resumed if journal is not None else None
+        self._step: float | None = None  # [s] to begin with
+        self._parts: list[np.ndarray] = []
+        self._count = 0  # of rows in parts
+
+    def recall(self) -> tuple[list[np.ndarray], float, np.ndarray]:
+        """Rows, time [s] and state where the run in the file was."""
+        words = self.resumed.words["scipy"]
+        rows = self.resumed.take_rows()
+        self._parts, self._count = [rows], len(rows)
+        self._statistics.update(words["statistics"])
+        self._model.strays, self._model.near, self._step = words["strays"], words["near"], words["step"]
+        return list(rows), float(words["time"]), np.array(words["state"], dtype=float)
+
+    def started(self, solver: Any) -> Any:
+        """A new solver, with the step of the one before if it takes its place."""
+        if self._step is not None:
+            self._statistics["evaluations"] -= solver.nfev
+            if hasattr(solver, "h_abs"):
+                solver.h_abs = self._step
+            self._step = None
+        return solver
+
+    def write(self, rows: list[np.ndarray], solver: Any, feed: Any) -> None:
+        """Write down where the run is, if it is time to."""
+        if self._journal is not None and self._journal.due:
+            self._journal.write(self._all(rows), *self._memory(solver, feed))
+
+    def keep(self, rows: list[np.ndarray], solver: Any, feed: Any) -> None:
+        """The run ends here because it was asked to."""
+        if self._journal is not None:
+            self._journal.keep(self._all(rows), *self._memory(solver, feed))
+
+    def _all(self, rows: list[np.ndarray]) -> list[np.ndarray]:
+        if len(rows) > self._count:
+            self._parts.append(np.array(rows[self._count :]))
+            self._count = len(rows)
+        return self._parts
+
+    def _memory(self, solver: Any, feed: Any) -> tuple[dict[str, Any], dict[str, np.ndarray], np.ndarray]:
+        counts = {**self._statistics, "evaluations": self._statistics["evaluations"] + solver.nfev}
+        step = float(solver.h_abs) if solver.status == "running" and hasattr(solver, "h_abs") else None
+        words = {
+            "time": float(solver.t), "state": solver.y.tolist(), "step": step, "strays": bool(self._model.strays),
+            "near": float(self._model.near), "statistics": counts,
+        }  # fmt: skip
+        return {"scipy": words, "feed": feed.memory()}, {}, np.zeros((0, 2))
 
 
 def _until(rows: list[np.ndarray], time: float, state: np.ndarray, feed: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kompono.errors import RunError
 from kompono.result import extra
+from kompono.result.beside import written_beside
 
 SUFFIXES = (".gif", ".mp4")
 RATES = {".gif": 20.0, ".mp4": 30.0}  # pictures a second, if not said otherwise
@@ -29,7 +30,8 @@ def check_movie(path: str | Path) -> Path:
 def write_movie(path: Path, pictures: Iterable[np.ndarray], fps: float) -> Path:
     """Write pictures (height, width, 3) uint8, all of one size with even sides, at `fps` a second."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    (_write_gif if path.suffix.lower() == ".gif" else _write_mp4)(path, iter(pictures), fps)
+    with written_beside(path) as place:
+        (_write_gif if path.suffix.lower() == ".gif" else _write_mp4)(place, iter(pictures), fps)
     return path
 
 

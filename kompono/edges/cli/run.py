@@ -36,7 +36,8 @@ def add_command(commands: Any) -> None:
     live.add_options(parser)
     add("--csv", metavar="FILE", help="write the channels as text, all digits")
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
-    add("--hdf5", metavar="FILE", help="write the channels as HDF5")
+    add("--hdf5", metavar="FILE", help="write the channels as HDF5, about once a second while the run is going")
+    add("--resume", metavar="FILE", help="go on with a run that was interrupted or killed, from its --hdf5 file")
     add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
     add("--view", action="store_true", help="watch the run in 3D in the browser while it is going, and after it")
     add("--port", type=int, default=8080, metavar="N", help="of --view (default: 8080, else the next free one)")
@@ -97,16 +98,23 @@ def command(options: argparse.Namespace) -> int:
     loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
     files = _files(options, loaded)
     wanted = request(options, loaded)
+    if options.resume is not None:
+        wanted = _resumed(options, loaded, wanted)
+    elif "hdf5" in files:
+        wanted["hdf5"] = files["hdf5"]
     watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
     if watching is not None:
         wanted["watcher"] = watching
         chosen = wanted.get("channels", "*")
-        wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *watching.channels]  # to show later
+        if options.resume is None:
+            wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *watching.channels]  # shown later
         print(f"{loaded.name}: {watching.url}", flush=True)
     result = kompono.simulate(loaded.model, **wanted, **live.request(options))
     if not len(result.time):
         files.pop("plot", None)  # nothing to draw; the reason follows
     for kind, path in files.items():
+        if kind == "hdf5" and result.file == path:
+            continue  # the run has written it as it went
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(result, kind, path)
     if not options.quiet:
@@ -150,6 +158,18 @@ def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     if getattr(options, "quiet", False):
         wanted["progress"] = False
     return wanted
+
+
+def _resumed(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of `simulate` to go on with the run in a file: those it was begun with; what the command says
+    besides must be the same, and is compared there.
+    """
+    from kompono.keeping import resume_request
+
+    said = [name for name in (*PASSED_ON, *ENGINE, *STRENGTHS) if getattr(options, name, None) is not None]
+    said += [name for name, given in (("initial", options.initial), ("parameters", loaded.parameters)) if given]
+    said += [name for name in ("inputs", "progress") if name in wanted]  # no file keeps these
+    return {**resume_request(options.resume), **{name: wanted[name] for name in said}, "resume": options.resume}
 
 
 def _strengths(name: str, texts: list[str]) -> dict[str, Any]:

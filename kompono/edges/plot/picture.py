@@ -15,6 +15,7 @@ from typing import Any
 from kompono.edges.plot.style import STYLE, WIDTH
 from kompono.errors import RunError
 from kompono.result import extra
+from kompono.result.beside import write_bytes
 
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 160
@@ -50,7 +51,7 @@ class Picture:
         path = check_path(path)
         extra("matplotlib", "plot")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self._bytes(path.suffix.lower()[1:], dpi))
+        write_bytes(path, self._bytes(path.suffix.lower()[1:], dpi))
         return path
 
     def svg(self) -> str:

@@ -26,6 +26,7 @@ from kompono.errors import KomponoError, ModelWarning
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report, inspect
 from kompono.result import Result, extra
+from kompono.result.beside import write_text
 from kompono.scene import Scene
 from kompono.translate.elaborate import Elaborated, elaborate
 
@@ -97,7 +98,7 @@ def write_report(
     text = _compose(gathered, tuple(plots), source)
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    write_text(target, text)
     return Written(target, gathered.result, tuple(gathered.problems))
 
 

@@ -13,6 +13,7 @@ from kompono.edges.view.viewer import Viewer
 from kompono.errors import RunError
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
+from kompono.result.beside import write_text
 from kompono.scene import POSE_CHANNELS, Scene
 from kompono.scene.record import record
 from kompono.simulation import simulate
@@ -42,7 +43,7 @@ def view(
     if html is not None:
         path = Path(html)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(scene, result, channels=channels, speed=speed), encoding="utf-8")
+        write_text(path, page(scene, result, channels=channels, speed=speed))
         return path
     if viser:
         return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
