@@ -15,17 +15,19 @@ from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
+from kompono.interruption import asked, heeded
 from kompono.model.subsystem import Subsystem
-from kompono.notice import Notice
+from kompono.notice import Notice, tell
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
 from kompono.result import Result, Status, matching
 from kompono.selection import select_outputs
 from kompono.solve.assemble import Assembly, remarks
 from kompono.solve.controllers import at_work
+from kompono.solve.estimate import Estimate, check_rows, estimate
+from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
-from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
-from kompono.solve.outcome import channels as channels_of
+from kompono.solve.outcome import OPEN, Outcome, Outputs
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from kompono.translate.relative import Close
 
 
+Before = Callable[[Estimate], object]  # who wants to know the size of a run before it begins
+
+
 class Simulation:
     """A translated and compiled model, ready to run; `simulate` makes one for a single run.
 
@@ -47,6 +52,7 @@ class Simulation:
     one run (None: as many as pay).
     """
 
+    @heeded
     @with_kinds
     def __init__(
         self,
@@ -149,6 +155,7 @@ class Simulation:
         """One channel at one state."""
         return self.reader.run(parameters)(time, state, inputs, name)
 
+    @heeded
     @with_kinds
     def run(
         self,
@@ -161,6 +168,7 @@ class Simulation:
         progress: bool | None = None,
         realtime: RealTime | bool = False,
         watcher: Watcher | None = None,
+        before: Before | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it."""
         settings, progress = _paced(typed(settings), progress, realtime)
@@ -169,6 +177,7 @@ class Simulation:
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         outputs = replace(select_outputs(self.translation, channels), open=OPEN + 10 * assembly.gap)
+        self._check_size(settings, outputs, before, bool(realtime))
         for remark in remarks(assembly):
             warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)
@@ -180,6 +189,7 @@ class Simulation:
             with session or nullcontext():
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
+                problem.columns = len(outputs.computed)
                 problem.started = functools.partial(check_guards, self.program, state, values)
                 if watcher is not None:
                     problem.watch = self.watch(watcher, values, feed)
@@ -196,16 +206,26 @@ class Simulation:
         )
         scene = functools.partial(_scenery, self.translation.model.model, parameters)
         result = self._result(trajectory, outputs, settings, values, scene)
+        if asked() and result.status.ok:
+            warn("interrupted by the user when the run was over: the result is complete", RunWarning)
         return session.complete(result) if session else result
+
+    def _check_size(self, settings: Settings, outputs: Outputs, before: Before | None, paced: bool) -> None:
+        """Refuse what cannot fit, and tell how much it will be."""
+        size = estimate(settings, outputs, self.program.state_size, len(self.program.inputs), paced=paced)
+        if size is None:
+            return
+        tell(f"{self.name}: {size}")
+        size.check(settings.every)
+        if before is not None:
+            before(size)
 
     def _result(
         self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
     ) -> Result:
         """Channels and status of a run that is over; one that did not end as planned warns."""
-        table = channels_of(self.kernel, outputs, trajectory.rows, parameters)
-        outcome = conclude(self.kernel, trajectory, outputs, table, settings, parameters)
-        check_step(self.kernel, outcome, settings, parameters)
-        chosen = [outputs.computed[i] for i in outputs.wanted]
+        outcome, columns = concluded(self.kernel, trajectory, outputs, settings, parameters)
+        chosen = [outputs.computed[i] for i in columns]
         status = self.status(outcome, settings, parameters, records=trajectory.rows)
         if not status.ok:
             warn(f"{self.name} did not run as planned: {status.message}", RunWarning)
@@ -303,6 +323,7 @@ class Simulation:
         )
 
 
+@heeded
 @with_kinds
 def simulate(
     model: Subsystem,
@@ -334,6 +355,7 @@ def simulate(
     progress: bool | None = None,
     realtime: RealTime | bool = False,
     watcher: Watcher | None = None,
+    before: Before | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
@@ -344,7 +366,8 @@ def simulate(
     `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
     on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
     in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
-    `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
+    `watcher` looks on while the run is going (a `LiveView`). `before` is told how many rows, channels, steps and bytes
+    there will be (an `Estimate`) before the run begins; what cannot fit into memory is refused. `guard_checks` looks so often at the guards of events in
     each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
     not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
 
@@ -355,14 +378,16 @@ def simulate(
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
-    check_settings(_paced(settings, progress, realtime)[0])
+    paced = _paced(settings, progress, realtime)[0]
+    check_settings(paced)
+    check_rows(paced, paced=bool(realtime))
     simulation = Simulation(
         model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
         baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
     )  # fmt: skip
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
-        realtime=realtime, watcher=watcher,
+        realtime=realtime, watcher=watcher, before=before,
     )  # fmt: skip
 
 

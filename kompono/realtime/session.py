@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from kompono.errors import RunError
+from kompono.interruption import calls_users
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.pace import POLICIES, Pace
@@ -143,6 +144,8 @@ def _name(observer: Any) -> str:
 class LiveFeed(Feed):
     """Inputs of a live run: held values that observers may write, tables and callables as in any run."""
 
+    paced = True
+
     def __init__(self, feed: Feed, options: RealTime, live: Live, pace: Pace, evaluate: Evaluate) -> None:
         super().__init__(feed.sources)
         self.live, self.pace = live, pace
@@ -186,11 +189,12 @@ class LiveFeed(Feed):
             self.stop = frame.stopped
         self._met += 1
 
+    @calls_users
     def _guarded(self, action: Callable[[], Any], observer: Any = None) -> None:
         """Whatever fails before the run began is raised; later it ends the run, which keeps its results."""
         try:
             action()
-        except Exception as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             if not self._met:
                 raise
             who = "an input" if observer is None else _name(observer)
