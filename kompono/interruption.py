@@ -35,7 +35,7 @@ class Listener:
     def __init__(self) -> None:
         self.asked = 0
         self.keeps = False
-        self.number: int = signal.SIGINT  # of the last signal
+        self.number: signal.Signals = signal.SIGINT  # the last signal
         self._previous: dict[int, Any] = {}
         self._open = True
         self.insisting = 0  # functions that shall not end without having heard
@@ -77,7 +77,7 @@ class Listener:
             former(number, frame)  # who has a handler of his own decides what it means
             return
         self.asked += not knock
-        self.number = number
+        self.number = signal.Signals(number)
         if self.keeps:
             if self.asked > 1 and _in_a_call(frame):
                 raise KeyboardInterrupt

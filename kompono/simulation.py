@@ -17,13 +17,13 @@ from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
 from kompono.interruption import asked, heeded
 from kompono.model.subsystem import Subsystem
-from kompono.notice import Notice, tell
+from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
 from kompono.result import Result, Status, matching
 from kompono.selection import select_outputs
 from kompono.solve.assemble import Assembly, remarks
 from kompono.solve.controllers import at_work
-from kompono.solve.estimate import Estimate, check_rows, estimate
+from kompono.solve.estimate import Before, announce, estimate
 from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
     from kompono.translate.relative import Close
-
-
-Before = Callable[[Estimate], object]  # who wants to know the size of a run before it begins
 
 
 class Simulation:
@@ -177,7 +174,8 @@ class Simulation:
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         outputs = replace(select_outputs(self.translation, channels), open=OPEN + 10 * assembly.gap)
-        self._check_size(settings, outputs, before, bool(realtime))
+        size = estimate(settings, outputs, self.program, paced=bool(realtime))
+        announce(self.name, size, settings.every, before)
         for remark in remarks(assembly):
             warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)
@@ -209,16 +207,6 @@ class Simulation:
         if asked() and result.status.ok:
             warn("interrupted by the user when the run was over: the result is complete", RunWarning)
         return session.complete(result) if session else result
-
-    def _check_size(self, settings: Settings, outputs: Outputs, before: Before | None, paced: bool) -> None:
-        """Refuse what cannot fit, and tell how much it will be."""
-        size = estimate(settings, outputs, self.program.state_size, len(self.program.inputs), paced=paced)
-        if size is None:
-            return
-        tell(f"{self.name}: {size}")
-        size.check(settings.every)
-        if before is not None:
-            before(size)
 
     def _result(
         self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
@@ -361,15 +349,14 @@ def simulate(
 
     method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
-    of what to keep.
-    `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
-    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
-    on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
-    in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
-    `watcher` looks on while the run is going (a `LiveView`). `before` is told how many rows, channels, steps and bytes
-    there will be (an `Estimate`) before the run begins; what cannot fit into memory is refused. `guard_checks` looks so often at the guards of events in
-    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
-    not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
+    of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
+    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
+    `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or a
+    `kompono.realtime.RealTime`, keeps the run in step with the clock and lets others read channels and write inputs
+    meanwhile; `until` may be infinite then. `watcher` looks on while the run is going (a `LiveView`). `before` is told
+    the rows, channels, steps and bytes of a run before it begins. `guard_checks` looks so often at the guards of events
+    in each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that
+    does not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
@@ -378,9 +365,7 @@ def simulate(
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
-    paced = _paced(settings, progress, realtime)[0]
-    check_settings(paced)
-    check_rows(paced, paced=bool(realtime))
+    check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(
         model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
         baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,

@@ -19,13 +19,12 @@ from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
-from kompono.notice import tell
 from kompono.options import checked, with_kinds
 from kompono.result import Ensemble, Status
 from kompono.selection import select_outputs
 from kompono.simulation import Simulation
 from kompono.solve.controllers import copies
-from kompono.solve.estimate import PER_RUN, check_rows, estimate
+from kompono.solve.estimate import announce, check_runs, estimate
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings, check_settings, settings_for
 from kompono.solve.many import Batch, at_times, fits_lanes, prepare, record_times, run_batch
@@ -81,11 +80,13 @@ def simulate_many(
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(settings)
     variation = vary(parameters, initial, runs)
-    check_rows(settings, variation.runs)
+    check_runs(settings, variation.runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
     simulation = Simulation(model, engine=engine, **options)
     outputs = select_outputs(simulation.translation, channels)
-    _check_size(simulation, settings, outputs, variation.runs, spread)
+    held = spread.threads * (spread.lanes or native_lanes())
+    size = estimate(settings, outputs, simulation.program, variation.runs, held)
+    announce(simulation.name, size, settings.every)
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
     feed = simulation.feed(inputs)
@@ -96,16 +97,6 @@ def simulate_many(
     _run(gather, spread, inputs, progress)
     gather.statistics |= {"seconds_translate": simulation.seconds_translate, "seconds_start": seconds_start}
     return _told(gather.ensemble())
-
-
-def _check_size(simulation: Simulation, settings: Settings, outputs: Outputs, runs: int, spread: _Spread) -> None:
-    """Refuse what cannot fit, and tell how much it will be."""
-    program, held = simulation.program, spread.threads * (spread.lanes or native_lanes())
-    size = estimate(settings, outputs, program.state_size, len(program.inputs), runs, held)
-    if size is not None:
-        size = replace(size, each=8 * (2 * program.state_size + 2 * len(program.parameters)) + PER_RUN)
-        tell(f"{simulation.name}: {size}")
-        size.check(settings.every)
 
 
 def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:

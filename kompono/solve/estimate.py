@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kompono.notice import tell
 from kompono.room import amount, check_memory, free_memory
 from kompono.solve.scipy_methods import SCIPY_METHODS
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings
     from kompono.solve.outcome import Outputs
+    from kompono.translate.program import Program
 
 ENDLESS = 1e9  # s: the end of runs in real time that nobody has set one for
 LIST_ENTRY = 120  # bytes a row costs beside its numbers where SciPy makes it
@@ -56,7 +59,7 @@ class Estimate:
     @property
     def _what(self) -> str:
         runs = f"{self.runs:,} runs with " if self.runs > 1 else ""
-        return f"{runs}{self.rows:,} rows" + (f" of {self.channels} channel{'s' * (self.channels > 1)}" if self.channels else "")
+        return f"{runs}{self.rows:,} rows of {self.channels} channel{'s' * (self.channels != 1)}"
 
     def _way_out(self, every: int) -> str:
         least = replace(self, rows=2)
@@ -68,6 +71,9 @@ class Estimate:
         return f"{ways}, an earlier end{' or fewer runs' * (self.runs > 1)}."
 
 
+Before = Callable[[Estimate], object]  # who wants to know the size of a run before it begins
+
+
 def rows_of(settings: Settings, paced: bool = False) -> int | None:
     """Records of a run, None where a run in real time has no end and keeps all."""
     if paced and settings.until >= ENDLESS and math.isinf(settings.keep):
@@ -77,24 +83,33 @@ def rows_of(settings: Settings, paced: bool = False) -> int | None:
 
 
 def estimate(
-    settings: Settings, outputs: Outputs, state_size: int, inputs: int, runs: int = 1, held: int = 1, paced: bool = False
+    settings: Settings, outputs: Outputs, program: Program, runs: int = 1, held: int = 1, paced: bool = False
 ) -> Estimate | None:
-    """The size of runs with these settings and channels; None for a run without an end."""
+    """The size of runs of a program with these settings and channels; None for a run without an end."""
     rows = rows_of(settings, paced)
     if rows is None:
         return None
     extra = LIST_ENTRY if settings.method in SCIPY_METHODS else 0
-    row = 8 * (1 + state_size + inputs + len(outputs.computed)) + extra
+    row = 8 * (1 + program.state_size + len(program.inputs) + len(outputs.computed)) + extra
     adaptive = settings.method in SCIPY_METHODS or settings.method == "dopri5"
     steps = None if adaptive else math.ceil(settings.until / settings.step - 1e-9)
-    return Estimate(rows, len(outputs.wanted), steps, row, runs, held)
+    each = 16 * (program.state_size + len(program.parameters)) + PER_RUN
+    return Estimate(rows, len(outputs.wanted), steps, row, runs, held, each)
 
 
-def check_rows(settings: Settings, runs: int = 1, paced: bool = False) -> None:
-    """Refuse, before anything is translated, what could not fit with a single channel."""
-    rows = rows_of(settings, paced)
-    if rows is not None:
-        Estimate(rows, 0 if runs == 1 else 1, None, 16, runs).check(settings.every)
+def announce(name: str, size: Estimate | None, every: int, before: Before | None = None) -> None:
+    """Tell the size of a request, refuse what cannot fit, and let who wants to know look at it."""
+    if size is None:
+        return
+    tell(f"{name}: {size}")
+    size.check(every)
+    if before is not None:
+        before(size)
+
+
+def check_runs(settings: Settings, runs: int) -> None:
+    """Refuse, before anything is translated, so many runs as could not fit with a single channel."""
+    Estimate(rows_of(settings) or 0, 1, None, 16, runs).check(settings.every)
 
 
 def _round(value: float, down: bool = False) -> int:

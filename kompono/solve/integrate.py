@@ -149,8 +149,10 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
     problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
     if problem.started is not None and problem.feed.stop is None:
         problem.started(problem.feed.at(0.0))
-    given = nullcontext(progress) if isinstance(progress, Progress) else Progress(
-        settings.until, progress, tell=not problem.feed.paced
+    given = (
+        nullcontext(progress)
+        if isinstance(progress, Progress)
+        else Progress(settings.until, progress, tell=not problem.feed.paced)
     )
     with given as watcher:
         if settings.method in FIXED:

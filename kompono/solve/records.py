@@ -1,4 +1,4 @@
-"""Rows of a native run, taken out of its buffer as it goes on; where memory ends, they end the run and not each other."""
+"""Rows of a native run, taken out of its buffer as it goes on; where memory ends, it ends the run, not them."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from typing import Any, TypeGuard
 
 from kompono.edges.cli.find import LoadError, Source, find, split
 from kompono.errors import KomponoError, RunError, nearest
+from kompono.interruption import listening
 from kompono.model.signal import Parameter
 from kompono.model.subsystem import Subsystem, relative_path
 
@@ -40,6 +41,14 @@ def load(target: str, settings: Mapping[str, str], *, quiet: bool = False) -> Lo
     place, name = split(target)
     source = find(place, quiet=quiet)
     path = source.file
+    with listening(insist=True) as heard:
+        try:
+            return _load(source, name, path, settings)
+        finally:
+            heard.keeps = False  # a file that makes a run when it is loaded has kept what it wanted
+
+
+def _load(source: Source, name: str, path: Path, settings: Mapping[str, str]) -> Loaded:
     with _neighbours(source), _blame(path):
         module = importlib.import_module(source.module) if source.module else _execute(path)
         name, found = _named(module, name) if name else _chosen(module, path)

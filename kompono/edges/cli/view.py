@@ -15,6 +15,7 @@ from kompono.edges.cli.run import add_engine, add_set, add_solver, pairs, reques
 from kompono.errors import RunError
 from kompono.result import Result, extra
 from kompono.result.store import READERS
+from kompono.result.target import check_target
 
 
 def add_command(commands: Any) -> None:
@@ -41,8 +42,8 @@ def command(options: argparse.Namespace) -> int:
     """Show until interrupted, or write the page."""
     if options.viser:
         extra("viser", "view")  # say what is missing before anything takes time
-    if options.html is not None and Path(options.html).is_dir():
-        raise RunError(f"cannot write {options.html!r}: it is a folder.")
+    if options.html is not None:
+        check_target(options.html)
     from kompono.edges.view import view  # other commands start without it
 
     source, model = _source(options)

@@ -13,6 +13,7 @@ from kompono.edges.view.viewer import Viewer
 from kompono.errors import RunError
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
+from kompono.result.target import check_target
 from kompono.scene import POSE_CHANNELS, Scene
 from kompono.scene.record import record
 from kompono.simulation import simulate
@@ -38,9 +39,9 @@ def view(
     its path returned. With `viser` it is a `Viewer` on viser's server (extra `view`), which Python can steer while
     people look. `model` is what a result is of that does not say so itself (CSV). `channels` are globs of the curves.
     """
+    path = None if html is None else check_target(html)
     scene, result = scene_of(source, model)
-    if html is not None:
-        path = Path(html)
+    if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page(scene, result, channels=channels, speed=speed), encoding="utf-8")
         return path
