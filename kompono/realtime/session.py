@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kompono.errors import RunError
+from kompono.errors import RunError, RunWarning, warn
 from kompono.interruption import calls_users
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
@@ -126,15 +126,20 @@ class Session:
         statistics = {"frame": self.options.frame, **self.pace.statistics(), **({"links": reports} if reports else {})}
         if result.statistics.get("method") != "dopri5":  # equal steps can be counted
             statistics["late_steps"] = round(self.pace.late_time / result.statistics["step"])
-        return Result(
-            result.time,
-            [*result.names, *ACCOUNT],
-            np.column_stack([result.table, table]),
-            units={**result.units, **ACCOUNT},
-            status=result.status,
-            statistics={**result.statistics, "realtime": statistics},
-            model=result.model,
-        )
+        result.statistics["realtime"] = statistics
+        try:
+            return Result(
+                result.time,
+                [*result.names, *ACCOUNT],
+                np.column_stack([result.table, table]),
+                units={**result.units, **ACCOUNT},
+                status=result.status,
+                statistics=result.statistics,
+                model=result.model,
+            )
+        except MemoryError:
+            warn(f"memory has no room for {' and '.join(ACCOUNT)}: the result goes without", RunWarning)
+            return result
 
 
 def _name(observer: Any) -> str:

@@ -34,6 +34,7 @@ class Estimate:
     runs: int = 1
     held: int = 1  # runs whose states are held at once
     each: int = PER_RUN  # bytes a run takes beside its rows
+    paced: bool = False  # whether it is a run in real time
 
     @property
     def result(self) -> int:
@@ -68,7 +69,8 @@ class Estimate:
             return f"Make fewer runs at a time, e.g. runs={_round(fewer, down=True)}, and keep what you need of each."
         seldom = _round(every * max(2.0, 2 * self.needed / max(free_memory(), 1.0)))
         ways = f"Record less: every={seldom}, channels=['*.angle'] for those you need"
-        return f"{ways}, an earlier end{' or fewer runs' * (self.runs > 1)}."
+        last = " or fewer runs" * (self.runs > 1) + " or the last seconds alone (keep=60)" * self.paced
+        return f"{ways}, an earlier end{last}."
 
 
 Before = Callable[[Estimate], object]  # who wants to know the size of a run before it begins
@@ -94,7 +96,7 @@ def estimate(
     adaptive = settings.method in SCIPY_METHODS or settings.method == "dopri5"
     steps = None if adaptive else math.ceil(settings.until / settings.step - 1e-9)
     each = 16 * (program.state_size + len(program.parameters)) + PER_RUN
-    return Estimate(rows, len(outputs.wanted), steps, row, runs, held, each)
+    return Estimate(rows, len(outputs.wanted), steps, row, runs, held, each, paced)
 
 
 def announce(name: str, size: Estimate | None, every: int, before: Before | None = None) -> None:

@@ -44,8 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except BaseException as error:
-        if isinstance(error, GeneratorExit):
-            raise
         listener.keeps = True  # what follows is short
         return _failed(error, options.debug, listener.number)
     finally:

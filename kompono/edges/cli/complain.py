@@ -45,7 +45,7 @@ def brief(error: BaseException) -> str:
         return "\n".join([str(error), *getattr(error, "__notes__", [])])
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename!r}: " if error.filename is not None else ""
-        return f"{named}{error.strerror}"
+        return cut(f"{named}{error.strerror}")
     if isinstance(error, MemoryError):
         return "memory ended. Record less (--every N, --channels GLOB)."
     what = cut("".join(traceback.format_exception_only(error)).strip())
@@ -77,8 +77,8 @@ def origin(error: BaseException) -> str:
 
 
 def _is_users(file: str) -> bool:
-    inside = file.startswith((OURS, *LIBRARY))
-    return not file.startswith("<") and (not inside or file.startswith(f"{OURS}/examples"))
+    examples = os.path.join(OURS, "examples")
+    return Path(file).is_file() and (file.startswith(examples) or not file.startswith((OURS, *LIBRARY)))
 
 
 def background(debug: bool) -> Callable[[Any], None]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
+from kompono.edges.cli.complain import cut
 from kompono.edges.cli.find import LoadError, Source, find, split
 from kompono.errors import KomponoError, RunError, nearest
 from kompono.interruption import listening
@@ -80,10 +81,11 @@ def _blame(path: Path) -> Iterator[None]:
             error.add_note(f"  at {line}")
         raise
     except SyntaxError as error:
-        where = f"{error.filename}:{error.lineno}: {(error.text or '').strip()}"
+        line = f":{error.lineno}: {cut((error.text or '').strip())}" if error.lineno else ""
+        where = f"{error.filename or path}{line}"
         raise LoadError(f"cannot load {path.name}: {type(error).__name__}: {error.msg}\n  at {where}") from error
     except (Exception, SystemExit) as error:
-        cause = "".join(traceback.format_exception_only(error)).strip()
+        cause = cut("".join(traceback.format_exception_only(error)).strip())
         raise LoadError(f"cannot load {path.name}: {cause}\n  at {_line_of(error, path) or path}") from error
 
 

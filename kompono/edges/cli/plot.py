@@ -65,6 +65,8 @@ def split(items: list[str]) -> tuple[list[str], list[str]]:
 def load(file: str) -> Result:
     """The result in a file, or an error that names files that are there."""
     path = Path(file)
+    if path.is_dir():
+        raise RunError(f"{file!r} is a folder.", fix="Name a file in it.")
     if not path.is_file():
         beside = [str(path.parent / entry.name) for entry in path.parent.glob("*") if entry.suffix.lower() in READERS]
         raise RunError(f"there is no file {file!r}.", fix=nearest(file, beside))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kompono.edges.cli.complain import mute, say
 from kompono.edges.cli.deliver import Delivery, check_files, check_sizes, deliver
 from kompono.edges.cli.load import Loaded, load
 from kompono.errors import RunError, RunWarning, nearest
+from kompono.given import shown
 from kompono.interruption import listening
 from kompono.result import Result
 
@@ -100,6 +102,8 @@ def command(options: argparse.Namespace) -> int:
     loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
     files = _files(options, loaded)
     wanted = request(options, loaded)
+    if options.view and not 0 <= options.port <= 65_535:
+        raise RunError(f"--port {options.port}: there is no such port.", fix="Give one from 1024 to 65535.")
     watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
     if watching is not None:
         wanted["watcher"] = watching
@@ -154,6 +158,9 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
 
 def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     """Keyword arguments of `simulate`: the command's, else the model's `run_defaults`; the rest is left to it."""
+    if not isinstance(loaded.model.run_defaults, Mapping):
+        fix = "Write e.g. run_defaults = {'until': 2.0}."
+        raise RunError(f"run_defaults {shown(loaded.model.run_defaults)} are no values by name.", fix=fix)
     defaults = dict(loaded.model.run_defaults)
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
