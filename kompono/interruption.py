@@ -50,6 +50,12 @@ class Listener:
             raise KeyboardInterrupt
         self.keeps = True
 
+    def release(self) -> None:
+        """All that was to be kept is safe: requests are raised again, also one that came meanwhile."""
+        self.keeps = False
+        if self.asked:
+            raise KeyboardInterrupt
+
     def install(self, signals: tuple[int, ...]) -> None:
         """Hear these signals, but leave a hang-up ignored by `nohup` to it."""
         for number in signals:

@@ -362,7 +362,9 @@ def simulate(
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    settings = settings_for(engine, until, step, method, every, (rtol, 1e-3 * rtol if atol is None else atol), stabilize)
+    settings = settings_for(
+        engine, until, step, method, every, (rtol, 1e-3 * rtol if atol is None else atol), stabilize
+    )
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(

@@ -21,18 +21,21 @@ class NotWritten(RunError, OSError):
     """A file could not be written: no folder, no permission, no room."""
 
 
-def check_target(path: str | Path, suffixes: Sequence[str] = (), what: str = "write") -> Path:
+def check_target(path: str | Path, suffixes: Sequence[str] = (), what: str = "write", *, stream: bool = False) -> Path:
     """The path of a file that can be written here: known suffix, a folder that lets us, no folder itself.
 
-    Folders on the way that are missing are not made yet. Pipes and devices are taken as they are.
+    Folders on the way that are missing are not made yet. Pipes and devices are only for what is written as a `stream`,
+    from its beginning to its end; some libraries would remove them.
     """
     target = Path(path)
     try:
-        special = _is_special(target)
+        special = _is_special(target) and stream
         if target.is_dir():
             raise NotWritten(f"cannot write {str(path)!r}: it is a folder.", fix="Name a file in it.")
         if suffixes and not special and target.suffix.lower() not in suffixes:
             raise RunError(f"cannot {what} into {str(path)!r}.", fix=f"Choose a name with {', '.join(suffixes)}.")
+        if not special and target.exists() and not target.is_file():
+            raise NotWritten(f"cannot write {str(path)!r}: it is no file.", fix="Choose another name.")
         if os.path.lexists(target) and not target.is_symlink() and not os.access(target, os.W_OK):
             raise NotWritten(f"cannot write {str(path)!r}: the file is write-protected.", fix="Choose another name.")
         if not special:

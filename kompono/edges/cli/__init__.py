@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, options.debug, listener.number)
     finally:
         heard.__exit__(None, None, None)
+        if listener.asked and arguments is None:  # Python ends now; who asks again shall not see it stumble
+            for number in (signal.SIGINT, *ENDINGS):
+                signal.signal(number, signal.SIG_IGN)
 
 
 def _failed(error: BaseException, debug: bool, number: int) -> int:

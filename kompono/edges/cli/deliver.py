@@ -33,7 +33,7 @@ def check_files(files: Mapping[str, Path]) -> None:
 
             plot.check_path(path)
         else:
-            check_target(path, SUFFIXES[kind], f"write {kind.upper()}")
+            check_target(path, SUFFIXES[kind], f"write {kind.upper()}", stream=kind == "csv")
 
 
 def check_sizes(files: Mapping[str, Path]) -> Callable[[Estimate], None]:

@@ -129,8 +129,11 @@ def command(options: argparse.Namespace) -> int:
         code = 1 if delivery.problems else 3 if not result.status.ok else 128 + heard.number if heard.asked else 0
         if watching is not None and not heard.asked:
             print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
-            heard.keeps = False  # all is written: now it may end
-            watching.finish(result).wait()
+            viewer = watching.finish(result)
+            heard.release()
+            viewer.wait()
+        elif watching is not None:
+            watching.stop()
     return code
 
 

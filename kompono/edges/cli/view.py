@@ -13,6 +13,7 @@ import kompono
 from kompono.edges.cli.load import Loaded, load
 from kompono.edges.cli.run import add_engine, add_set, add_solver, pairs, request
 from kompono.errors import RunError
+from kompono.interruption import listening
 from kompono.result import Result, extra
 from kompono.result.store import READERS
 from kompono.result.target import check_target
@@ -54,8 +55,10 @@ def command(options: argparse.Namespace) -> int:
     if isinstance(shown, Path):
         print(f"{shown}: {shown.stat().st_size / 1e6:.2f} MB")
     else:
-        print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
-        shown.wait()
+        with listening() as heard:
+            heard.release()
+            print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
+            shown.wait()
     return 0
 
 
