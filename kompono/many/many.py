@@ -14,7 +14,7 @@ from kompono.compile import loop_routines, native_lanes
 from kompono.compile.host import processors
 from kompono.errors import RunError, RunWarning, warn
 from kompono.explain import check_guards
-from kompono.interruption import heeded
+from kompono.interruption import asked, heeded
 from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
@@ -112,6 +112,8 @@ def _told(ensemble: Ensemble) -> Ensemble:
         first, count = ensemble.failed[0], len(ensemble.failed)
         text = f"{count} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
         warn(text + ensemble.status[first].message, RunWarning)
+    elif asked():
+        warn("interrupted by the user when all runs were over: the ensemble is complete", RunWarning)
     return ensemble
 
 
