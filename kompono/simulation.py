@@ -351,20 +351,18 @@ def simulate(
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
     of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
     conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
-    `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or a
-    `kompono.realtime.RealTime`, keeps the run in step with the clock and lets others read channels and write inputs
-    meanwhile; `until` may be infinite then. `watcher` looks on while the run is going (a `LiveView`). `before` is told
-    the rows, channels, steps and bytes of a run before it begins. `guard_checks` looks so often at the guards of events
-    in each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that
-    does not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
+    `threads` may work on one run of a large model (None: as many as pay). `realtime=True` or `kompono.realtime.RealTime`
+    keeps the run in step with the clock, read and driven by others meanwhile; `until` may be infinite then. `watcher`
+    looks on while it is going (a `LiveView`). `before` is told its size before it begins. `guard_checks` looks so often
+    at the guards of events in each step; `max_steps` ends a run that chooses its steps (None: when they lead nowhere). A
+    run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    settings = settings_for(
-        engine, until, step, method, every, (rtol, 1e-3 * rtol if atol is None else atol), stabilize
-    )
+    tolerances = rtol, 1e-3 * rtol if atol is None else atol
+    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(

@@ -201,3 +201,14 @@ def test_a_long_curve_is_drawn_by_its_outline() -> None:
     assert np.nanmin(y) == pytest.approx(-1.0, abs=1e-6)
     short = seen(time[:100], values[:100])
     assert len(short[0]) == 100
+
+
+@pytest.mark.parametrize("command", [["plot", "a.csv", "--out", "a.png"], ["view", "a.csv", "--html", "a.html"]])
+def test_a_file_larger_than_memory_is_not_loaded(
+    command: list[str], result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result.to_csv("a.csv")
+    monkeypatch.setattr("kompono.room.free_memory", lambda: 2.0)
+    assert main(command) == 1
+    assert "the numbers in 'a.csv' take" in capsys.readouterr().err

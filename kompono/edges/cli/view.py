@@ -11,8 +11,8 @@ from typing import Any
 
 import kompono
 from kompono.edges.cli.load import Loaded, load
+from kompono.edges.cli.plot import load as load_result
 from kompono.edges.cli.run import add_engine, add_set, add_solver, pairs, request
-from kompono.errors import RunError
 from kompono.interruption import listening
 from kompono.result import Result, extra
 from kompono.result.store import READERS
@@ -66,9 +66,7 @@ def _source(options: argparse.Namespace) -> tuple[Any, Any]:
     """What to show, and the model it is of if that must be said."""
     model = load(options.model, {}).model if options.model else None
     if Path(options.target).suffix.lower() in READERS:
-        if not Path(options.target).is_file():
-            raise RunError(f"there is no file {options.target!r}.")
-        return Result.load(options.target), model
+        return load_result(options.target), model
     loaded = load(options.target, pairs(options.set, "--set"))
     asked = ("until", "step", "method", "every")
     if not options.run and all(getattr(options, name) is None for name in asked):
