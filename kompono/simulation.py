@@ -351,11 +351,11 @@ def simulate(
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
     of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
     conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
-    `threads` may work on one run of a large model (None: as many as pay). `realtime=True` or `kompono.realtime.RealTime`
+    `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or `realtime.RealTime(...)`,
     keeps the run in step with the clock, read and driven by others meanwhile; `until` may be infinite then. `watcher`
     looks on while it is going (a `LiveView`). `before` is told its size before it begins. `guard_checks` looks so often
-    at the guards of events in each step; `max_steps` ends a run that chooses its steps (None: when they lead nowhere). A
-    run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
+    at the guards of events in each step; `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
+    A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
