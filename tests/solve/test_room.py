@@ -77,6 +77,11 @@ def test_before_is_told_and_verbose_people_too(caplog: pytest.LogCaptureFixture)
     assert "102 rows of 1 channels" in caplog.text
 
 
+def test_before_must_be_a_function() -> None:
+    with pytest.raises(RunError, match="before = 5 cannot be told anything"):
+        simulate(Pendulum(), until=0.1, before=5)  # type: ignore[arg-type]
+
+
 def test_who_refuses_before_stops_the_run() -> None:
     def refuse(_: estimate.Estimate) -> None:
         raise RunError("no room on this disk.")
