@@ -105,6 +105,11 @@ def test_verbose_says_how_much_it_is(model_file: Write, capsys: Capture) -> None
     assert capsys.readouterr().err == ""
 
 
+def test_a_speed_that_is_no_number_is_refused(model_file: Write, capsys: Capture) -> None:
+    assert main(["view", model_file(PENDULUM), "--speed", "nan", "--html", "a.html"]) == 1
+    assert "speed" in capsys.readouterr().err
+
+
 def test_a_request_that_cannot_fit_is_refused(model_file: Write, capsys: Capture) -> None:
     assert main(["run", model_file(PENDULUM), "--until", "1e9"]) == 1
     assert "Record less: every=" in capsys.readouterr().err
