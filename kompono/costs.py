@@ -9,6 +9,7 @@ from typing import Any
 from kompono.compile.cache import Shelf
 from kompono.errors import RunError
 from kompono.given import shown
+from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.translate import translate
 from kompono.translate.tracer import operations
@@ -60,6 +61,7 @@ def _pairs(ways: Any) -> list[tuple[str, str]]:
     return pairs
 
 
+@heeded
 def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
     """Translate a model for each way and count; what was translated before is taken from the cache."""
     found, shelf = [], Shelf()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import ModelWarning, RunError, nearest, warn
+from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.result import UnknownChannel, matching
 from kompono.simulation import Simulation
@@ -64,6 +65,7 @@ class Evaluation(Mapping[str, float]):
         return "\n".join([f"{self.model} at {self.time:g} s", *rows])
 
 
+@heeded
 def evaluate(
     model: Subsystem | Simulation,
     at: Mapping[str, float] | None = None,

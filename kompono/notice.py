@@ -1,4 +1,6 @@
-"""One line on the terminal while something takes longer than a second, and nothing otherwise."""
+"""One line on the terminal while something takes longer than a second, and what is worth to be told: `logging` carries
+it, under the name `kompono`.
+"""
 
 from __future__ import annotations
 
@@ -39,3 +41,10 @@ class Notice:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
+
+
+def tell(text: str, urgent: bool = False) -> None:
+    """Say something to who listens (`kompono run --verbose`); what is urgent reaches everybody."""
+    import logging  # a model is declared without it
+
+    logging.getLogger("kompono").log(logging.WARNING if urgent else logging.INFO, text)

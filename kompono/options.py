@@ -179,8 +179,14 @@ def _watcher(name: str, value: Any) -> Any:
     return value
 
 
+def _before(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise RunError(f"{name} = {shown(value)} cannot be told anything.", fix="Give a function of one argument.")
+    return value
+
+
 _MAY_BE_NONE = {
-    "step", "method", "atol", "every", "inputs", "parameters", "initial", "projection", "metric", "threads",
+    "before", "step", "method", "atol", "every", "inputs", "parameters", "initial", "projection", "metric", "threads",
     "stiffness", "damping", "progress", "realtime", "watcher", "runs", "lanes",
 }  # fmt: skip
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
@@ -195,4 +201,5 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "baumgarte": _frequencies,
     "realtime": _realtime,
     "watcher": _watcher,
+    "before": _before,
 }

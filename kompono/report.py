@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.interruption import heeded
 from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
@@ -83,6 +84,7 @@ class Report:
         return "\n".join(lines)
 
 
+@heeded
 def inspect(model: Subsystem, **options: Any) -> Report:
     """Translate and assemble a model, and report its structure; options as of `Simulation` (engine, cut, ...)."""
     simulation = Simulation(model, **{**options, "native": False})

@@ -16,6 +16,7 @@ from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
 from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
 from kompono.explain import Explainer, check_guards
+from kompono.interruption import asked, heeded
 from kompono.keeping import NOT_OF_A_RUN, kept, scenery
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
@@ -24,10 +25,11 @@ from kompono.result import Result, Status, matching
 from kompono.selection import select_outputs
 from kompono.solve.assemble import Assembly, remarks
 from kompono.solve.controllers import at_work
+from kompono.solve.estimate import Before, announce, estimate
+from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
-from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
-from kompono.solve.outcome import channels as channels_of
+from kompono.solve.outcome import OPEN, Outcome, Outputs
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
@@ -49,6 +51,7 @@ class Simulation:
     one run (None: as many as pay).
     """
 
+    @heeded
     @with_kinds
     def __init__(
         self,
@@ -151,6 +154,7 @@ class Simulation:
         """One channel at one state."""
         return self.reader.run(parameters)(time, state, inputs, name)
 
+    @heeded
     @with_kinds
     def run(
         self,
@@ -166,6 +170,7 @@ class Simulation:
         hdf5: str | Path | None = None,
         resume: str | Path | None = None,
         request: Mapping[str, Any] | None = None,
+        before: Before | None = None,
     ) -> Result:
         """Assemble and run; a run that fails returns its reason and all results up to it. `hdf5` and `resume` as of
         `simulate`; `request` are the options a file shall remember the run by.
@@ -177,6 +182,8 @@ class Simulation:
         values, feed = self.parameters(parameters), self.feed(inputs)
         assembly = self.assemble(initial, parameters=values, feed=feed)
         outputs = replace(select_outputs(self.translation, channels), open=OPEN + 10 * assembly.gap)
+        size = estimate(settings, outputs, self.program, paced=bool(realtime))
+        announce(self.name, size, settings.every, before)
         for remark in remarks(assembly):
             warn(remark, ModelWarning)
         values = self.completed(values, assembly.state, feed, settings.step)
@@ -194,6 +201,7 @@ class Simulation:
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
                 problem.journal = journal
+                problem.columns = len(outputs.computed)
                 problem.started = functools.partial(check_guards, self.program, state, values)
                 if watcher is not None:
                     problem.watch = self.watch(watcher, values, feed)
@@ -208,6 +216,8 @@ class Simulation:
             seconds_run=seconds + (journal.before if journal else 0.0),
         )
         result = self._result(trajectory, outputs, settings, values, scene)
+        if asked() and result.status.ok:
+            warn("interrupted by the user when the run was over: the result is complete", RunWarning)
         result = session.complete(result) if session else result
         return keeping.finish(result) if keeping else result
 
@@ -215,10 +225,8 @@ class Simulation:
         self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
     ) -> Result:
         """Channels and status of a run that is over; one that did not end as planned warns."""
-        table = channels_of(self.kernel, outputs, trajectory.rows, parameters)
-        outcome = conclude(self.kernel, trajectory, outputs, table, settings, parameters)
-        check_step(self.kernel, outcome, settings, parameters)
-        chosen = [outputs.computed[i] for i in outputs.wanted]
+        outcome, columns = concluded(self.kernel, trajectory, outputs, settings, parameters)
+        chosen = [outputs.computed[i] for i in columns]
         status = self.status(outcome, settings, parameters, records=trajectory.rows)
         if not status.ok:
             warn(f"{self.name} did not run as planned: {status.message}", RunWarning)
@@ -316,6 +324,7 @@ class Simulation:
         )
 
 
+@heeded
 @with_kinds
 def simulate(
     model: Subsystem,
@@ -349,19 +358,19 @@ def simulate(
     watcher: Watcher | None = None,
     hdf5: str | Path | None = None,
     resume: str | Path | None = None,
+    before: Before | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
     method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
-    of what to keep.
-    `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
-    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
-    on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
-    in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
-    `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
-    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
-    not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
+    of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
+    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
+    `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or `realtime.RealTime(...)`,
+    keeps the run in step with the clock, read and driven by others meanwhile; `until` may be infinite then. `watcher`
+    looks on while it is going (a `LiveView`). `before` is told its size before it begins. `guard_checks` looks so often
+    at the guards of events in each step; `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
+    A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
 
     `hdf5` is a file the result is written to, about once a second while the run is going (in real time: at its end);
     when its process dies, all but the last second can be loaded from it, and `resume` of that file with otherwise the
@@ -382,7 +391,7 @@ def simulate(
     )  # fmt: skip
     return simulation.run(
         settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
-        realtime=realtime, watcher=watcher, hdf5=hdf5, resume=resume, request=given,
+        realtime=realtime, watcher=watcher, before=before, hdf5=hdf5, resume=resume, request=given,
     )  # fmt: skip
 
 

@@ -8,6 +8,8 @@ why.
 from __future__ import annotations
 
 import functools
+import os
+import signal
 import sys
 import threading
 from typing import Any
@@ -70,4 +72,8 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C on a terminal is for who sent us the work
+    try:
+        serve()
+    except (BrokenPipeError, EOFError):  # it has gone away
+        os._exit(1)

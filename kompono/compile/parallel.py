@@ -31,15 +31,20 @@ def assemble_all(texts: Sequence[tuple[str, bool]]) -> list[bytes]:
         helpers = [_Helper(pile, texts, done) for _ in range(_helpers(texts))]
         for helper in helpers:
             helper.start()
-        while (i := _next(pile)) is not None:
-            notice.text = f"compiling, {len(done)} of {len(texts)} parts done"
-            text, loops = texts[i]
-            try:
-                done[i] = assembler.assemble(text, loops=loops)
-            except RuntimeError as error:
-                done[i] = str(error)
-        for helper in helpers:
-            helper.join()
+        try:
+            while (i := _next(pile)) is not None:
+                notice.text = f"compiling, {len(done)} of {len(texts)} parts done"
+                text, loops = texts[i]
+                try:
+                    done[i] = assembler.assemble(text, loops=loops)
+                except RuntimeError as error:
+                    done[i] = str(error)
+            for helper in helpers:
+                helper.join()
+        except KeyboardInterrupt:
+            while _next(pile) is not None:  # nobody wants the rest
+                pass
+            raise
     return [_checked(done[i]) for i in range(len(texts))]
 
 

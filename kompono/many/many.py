@@ -14,6 +14,7 @@ from kompono.compile import loop_routines, native_lanes
 from kompono.compile.host import processors
 from kompono.errors import RunError, RunWarning, warn
 from kompono.explain import check_guards
+from kompono.interruption import asked, heeded
 from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
@@ -23,6 +24,7 @@ from kompono.result import Ensemble, Status
 from kompono.selection import select_outputs
 from kompono.simulation import Simulation
 from kompono.solve.controllers import copies
+from kompono.solve.estimate import announce, check_runs, estimate
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings, check_settings, settings_for
 from kompono.solve.many import Batch, at_times, fits_lanes, prepare, record_times, run_batch
@@ -35,6 +37,7 @@ CHECKED = 16  # runs that are asked first whether their step was short enough
 LANES = (1, 2, 4, 8, 16)
 
 
+@heeded
 @with_kinds
 def simulate_many(
     model: Subsystem,
@@ -77,13 +80,17 @@ def simulate_many(
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(settings)
     variation = vary(parameters, initial, runs)
+    check_runs(settings, variation.runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
     simulation = Simulation(model, engine=engine, **options)
+    outputs = select_outputs(simulation.translation, channels)
+    held = spread.threads * (spread.lanes or native_lanes())
+    size = estimate(settings, outputs, simulation.program, variation.runs, held)
+    announce(simulation.name, size, settings.every)
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
     feed = simulation.feed(inputs)
     starts = start_all(simulation, variation, table, feed)
-    outputs = select_outputs(simulation.translation, channels)
     _check_guards(simulation, starts, table, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
@@ -105,6 +112,8 @@ def _told(ensemble: Ensemble) -> Ensemble:
         first, count = ensemble.failed[0], len(ensemble.failed)
         text = f"{count} of {ensemble.runs} runs of {ensemble.model} did not run as planned; run {first}: "
         warn(text + ensemble.status[first].message, RunWarning)
+    elif asked():
+        warn("interrupted by the user when all runs were over: the ensemble is complete", RunWarning)
     return ensemble
 
 

@@ -46,14 +46,24 @@ def run_on_cluster(
     futures = [client.submit(_task, shared, key, batch.part(runs), own_lanes, pure=False) for runs in tasks]
     numbers = {future.key: runs for future, runs in zip(futures, tasks, strict=True)}
     try:
-        done = 0
-        for future in distributed.as_completed(futures):
-            runs = numbers[future.key]
-            done += len(runs)
-            progress.update(done * batch.settings.until)
-            yield runs, future.result()
+        done, waiting = 0, set(futures)
+        while waiting and not progress.interrupted:
+            for future in _finished(distributed, waiting):
+                waiting.discard(future)
+                runs = numbers[future.key]
+                done += len(runs)
+                progress.update(done * batch.settings.until)
+                yield runs, future.result()
     finally:
         client.cancel(futures)
+
+
+def _finished(distributed: Any, waiting: set[Any]) -> set[Any]:
+    """Those of some futures that are done, after a while at most; so Ctrl-C is heard."""
+    try:
+        return distributed.wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done
+    except TimeoutError:
+        return set()
 
 
 class _Kernels:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from kompono.interruption import asked
+
+LOOK = 0.1  # [s] of sleep after which it is asked whether somebody wants the run to end
+
 
 class Clock(Protocol):
     """What a run needs of a clock."""
@@ -29,9 +33,10 @@ class WallClock:
         return time.perf_counter()
 
     def wait(self, until: float) -> None:
-        """Return at `until` [s]."""
-        rest = until - time.perf_counter() - self.spin
-        if rest > 0:
-            time.sleep(rest)
+        """Return at `until` [s], or soon after somebody asked the run to end."""
+        while (rest := until - time.perf_counter() - self.spin) > 0:
+            time.sleep(min(rest, LOOK))
+            if asked():
+                return
         while time.perf_counter() < until:
             pass

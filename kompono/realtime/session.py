@@ -19,7 +19,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kompono.errors import RunError
+from kompono.errors import RunError, RunWarning, warn
+from kompono.interruption import calls_users
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.pace import POLICIES, Pace
@@ -125,15 +126,20 @@ class Session:
         statistics = {"frame": self.options.frame, **self.pace.statistics(), **({"links": reports} if reports else {})}
         if result.statistics.get("method") != "dopri5":  # equal steps can be counted
             statistics["late_steps"] = round(self.pace.late_time / result.statistics["step"])
-        return Result(
-            result.time,
-            [*result.names, *ACCOUNT],
-            np.column_stack([result.table, table]),
-            units={**result.units, **ACCOUNT},
-            status=result.status,
-            statistics={**result.statistics, "realtime": statistics},
-            model=result.model,
-        )
+        result.statistics["realtime"] = statistics
+        try:
+            return Result(
+                result.time,
+                [*result.names, *ACCOUNT],
+                np.column_stack([result.table, table]),
+                units={**result.units, **ACCOUNT},
+                status=result.status,
+                statistics=result.statistics,
+                model=result.model,
+            )
+        except MemoryError:
+            warn(f"memory has no room for {' and '.join(ACCOUNT)}: the result goes without", RunWarning)
+            return result
 
 
 def _name(observer: Any) -> str:
@@ -142,6 +148,8 @@ def _name(observer: Any) -> str:
 
 class LiveFeed(Feed):
     """Inputs of a live run: held values that observers may write, tables and callables as in any run."""
+
+    paced = True
 
     def __init__(self, feed: Feed, options: RealTime, live: Live, pace: Pace, evaluate: Evaluate) -> None:
         super().__init__(feed.sources)
@@ -186,11 +194,12 @@ class LiveFeed(Feed):
             self.stop = frame.stopped
         self._met += 1
 
+    @calls_users
     def _guarded(self, action: Callable[[], Any], observer: Any = None) -> None:
         """Whatever fails before the run began is raised; later it ends the run, which keeps its results."""
         try:
             action()
-        except Exception as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             if not self._met:
                 raise
             who = "an input" if observer is None else _name(observer)

@@ -18,6 +18,7 @@ from kompono.errors import FileError, RunError, nearest
 from kompono.result import store
 from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
+from kompono.result.target import keeps_result
 
 Scenery = Mapping[str, Any] | Callable[["Result"], Mapping[str, Any] | None] | None
 
@@ -192,16 +193,19 @@ class Result(Mapping[str, np.ndarray]):
         time = ("time", self.time, {"units": "s"})
         return extra("xarray", "xarray").Dataset(variables, coords={"time": time}, attrs=self._notes())
 
+    @keeps_result
     def to_csv(self, path: str | Path) -> None:
         """A text table: header `time,<channels>`, every double with all its digits; at the end, in lines that begin
         with #, units, status and an end mark. What the model looks like is not kept.
         """
         store.write_csv(path, store.Record(self.time, self.names, self.table, self._notes()))
 
+    @keeps_result
     def to_parquet(self, path: str | Path) -> None:
         """A Parquet file: one column per channel; `Result.load` gives the same result back."""
         store.write_parquet(path, record_of(self))
 
+    @keeps_result
     def to_hdf5(self, path: str | Path) -> None:
         """An HDF5 file: datasets `time`, `values`, `names`; `Result.load` gives the same result back."""
         store.write_hdf5(path, record_of(self))

@@ -20,13 +20,13 @@ _QUATERNION = ("e0", "e1", "e2", "e3")
 _LEVELS = ("", ".rate", ".acceleration")
 
 
-def unwrap(times: np.ndarray, values: np.ndarray, channels: Sequence[Channel]) -> np.ndarray:
-    """A copy of `values` (n, k) at `times` (n,) [s] with the columns marked `angle` [rad] continuous.
+def unwrap(times: np.ndarray, values: np.ndarray, channels: Sequence[Channel], copy: bool = True) -> np.ndarray:
+    """A copy of `values` (n, k) at `times` (n,) [s], or these, with the columns marked `angle` [rad] continuous.
 
     Or of `values` (runs, n, k) of several runs. Only whole turns are added; values that need none keep every bit. Rows
     that are not finite are left alone.
     """
-    result = np.array(values, dtype=float)
+    result = np.array(values, dtype=float) if copy else values
     columns = {channel.name: i for i, channel in enumerate(channels)}
     for i, channel in enumerate(channels):
         if channel.angle:
@@ -50,12 +50,12 @@ def _turns(times: np.ndarray, angle: np.ndarray, speed: np.ndarray) -> np.ndarra
     return np.concatenate([np.zeros_like(angle[..., :1]), np.cumsum(missing, axis=-1)], axis=-1)
 
 
-def continuous_quaternions(values: np.ndarray, channels: Sequence[Channel]) -> np.ndarray:
-    """A copy of `values` (..., n, k) in which quaternions do not jump between e and -e from row to row.
+def continuous_quaternions(values: np.ndarray, channels: Sequence[Channel], copy: bool = True) -> np.ndarray:
+    """A copy of `values` (..., n, k), or these, in which quaternions do not jump between e and -e from row to row.
 
     Those of bodies, and of joints: there rates and accelerations change sign with them.
     """
-    result = np.array(values, dtype=float)
+    result = np.array(values, dtype=float) if copy else values
     columns = {channel.name: i for i, channel in enumerate(channels)}
     for name, i in columns.items():
         stem = name.removesuffix(".e0")

@@ -11,6 +11,7 @@ from kompono.solve.fastest import fastest_motion
 from kompono.solve.verify import rounded
 
 NOT_FINITE = "a value became infinite or not a number"
+NO_ROOM = "memory ended when the channels were computed"
 TOGETHER = 1e-6  # of a step: events closer than this in the mean belong to one instant
 
 _REASONS = {
@@ -22,6 +23,8 @@ _REASONS = {
     "reached",
     "OPEN": "conditions cannot be kept",
     "GROWN": "the motion grew without bound",
+    "NO_ROOM": "memory is full; the rows up to here are kept (record less: every=..., or channels=... for those you "
+    "need), stopped",
 }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from kompono.errors import KomponoError, RunError
 from kompono.given import number, numbers
+from kompono.interruption import calls_users
 from kompono.solve.controllers import takes_reader
 
 Read = Callable[[str], float]
@@ -55,10 +56,11 @@ class Feed:
     alone.
 
     A feed that sets `stop` ends the run: as planned if that is empty, else for that reason; `cause` is the exception of
-    a callable that did.
+    a callable that did. A feed that is `paced` keeps step with a clock.
     """
 
     stop: str | None = None
+    paced = False
     cause: BaseException | None = None
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -85,13 +87,18 @@ class Feed:
                     if not self._counts[i]:  # it was never right: a mistake in the request, not in the run
                         raise
                     self._fail(source, f"the callable raised {type(error).__name__}: {error}{_place(error)}", error)
-                except Exception as error:
+                except KeyboardInterrupt as error:
+                    if not self._counts[i]:  # nothing is there to keep
+                        raise
+                    self._fail(source, f"interrupted by the user{_place(error)}", error)
+                except (Exception, SystemExit) as error:
                     self._fail(source, f"the callable raised {type(error).__name__}: {error}{_place(error)}", error)
                 self._counts[i] += 1
                 self.due[i] = self._counts[i] * source.period
                 asked = True
         return asked
 
+    @calls_users
     def _ask(self, i: int, time: float, read: Read) -> float:
         source = self.sources[i]
         if source.function is None:

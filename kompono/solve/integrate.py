@@ -15,11 +15,13 @@ import numpy as np
 
 from kompono.compile.snapshot import recall, snapshot
 from kompono.errors import RunError, nearest
+from kompono.interruption import calls_users
 from kompono.solve.course import AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, Present
 from kompono.solve.journal import Journal
 from kompono.solve.progress import Progress
+from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
 
 FIXED = ("rk2", "rk4", "adams", "leapfrog")
@@ -80,6 +82,7 @@ class Problem:
     started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
     journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
+    columns: int = 0  # channels that will be computed from each row
 
 
 def settings_for(
@@ -150,7 +153,11 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
         if problem.started is not None and problem.feed.stop is None:
             problem.started(problem.feed.at(0.0))
-    given = nullcontext(progress) if isinstance(progress, Progress) else Progress(settings.until, progress)
+    given = (
+        nullcontext(progress)
+        if isinstance(progress, Progress)
+        else Progress(settings.until, progress, tell=not problem.feed.paced)
+    )
     with given as watcher, problem.journal or nullcontext():
         if settings.method in FIXED:
             return _fixed(problem, settings, watcher)
@@ -163,29 +170,8 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         return Trajectory(rows, done, message, reached, statistics, ended=ended, cause=problem.feed.cause)
 
 
-class _Recorder:
-    """Rows of a run; older ones than `keep` seconds before the last are dropped as it goes on."""
-
-    def __init__(self, keep: float = np.inf) -> None:
-        self.parts: list[np.ndarray] = []
-        self.keep = keep
-
-    def take(self, run: Any, least: int = 1) -> None:
-        """Take the rows a run has, if there are so many at least."""
-        if run.rows >= least:
-            self.parts.append(run.take())
-            while self.parts[0][-1, 0] < self.parts[-1][-1, 0] - self.keep:
-                del self.parts[0]
-
-    def finish(self, last: np.ndarray) -> np.ndarray:
-        """All rows, the last state among them."""
-        rows = np.concatenate(self.parts) if self.parts else last[None, :]
-        rows = rows[np.searchsorted(rows[:, 0], last[0] - self.keep) :]
-        return rows if len(rows) and rows[-1, 0] >= last[0] else np.vstack([rows, last])
-
-
 def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    recorder, feed = _Recorder(settings.keep), problem.feed
+    recorder, feed = Recorder(settings.keep, problem.columns), problem.feed
     run = problem.kernel.fixed(
         settings.method, 0.0, problem.state, step=settings.step, parameters=problem.parameters, inputs=feed.table(),
         every=settings.every, project=settings.stabilize, lanes=problem.lanes, guard_checks=settings.guard_checks,
@@ -196,7 +182,7 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
 
 
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    recorder, feed = _Recorder(settings.keep), problem.feed
+    recorder, feed = Recorder(settings.keep, problem.columns), problem.feed
     run = problem.kernel.adaptive(
         0.0, problem.state, until=min(settings.until, feed.next_due), interval=settings.step * settings.every,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
@@ -207,12 +193,18 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
 
-def _chunks(problem: Problem, course: Any, recorder: _Recorder, progress: Progress) -> str:
+def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> str:
     """Advance chunk by chunk until done; returns why it ended early, or nothing."""
-    ended, run = _advance(problem, course, recorder, progress), course.run
-    while ended == "" and run.advance(0).name == "BUFFER_FULL":
+    run = course.run
+    try:
+        ended = _advance(problem, course, recorder, progress)
+        while ended == "" and run.advance(0).name == "BUFFER_FULL":
+            recorder.take(run)
         recorder.take(run)
-    recorder.take(run)
+    except MemoryError:
+        recorder.thin()
+        recorder.take(run)
+        return "NO_ROOM"
     if problem.journal is not None and ended == "INTERRUPTED":
         problem.journal.keep(recorder.parts, *_memory(problem, course))
     return ended
@@ -225,7 +217,7 @@ def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np
     return words, {"vectors": vectors}, course.run.events
 
 
-def _recall(problem: Problem, course: Any, recorder: _Recorder) -> None:
+def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
     """Go on where the run in a file was, if this is to be its continuation; its feed is there already."""
     stored = problem.journal.resumed if problem.journal else None
     if stored is not None:
@@ -235,14 +227,14 @@ def _recall(problem: Problem, course: Any, recorder: _Recorder) -> None:
         recorder.parts.append(stored.take_rows())
 
 
-def _write_down(problem: Problem, course: Any, recorder: _Recorder) -> None:
+def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
     journal = problem.journal
     if journal is not None and journal.due:
         recorder.take(course.run)
         journal.write(recorder.parts, *_memory(problem, course))
 
 
-def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progress) -> str:
+def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> str:
     size, run, feed = 256, course.run, problem.feed
     looked = clock.perf_counter()
     while not course.done:
@@ -255,10 +247,12 @@ def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progr
         now = clock.perf_counter()
         progress.update(run.time)
         if problem.watch is not None:
-            problem.watch(run.time, run.state)
+            _show(problem, run)
         if progress.interrupted:
             return "INTERRUPTED"
         recorder.take(run, 1 if status.name == "BUFFER_FULL" else TOGETHER)
+        if recorder.full:
+            return "NO_ROOM"
         if status.name == "BUFFER_FULL":
             continue
         if status.name != "OK":
@@ -276,6 +270,17 @@ def _advance(problem: Problem, course: Any, recorder: _Recorder, progress: Progr
     return ""
 
 
+@calls_users
+def _show(problem: Problem, run: Any) -> None:
+    """Let who watches look; one that fails ends the run, which keeps its results."""
+    assert problem.watch is not None
+    try:
+        problem.watch(run.time, run.state)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        problem.feed.stop = f"the watcher raised {type(error).__name__}: {error}"
+        problem.feed.cause = error
+
+
 def _reader(problem: Problem, time: float, state: np.ndarray) -> Present:
     return Present(state, lambda name: problem.read(time, state, problem.feed.at(time), name))
 
@@ -284,19 +289,22 @@ def _counts(run: Any) -> dict[str, int]:
     return {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
 
 
-def _finish(problem: Problem, settings: Settings, run: Any, recorder: _Recorder, ended: str) -> Trajectory:
+def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, ended: str) -> Trajectory:
     if ended == "":
         problem.feed.finish(run.time, _reader(problem, run.time, run.state))
         ended = "STOPPED" if problem.feed.stop else ""
     last = np.concatenate([[run.time], run.state, problem.feed.at(run.time)])
+    rows = recorder.finish(last)
+    if ended == "" and recorder.every > 1:
+        ended = "NO_ROOM"
     statistics: dict[str, Any] = _counts(run)
     names = problem.kernel.program.events
     if names:
         statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
     return Trajectory(
-        recorder.finish(last),
+        rows,
         ended in ("", "ENDED"),
-        reason(ended, problem, settings, run),
+        f"{recorder.remark}{reason(ended, problem, settings, run)}",
         float(run.time),
         statistics,
         run.lost,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.solve.endings import NO_ROOM
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate
 from kompono.solve.outcome import Outcome, Outputs, channels, conclude
@@ -146,7 +147,18 @@ def _show(progress: Progress, groups: Sequence[np.ndarray], parts: Sequence[_Par
 
 
 def run_group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, progress: Progress) -> list[Outcome]:
-    """The runs of one group: side by side if it has lanes, then those alone that were lost on the way."""
+    """The runs of one group: side by side if it has lanes, then those alone that were lost on the way.
+
+    A group that memory has no room for is lost, with the reason; the others go on.
+    """
+    try:
+        return _group(kernel, batch, make_feed, read, progress)
+    except MemoryError:
+        nothing = np.empty((0, len(batch.outputs.wanted)))
+        return [Outcome(nothing[:, 0], nothing, False, NO_ROOM, ended="NO_ROOM") for _ in batch.states]
+
+
+def _group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, progress: Progress) -> list[Outcome]:
     count = len(batch.states)
     outcomes: list[Outcome | None] = [None] * count
     if batch.lanes > 1 and count > 1:

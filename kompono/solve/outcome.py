@@ -68,7 +68,8 @@ def channels(kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.nda
     )
     if lanes > 1:
         table = np.ascontiguousarray(table.reshape(len(rows), -1, lanes).transpose(2, 0, 1))
-    return continuous_quaternions(unwrap(times, table, outputs.computed), outputs.computed)
+    unwrap(times, table, outputs.computed, copy=False)  # memory ends here first
+    return continuous_quaternions(table, outputs.computed, copy=False)
 
 
 def conclude(
@@ -86,7 +87,7 @@ def conclude(
     """
     rows, program = trajectory.rows, kernel.program
     outcome = Outcome(
-        rows[:, 0], table[:, list(outputs.wanted)], trajectory.ok, trajectory.message, trajectory.time,
+        rows[:, 0], _chosen(table, outputs.wanted), trajectory.ok, trajectory.message, trajectory.time,
         None if trajectory.ok else rows[-1], trajectory.statistics, trajectory.ended, trajectory.cause,
     )  # fmt: skip
     if trajectory.ok or trajectory.ended in ("OPEN", "GROWN"):
@@ -96,6 +97,11 @@ def conclude(
             if look(kernel, outcome, rows, outputs, table, settings, parameters):
                 break
     return outcome
+
+
+def _chosen(table: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
+    """The columns that are wanted; the table itself if all are."""
+    return table if wanted == tuple(range(table.shape[1])) else table[:, list(wanted)]
 
 
 def _grown(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:

@@ -4,36 +4,54 @@ results.
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from types import TracebackType
 from typing import Any, Self
+
+from kompono.interruption import Listener, listening
+from kompono.notice import tell
+
+LONG = 3600.0  # s: what takes longer is told to everybody, on a terminal or not
 
 
 class Progress:
     """Shows the simulated time. Needs tqdm (`pip install kompono[progress]`); without it, it stays silent."""
 
-    def __init__(self, until: float, show: bool | None) -> None:
+    def __init__(self, until: float, show: bool | None, tell: bool = True) -> None:
         self.until = until
         self.show = sys.stderr.isatty() if show is None else show
-        self.interrupted = False
+        self._tells = tell  # whether to say how long it will take
         self._bar: Any = None
         self._begun = time.perf_counter()
-        self._previous: Any = None
+        self._ended = False
+        self._listening, self._heard = listening(), Listener()
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+        self._heard = self._listening.__enter__()
+        try:
+            self._heard.keep()
+        except BaseException:
+            self._listening.__exit__(None, None, None)
+            raise
         return self
 
-    def _interrupt(self, *_: Any) -> None:
-        self.interrupted = True
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody wants it to end."""
+        return self._ended or self._heard.asked > 0
+
+    @interrupted.setter
+    def interrupted(self, value: bool) -> None:
+        self._ended = value
 
     def update(self, reached: float) -> None:
         """Tell the time reached [s]."""
-        if not self.show or (self._bar is None and time.perf_counter() - self._begun < 1.0):
+        elapsed = time.perf_counter() - self._begun
+        if self._tells and elapsed > 1.0 and reached > 0:
+            self._tells = False
+            _tell(elapsed, reached, self.until)
+        if not self.show or (self._bar is None and elapsed < 1.0):
             return
         if self._bar is None:
             try:
@@ -47,7 +65,22 @@ class Progress:
         self._bar.refresh()
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        self._listening.__exit__(kind, value, trace)
         if self._bar is not None:
             self._bar.close()
+
+
+def _tell(elapsed: float, reached: float, until: float) -> None:
+    """Say how long something will take at the speed measured, if that is long."""
+    total = elapsed * until / reached
+    if total > 10.0:
+        text = f"this will take about {duration(total)} ({reached:.3g} of {until:.3g} s simulated in {elapsed:.2g} s)"
+        tell(f"{text}; Ctrl-C ends it and keeps what there is", urgent=total > LONG)
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 40 s, 12 min, 3.5 h, 11 days."""
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h"), (1e9, 86_400, "days")):
+        if seconds < limit:
+            return f"{seconds / size:.2g} {unit}" if seconds / size < 10 else f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 31_557_600:.3g} years"

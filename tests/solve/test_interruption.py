@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
 from solve.machines import Pendulum
 
-from kompono import Result, simulate
+from kompono import Input, Result, RunWarning, interruption, simulate
+from kompono.library import JointEffort
+from kompono.realtime import RealTime
 from kompono.solve.progress import Progress
 
 
@@ -27,13 +31,13 @@ def test_ctrl_c_ends_a_scipy_run_and_keeps_its_results(method: str) -> None:
 
 
 def interrupted(method: str, until: float, every: int) -> Result:
-    """A run of at least some seconds that gets the signal 0.2 s after it began to listen."""
+    """A run of at least some seconds that gets the signal 0.2 s after it has something to keep."""
     simulate(Pendulum(angle=1.0), until=0.01, method=method)  # compiled now, so that the signal hits the run
     done = threading.Event()
     before = signal.getsignal(signal.SIGINT)
 
     def interrupt() -> None:
-        while signal.getsignal(signal.SIGINT) is before and not done.wait(0.01):
+        while not keeps() and not done.wait(0.01):
             pass
         if not done.wait(0.2):
             os.kill(os.getpid(), signal.SIGINT)
@@ -54,6 +58,205 @@ def interrupted(method: str, until: float, every: int) -> Result:
     assert len(result.time) >= 2
     assert np.all(np.isfinite(result.table))
     return result
+
+
+def keeps() -> bool:
+    """Whether a run has begun in the main thread."""
+    return interruption._active is not None and interruption._active.keeps
+
+
+def press() -> None:
+    """Ctrl-C, at once."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+# -- while a model is built
+
+
+def test_a_request_that_was_cleared_is_raised_again() -> None:
+    def clears() -> None:
+        with contextlib.suppress(KeyboardInterrupt):  # what CasADi does
+            press()
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            pass
+        raise AssertionError("nobody knocked")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        interruption.heeded(clears)()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("ends", [lambda: 1, lambda: 1 / 0], ids=["well", "with an error"])
+def test_a_request_that_was_cleared_ends_the_function_at_the_latest(ends) -> None:
+    def clears() -> object:
+        with contextlib.suppress(KeyboardInterrupt):
+            press()
+        return ends()
+
+    with pytest.raises(KeyboardInterrupt):
+        interruption.heeded(clears)()
+
+
+def test_a_request_on_its_way_is_not_disturbed() -> None:
+    cleaned = []
+
+    def work() -> None:
+        try:
+            press()
+        finally:
+            time.sleep(3 * interruption.AGAIN)
+            cleaned.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        interruption.heeded(work)()
+    assert cleaned == [True]
+    time.sleep(2 * interruption.AGAIN)  # nobody knocks afterwards
+
+
+def test_what_casadi_swallows_while_translating_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kompono import simulation
+
+    translate = simulation.translate
+
+    def interrupted_translation(*arguments, **options):
+        with contextlib.suppress(KeyboardInterrupt):
+            press()
+        return translate(*arguments, **options)
+
+    monkeypatch.setattr(simulation, "translate", interrupted_translation)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(Pendulum(), until=0.1)
+
+
+def test_a_handler_of_ones_own_decides_while_there_is_nothing_to_keep() -> None:
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(True))
+    try:
+        interruption.heeded(press)()
+        press()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [True, True]
+
+
+def test_other_threads_install_nothing() -> None:
+    found = []
+
+    def work() -> None:
+        with interruption.listening(insist=True) as heard:
+            found.append((signal.getsignal(signal.SIGINT), heard.asked))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(signal.getsignal(signal.SIGINT), 0)]
+
+
+# -- when there is something to keep
+
+
+def pressing(*times: float, ending: type[BaseException] | None = None, hangs: bool = False):
+    """A callable input that presses Ctrl-C at times [s], and then raises something or never comes back by itself."""
+    left = list(times)
+
+    def call(t: float) -> float:
+        while left and t >= left[0]:
+            left.pop(0)
+            press()
+        if t > 0.5 and ending is not None:
+            raise ending
+        if t > 0.5 and hangs:
+            threading.Timer(0.1, press).start()
+            threading.Timer(0.3, press).start()
+            time.sleep(10)
+        return 0.0
+
+    return call
+
+
+class Driven(Pendulum):
+    """A pendulum with a torque on its pin."""
+
+    def __init__(self) -> None:
+        super().__init__(angle=1.0)
+        self.torque = Input(0.0)
+        self.motor = JointEffort(self.pin, self.torque)
+
+
+def driven(call) -> Result:
+    with pytest.warns(RunWarning):
+        return simulate(Driven(), until=1.0, inputs={"torque": (call, 0.01)}, channels="pin.*")
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit, MemoryError, RecursionError])
+def test_whatever_a_callable_raises_late_keeps_the_rows(ending: type[BaseException]) -> None:
+    result = driven(pressing(ending=ending))
+    assert result.time[-1] == pytest.approx(0.51)
+    assert result.status.message.startswith("torque: ")
+    assert isinstance(result.status.cause, ending)
+    assert result.status.cause.__traceback__ is not None
+
+
+def test_a_callable_that_never_comes_back_is_interrupted_the_second_time() -> None:
+    begun = time.monotonic()
+    result = driven(pressing(hangs=True))
+    assert "interrupted" in result.status.message
+    assert result.time[-1] == pytest.approx(0.51)
+    assert time.monotonic() - begun < 8
+
+
+def test_ctrl_c_again_and_again_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kompono import simulation
+
+    conclude = simulation.concluded
+
+    def pressed(*arguments):
+        press()
+        found = conclude(*arguments)
+        press()
+        return found
+
+    monkeypatch.setattr(simulation, "concluded", pressed)
+    result = driven(pressing(0.3))
+    assert "interrupted by the user" in result.status.message
+    assert 0.29 < result.time[-1] < 0.5
+
+
+def test_ctrl_c_after_the_run_is_told_and_the_result_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kompono import simulation
+
+    conclude = simulation.concluded
+    monkeypatch.setattr(simulation, "concluded", lambda *a: (press(), conclude(*a))[1])
+    with pytest.warns(RunWarning, match="interrupted by the user when the run was over"):
+        result = simulate(Pendulum(), until=0.1)
+    assert result.status.ok
+    assert len(result.time) == 101
+
+
+def test_a_watcher_that_fails_keeps_the_rows() -> None:
+    class Watcher:
+        channels = ("pin.angle",)
+
+        def update(self, time: float, values: np.ndarray) -> None:
+            if time > 0:
+                raise ValueError("nobody looks")
+
+    with pytest.warns(RunWarning, match="the watcher raised ValueError: nobody looks"):
+        result = simulate(Pendulum(angle=1.0), until=1000.0, every=10, watcher=Watcher())
+    assert len(result.time) > 10
+    assert isinstance(result.status.cause, ValueError)
+
+
+def test_a_run_in_real_time_does_not_sleep_through_it() -> None:
+    begun = time.monotonic()
+    timer = threading.Timer(1.0, press)
+    timer.start()
+    with pytest.warns(RunWarning, match="interrupted"):
+        result = simulate(Pendulum(angle=1.0), until=100.0, realtime=RealTime(frame=50.0))
+    assert time.monotonic() - begun < 20
+    assert len(result.time) > 1
 
 
 def test_a_run_in_another_thread_needs_no_signals() -> None:

@@ -18,8 +18,9 @@ from kompono.edges.animate.camera import looking_at
 from kompono.edges.animate.movie import RATES, check_movie, stamped, write_movie
 from kompono.edges.animate.stage import Stage
 from kompono.edges.animate.strip import Strip
-from kompono.errors import RunError
+from kompono.errors import RunError, RunWarning, warn
 from kompono.result import Result
+from kompono.room import check_memory
 from kompono.scene import Scene, matrices, poses
 from kompono.solve.progress import Progress
 
@@ -56,11 +57,21 @@ def animate(
     if width < 2 or height < 2:
         raise RunError(f"a picture of {size[0]} x {size[1]} pixels is too small.")
     times = instants(result, speed, rate)
+    _check_size(path, len(times), width, height)
     shown = _Shown(result, (width, height), camera)
     strip = Strip(result, [curves] if isinstance(curves, str) else curves, width) if curves else None
     with Progress(float(times[-1]), progress) as bar:
         write_movie(path, _pictures(shown, strip, times, bar), rate)
+        if bar.interrupted:
+            warn(f"interrupted by the user: {path} is not the whole movie.", RunWarning)
     return path
+
+
+def _check_size(path: Path, count: int, width: int, height: int) -> None:
+    """Refuse pictures that do not fit into memory; a GIF holds them all."""
+    held = count if path.suffix.lower() == ".gif" else min(count, 4 * (os.cpu_count() or 1))
+    fix = "Take a smaller size, fewer pictures (a higher speed, a lower fps), or MP4, which holds only some at a time."
+    check_memory(4.0 * width * height * held, f"{count} pictures of {width} x {height} pixels", fix)
 
 
 def still(

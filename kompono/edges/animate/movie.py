@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kompono.errors import RunError
 from kompono.result import extra
 from kompono.result.beside import written_beside
+from kompono.result.target import check_target
 
 SUFFIXES = (".gif", ".mp4")
 RATES = {".gif": 20.0, ".mp4": 30.0}  # pictures a second, if not said otherwise
@@ -17,14 +17,14 @@ PALETTE_FROM = 6  # pictures of a GIF whose colours are taken for all
 
 
 def check_movie(path: str | Path) -> Path:
-    """The path of a movie, or an error if its suffix is not one we write or what writes it is missing."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise RunError(f"cannot write a movie into {str(path)!r}.", fix=f"Choose a name with {', '.join(SUFFIXES)}.")
+    """The path of a movie, or an error if its suffix is not one we write, nothing can be written there, or what writes
+    it is missing.
+    """
+    target = check_target(path, SUFFIXES, "write a movie")
     extra("PIL.Image", "animate")
-    if suffix == ".mp4":
+    if target.suffix.lower() == ".mp4":
         extra("imageio_ffmpeg", "animate")
-    return Path(path)
+    return target
 
 
 def write_movie(path: Path, pictures: Iterable[np.ndarray], fps: float) -> Path:

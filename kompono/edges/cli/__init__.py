@@ -1,44 +1,125 @@
 """The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `cache`.
 
-Exit codes: 0 done, 1 wrong model or request, 2 wrong usage or a file that cannot be loaded, 3 a run that ended early
-or whose result is not right (it is written all the same), 130 interrupted.
+Exit codes: 0 done, 1 wrong model or request, or a file that could not be written, 2 wrong usage or a file that cannot
+be loaded, 3 a run that ended early or whose result is not right (it is written all the same), 130 interrupted (143 by
+SIGTERM).
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
 from kompono.edges.cli import animate, cache, cost, inspect, plot, report, run, view
+from kompono.edges.cli.complain import background, brief, mute, origin, say, show_all
 from kompono.edges.cli.find import LoadError
-from kompono.errors import KomponoError
+from kompono.interruption import listening
+
+# What a run takes like Ctrl-C: to be ended by others, or by a terminal that is closed.
+ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; errors are one message on stderr, without a traceback."""
-    options = _parser().parse_args(arguments)
+    """Run one command and return its exit code; errors are one message on stderr, a traceback only with `--debug`."""
+    _open_streams()
     try:
-        with warnings.catch_warnings():
+        options = _parser().parse_args(arguments)
+    except SystemExit:
+        _flush()
+        raise
+    heard = listening(*ENDINGS)
+    listener = heard.__enter__()
+    try:
+        with warnings.catch_warnings(), _told(options):
             warnings.showwarning = _show_warning
             code = options.command(options)
             sys.stdout.flush()
             return code
-    except KomponoError as error:
-        print(f"kompono: {error}", *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
-        return 2 if isinstance(error, LoadError) else 1
-    except BrokenPipeError:  # the reader of our output has left, as in `kompono inspect ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BaseException as error:
+        listener.keeps = True  # what follows is short
+        return _failed(error, options.debug, listener.number)
+    finally:
+        heard.__exit__(None, None, None)
+        if listener.asked and arguments is None:  # Python ends now; who asks again shall not see it stumble
+            for number in (signal.SIGINT, *ENDINGS):
+                signal.signal(number, signal.SIG_IGN)
+
+
+def _failed(error: BaseException, debug: bool, number: int) -> int:
+    """Say what went wrong; the exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of our output has left, as in `kompono inspect ... | head`
+        mute()
         return 1
-    except OSError as error:
-        print(f"kompono: {error}", file=sys.stderr)
+    if debug:
+        show_all(error)
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+        return 128 + number
+    if isinstance(error, SystemExit):
+        place = origin(error)
+        say(f"the model ended Python: sys.exit({error.code!r})" + (f"\n  at {place}" if place else ""))
         return 1
-    except KeyboardInterrupt:
-        print("kompono: interrupted", file=sys.stderr)
-        return 130
+    if isinstance(error, OSError):
+        mute()  # perhaps it was stdout that has no room
+    say(brief(error))
+    return 2 if isinstance(error, LoadError) else 1
+
+
+@contextmanager
+def _told(options: argparse.Namespace) -> Iterator[None]:
+    """Messages of `kompono.notice` on stderr, those that are not urgent only with `--verbose`; no tracebacks of
+    threads.
+    """
+    log, handler = logging.getLogger("kompono"), _Handler()
+    before = threading.excepthook, sys.unraisablehook, log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO if options.verbose else logging.WARNING)
+    log.propagate = False
+    threading.excepthook = sys.unraisablehook = background(options.debug)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        threading.excepthook, sys.unraisablehook, level, log.propagate = before
+        log.setLevel(level)
+
+
+class _Handler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+def _open_streams() -> None:
+    """Standard streams that were closed lead nowhere, instead of into the next file that is opened; characters they
+    cannot show are shown as codes.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        stream = getattr(sys, name)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> None:
+    """Have the help printed, even to nobody."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        mute()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,6 +128,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (run, view, plot, animate, report, inspect, cost, cache):
         module.add_command(commands)
+    parser.set_defaults(debug=False, verbose=False)
+    for command in (parser, *commands.choices.values()):
+        add = command.add_argument_group("messages").add_argument
+        add(
+            "--verbose", action="store_true", default=argparse.SUPPRESS, help="say how much it is and how long it takes"
+        )
+        add("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
     return parser
 
 
@@ -58,4 +146,4 @@ def _version() -> str:
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"kompono: warning: {message}", file=sys.stderr)
+    say(f"warning: {message}")

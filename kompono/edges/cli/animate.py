@@ -7,6 +7,7 @@ from typing import Any
 
 from kompono.edges.cli.plot import load
 from kompono.errors import RunError
+from kompono.interruption import listening
 
 
 def add_command(commands: Any) -> None:
@@ -29,19 +30,20 @@ def command(options: argparse.Namespace) -> int:
     from kompono.edges.animate import animate, check_movie
 
     check_movie(options.out)
-    written = animate(
-        load(options.result),
-        options.out,
-        speed=options.speed,
-        fps=options.fps,
-        camera=options.camera,
-        size=_size(options.size),
-        curves=options.curve,
-        progress=False if options.quiet else None,
-    )
-    if not options.quiet:
-        print(written)
-    return 0
+    with listening() as heard:
+        written = animate(
+            load(options.result),
+            options.out,
+            speed=options.speed,
+            fps=options.fps,
+            camera=options.camera,
+            size=_size(options.size),
+            curves=options.curve,
+            progress=False if options.quiet else None,
+        )
+        if not options.quiet:
+            print(written)
+        return 3 if heard.asked else 0  # the movie ends where it was interrupted, and has said so
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -48,6 +48,8 @@ def find(place: str, *, quiet: bool = False) -> Source:
         return Source(shipped, ".".join(("kompono", *path.with_suffix("").parts)))
     if path.suffix != ".py" and all(part.isidentifier() for part in place.split(".")):
         return _module(place)
+    if path.is_dir():
+        raise LoadError(f"{place!r} is a folder.", fix="Name a file in it.")
     raise LoadError(f"there is no file {place!r}.", fix=nearest(place, examples()))
 
 
@@ -63,6 +65,8 @@ def _module(name: str) -> Source:
         spec = _spec(name)
     finally:
         sys.path.remove("")
+    if (spec is None or not spec.has_location) and Path(name).is_dir():
+        raise LoadError(f"{name!r} is a folder.", fix="Name a file in it.")
     if spec is None or not spec.has_location:
         raise LoadError(f"there is no file and no module {name!r}.", fix=nearest(f"examples/{name}.py", examples()))
     return Source(Path(str(spec.origin)).resolve(), name)

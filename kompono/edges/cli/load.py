@@ -20,8 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
+from kompono.edges.cli.complain import cut
 from kompono.edges.cli.find import LoadError, Source, find, split
 from kompono.errors import KomponoError, RunError, nearest
+from kompono.interruption import listening
 from kompono.model.signal import Parameter
 from kompono.model.subsystem import Subsystem, relative_path
 
@@ -40,6 +42,14 @@ def load(target: str, settings: Mapping[str, str], *, quiet: bool = False) -> Lo
     place, name = split(target)
     source = find(place, quiet=quiet)
     path = source.file
+    with listening(insist=True) as heard:
+        try:
+            return _load(source, name, path, settings)
+        finally:
+            heard.keeps = False  # a file that makes a run when it is loaded has kept what it wanted
+
+
+def _load(source: Source, name: str, path: Path, settings: Mapping[str, str]) -> Loaded:
     with _neighbours(source), _blame(path):
         module = importlib.import_module(source.module) if source.module else _execute(path)
         name, found = _named(module, name) if name else _chosen(module, path)
@@ -71,10 +81,11 @@ def _blame(path: Path) -> Iterator[None]:
             error.add_note(f"  at {line}")
         raise
     except SyntaxError as error:
-        where = f"{error.filename}:{error.lineno}: {(error.text or '').strip()}"
+        line = f":{error.lineno}: {cut((error.text or '').strip())}" if error.lineno else ""
+        where = f"{error.filename or path}{line}"
         raise LoadError(f"cannot load {path.name}: {type(error).__name__}: {error.msg}\n  at {where}") from error
     except (Exception, SystemExit) as error:
-        cause = "".join(traceback.format_exception_only(error)).strip()
+        cause = cut("".join(traceback.format_exception_only(error)).strip())
         raise LoadError(f"cannot load {path.name}: {cause}\n  at {_line_of(error, path) or path}") from error
 
 

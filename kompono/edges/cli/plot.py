@@ -9,6 +9,7 @@ from typing import Any
 from kompono.errors import RunError, nearest
 from kompono.result import Result, extra
 from kompono.result.store import READERS
+from kompono.room import check_memory
 
 
 def add_command(commands: Any) -> None:
@@ -65,9 +66,13 @@ def split(items: list[str]) -> tuple[list[str], list[str]]:
 def load(file: str) -> Result:
     """The result in a file, or an error that names files that are there."""
     path = Path(file)
+    if path.is_dir():
+        raise RunError(f"{file!r} is a folder.", fix="Name a file in it.")
     if not path.is_file():
         beside = [str(path.parent / entry.name) for entry in path.parent.glob("*") if entry.suffix.lower() in READERS]
         raise RunError(f"there is no file {file!r}.", fix=nearest(file, beside))
+    share = 0.4 if path.suffix.lower() == ".csv" else 1.0  # bytes of a number for each that it takes in the file
+    check_memory(share * path.stat().st_size, f"the numbers in {file!r}", "Store fewer channels or rows of the run.")
     return Result.load(path)
 
 

@@ -11,6 +11,7 @@ from kompono.edges.cli.load import load
 from kompono.edges.cli.run import add_request, pairs, request
 from kompono.errors import RunError
 from kompono.result import extra
+from kompono.result.target import check_target
 
 
 def add_command(commands: Any) -> None:
@@ -30,8 +31,7 @@ def command(options: argparse.Namespace) -> int:
     out = Path(options.out or f"{loaded.name}.html")
     if out.suffix.lower() not in (".html", ".htm"):
         raise RunError(f"cannot write a report into {str(out)!r}.", fix="Choose a name with .html.")
-    if out.is_dir():
-        raise RunError(f"cannot write {str(out)!r}: it is a folder.")
+    check_target(out)
     from kompono.edges.report import write_report
 
     written = write_report(

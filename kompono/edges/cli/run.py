@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import kompono
 from kompono.edges.cli import live
+from kompono.edges.cli.complain import mute, say
+from kompono.edges.cli.deliver import Delivery, check_files, check_sizes, deliver
 from kompono.edges.cli.load import Loaded, load
 from kompono.errors import RunError, RunWarning, nearest
-from kompono.result import Result, extra
+from kompono.given import shown
+from kompono.interruption import listening
+from kompono.result import Result
 
 UNTIL = 1.0  # s, where neither the command nor the model says
 PASSED_ON = (
@@ -98,6 +103,8 @@ def command(options: argparse.Namespace) -> int:
     loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
     files = _files(options, loaded)
     wanted = request(options, loaded)
+    if options.view and not 0 <= options.port <= 65_535:
+        raise RunError(f"--port {options.port}: there is no such port.", fix="Give one from 1024 to 65535.")
     if options.resume is not None:
         wanted = _resumed(options, loaded, wanted)
     elif "hdf5" in files:
@@ -109,24 +116,44 @@ def command(options: argparse.Namespace) -> int:
         if options.resume is None:
             wanted["channels"] = [*([chosen] if isinstance(chosen, str) else chosen), *watching.channels]  # shown later
         print(f"{loaded.name}: {watching.url}", flush=True)
-    result = kompono.simulate(loaded.model, **wanted, **live.request(options))
-    if not len(result.time):
-        files.pop("plot", None)  # nothing to draw; the reason follows
-    for kind, path in files.items():
-        if kind == "hdf5" and result.file == path:
-            continue  # the run has written it as it went
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(result, kind, path)
-    if not options.quiet:
+    if files:
+        wanted["before"] = check_sizes(files)
+    with listening() as heard:
+        result = kompono.simulate(loaded.model, **wanted, **live.request(options))
+        heard.keeps = True  # nothing that is asked now shall stop the files from being written
+        if not len(result.time):
+            files.pop("plot", None)  # nothing to draw; the reason follows
+        delivery = deliver(result, files)
+        if not options.quiet:
+            _summarize(result, delivery)
+        for problem in delivery.problems:
+            say(problem)
+        if not result.status.ok:
+            say(f"{result.ending}: {result.status.message}")
+        elif heard.asked:
+            say("interrupted when the run was over: it is complete, and so are its files" * (not delivery.problems))
+        code = 1 if delivery.problems else 3 if not result.status.ok else 128 + heard.number if heard.asked else 0
+        if watching is not None and not heard.asked:
+            print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
+            viewer = watching.finish(result)
+            heard.release()
+            viewer.wait()
+        elif watching is not None:
+            watching.stop()
+    return code
+
+
+def _summarize(result: Result, delivery: Delivery) -> None:
+    """Say what came out; a terminal or pipe that has gone away takes nothing with it."""
+    try:
         print(result.summary())
-        for kind, path in files.items():
+        for kind, path in delivery.written.items():
             print(f"  {kind:10s} {path}")
-    if not result.status.ok:
-        print(f"kompono: {result.ending}: {result.status.message}", file=sys.stderr)
-    if watching is not None:
-        print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
-        watching.finish(result).wait()
-    return 0 if result.status.ok else 3
+        sys.stdout.flush()
+    except OSError as error:
+        mute()
+        if not isinstance(error, BrokenPipeError):
+            say(f"the summary cannot be printed: {error.strerror}")
 
 
 def pairs(texts: list[str], option: str) -> dict[str, str]:
@@ -140,6 +167,9 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
 
 def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
     """Keyword arguments of `simulate`: the command's, else the model's `run_defaults`; the rest is left to it."""
+    if not isinstance(loaded.model.run_defaults, Mapping):
+        fix = "Write e.g. run_defaults = {'until': 2.0}."
+        raise RunError(f"run_defaults {shown(loaded.model.run_defaults)} are no values by name.", fix=fix)
     defaults = dict(loaded.model.run_defaults)
     for name in defaults:
         if name not in KNOWN_DEFAULTS:
@@ -192,23 +222,5 @@ def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:
     if names["plot"] == "":
         names["plot"] = f"{loaded.name}.png"
     files = {kind: Path(name) for kind, name in names.items() if name is not None}
-    for kind, module in (("parquet", "pyarrow.parquet"), ("hdf5", "h5py"), ("plot", "matplotlib")):
-        if kind in files:
-            extra(module, kind)
-    if "plot" in files:
-        from kompono.edges import plot  # a run without a picture starts without it
-
-        plot.check_path(files["plot"])
-    for path in files.values():
-        if path.is_dir():
-            raise RunError(f"cannot write {str(path)!r}: it is a folder.")
+    check_files(files)
     return files
-
-
-def _write(result: Result, kind: str, path: Path) -> None:
-    if kind == "plot":
-        from kompono.edges import plot
-
-        plot.plot(result).save(path)
-    else:
-        {"csv": result.to_csv, "parquet": result.to_parquet, "hdf5": result.to_hdf5}[kind](path)

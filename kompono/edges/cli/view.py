@@ -11,10 +11,12 @@ from typing import Any
 
 import kompono
 from kompono.edges.cli.load import Loaded, load
+from kompono.edges.cli.plot import load as load_result
 from kompono.edges.cli.run import add_engine, add_set, add_solver, pairs, request
-from kompono.errors import RunError
+from kompono.interruption import listening
 from kompono.result import Result, extra
 from kompono.result.store import READERS
+from kompono.result.target import check_target
 
 
 def add_command(commands: Any) -> None:
@@ -41,8 +43,8 @@ def command(options: argparse.Namespace) -> int:
     """Show until interrupted, or write the page."""
     if options.viser:
         extra("viser", "view")  # say what is missing before anything takes time
-    if options.html is not None and Path(options.html).is_dir():
-        raise RunError(f"cannot write {options.html!r}: it is a folder.")
+    if options.html is not None:
+        check_target(options.html)
     from kompono.edges.view import view  # other commands start without it
 
     source, model = _source(options)
@@ -53,8 +55,10 @@ def command(options: argparse.Namespace) -> int:
     if isinstance(shown, Path):
         print(f"{shown}: {shown.stat().st_size / 1e6:.2f} MB")
     else:
-        print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
-        shown.wait()
+        with listening() as heard:
+            heard.release()
+            print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
+            shown.wait()
     return 0
 
 
@@ -62,9 +66,7 @@ def _source(options: argparse.Namespace) -> tuple[Any, Any]:
     """What to show, and the model it is of if that must be said."""
     model = load(options.model, {}).model if options.model else None
     if Path(options.target).suffix.lower() in READERS:
-        if not Path(options.target).is_file():
-            raise RunError(f"there is no file {options.target!r}.")
-        return Result.load(options.target), model
+        return load_result(options.target), model
     loaded = load(options.target, pairs(options.set, "--set"))
     asked = ("until", "step", "method", "every")
     if not options.run and all(getattr(options, name) is None for name in asked):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kompono.edges.plot.curves import Curve
+from kompono.edges.plot.envelope import seen
 from kompono.edges.plot.names import in_brackets, is_drift, label, quantity, shorten
 from kompono.edges.plot.style import COLOURS, DASHES, WIDTH
 from kompono.errors import RunError
@@ -125,7 +126,7 @@ def _line(axis: Any, curve: Curve, log: bool, **style: Any) -> None:
     for (low, high), alpha in zip(curve.bands, (0.15, 0.25), strict=False):
         axis.fill_between(curve.x, low, high, color=style["color"], alpha=alpha, linewidth=0)
     magnitudes = np.where(curve.y == 0, np.nan, np.abs(curve.y)) if log else curve.y  # zero has no logarithm
-    axis.plot(curve.x, magnitudes, **style)
+    axis.plot(*seen(curve.x, magnitudes), **style)
 
 
 def _sample(axis: Any, run: int, by_run: bool) -> Any:

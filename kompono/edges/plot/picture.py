@@ -16,6 +16,7 @@ from kompono.edges.plot.style import STYLE, WIDTH
 from kompono.errors import RunError
 from kompono.result import extra
 from kompono.result.beside import write_bytes
+from kompono.result.target import check_target
 
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 160
@@ -91,10 +92,8 @@ class Picture:
 
 
 def check_path(path: str | Path) -> Path:
-    """The path of a picture, or an error if its suffix is not one we draw."""
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise RunError(f"cannot draw a picture into {str(path)!r}.", fix=f"Choose a name with {', '.join(SUFFIXES)}.")
-    return Path(path)
+    """The path of a picture, or an error if its suffix is not one we draw or nothing can be written there."""
+    return check_target(path, SUFFIXES, "draw a picture")
 
 
 def _in_notebook() -> bool:

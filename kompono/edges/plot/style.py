@@ -7,6 +7,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)), (0, (3, 1)))
 STYLE = {
     "font.size": 9,
+    "agg.path.chunksize": 10_000,  # longer lines than this are too much at once
     "axes.titlesize": 9,
     "axes.labelsize": 9,
     "axes.grid": True,

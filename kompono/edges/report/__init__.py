@@ -23,10 +23,13 @@ from kompono.edges.report import html, run
 from kompono.edges.report import model as structure
 from kompono.edges.view.page import fragment
 from kompono.errors import KomponoError, ModelWarning
+from kompono.interruption import asked as interruptions
+from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report, inspect
 from kompono.result import Result, extra
 from kompono.result.beside import write_text
+from kompono.result.target import check_target
 from kompono.scene import Scene
 from kompono.translate.elaborate import Elaborated, elaborate
 
@@ -62,6 +65,9 @@ class _Gathered:
 
     def attempt(self, what: str, work: Callable[[], Any]) -> Any:
         """The outcome of some work, None if it fails; the reason is kept for the page."""
+        if interruptions():
+            self.problems.append(f"{what}: left out, interrupted by the user")
+            return None
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ModelWarning)
@@ -75,6 +81,7 @@ class _Gathered:
         return None
 
 
+@heeded
 def write_report(
     model: Subsystem,
     path: str | Path,
@@ -89,6 +96,7 @@ def write_report(
     instead of the joint coordinates; figures the model declares are always there. `source` says where it came from.
     """
     extra("matplotlib", "plot")
+    target = check_target(path)
     asked = {"until": 1.0, **(model.run_defaults if request is None else request)}
     gathered = _Gathered(model, asked)
     gathered.parts = gathered.attempt("The model", lambda: elaborate(model))
@@ -96,7 +104,6 @@ def write_report(
         gathered.result = gathered.attempt("The run", lambda: kompono.simulate(model, **asked))
         _inspect(gathered)
     text = _compose(gathered, tuple(plots), source)
-    target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, text)
     return Written(target, gathered.result, tuple(gathered.problems))

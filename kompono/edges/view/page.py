@@ -18,10 +18,11 @@ import numpy as np
 
 from kompono.result import Result
 from kompono.scene import Scene, extent, poses, start_poses
-from kompono.scene.frames import curve_channels, frame_rows
+from kompono.scene.frames import FRAMES, curve_channels, frame_rows
 
 CODE = ("data.js", "machine.js", "tree.js", "curves.js", "main.js")
 CURVE_ROWS = 1500
+POSES = 3_000_000  # of all bodies at all instants, about 80 MB: a machine of many bodies is shown at fewer instants
 
 
 def page(
@@ -59,7 +60,8 @@ def _content(
 ) -> tuple[dict[str, Any], bytes]:
     """Data for the page and the bytes it points into."""
     meshes, which = scene.meshes()
-    rows = frame_rows(result) if result is not None and len(result.time) else np.zeros(0, dtype=int)
+    most = max(2, min(FRAMES, POSES // max(len(scene.carriers), 1)))
+    rows = frame_rows(result, most) if result is not None and len(result.time) else np.zeros(0, dtype=int)
     table = poses(scene, result, rows) if result is not None and len(rows) else start_poses(scene)
     times = result.time[rows] if result is not None and len(rows) else np.zeros(1)
     offered, drawn = curve_channels(result, patterns) if result is not None and len(rows) else ([], [])

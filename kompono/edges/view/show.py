@@ -11,9 +11,11 @@ from kompono.edges.view.page import fragment, page
 from kompono.edges.view.serve import PageServer
 from kompono.edges.view.viewer import Viewer
 from kompono.errors import RunError
+from kompono.given import number
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
 from kompono.result.beside import write_text
+from kompono.result.target import check_target
 from kompono.scene import POSE_CHANNELS, Scene
 from kompono.scene.record import record
 from kompono.simulation import simulate
@@ -39,9 +41,10 @@ def view(
     its path returned. With `viser` it is a `Viewer` on viser's server (extra `view`), which Python can steer while
     people look. `model` is what a result is of that does not say so itself (CSV). `channels` are globs of the curves.
     """
+    number(speed, "speed", error=RunError, fix="Give simulated seconds per second, e.g. speed=0.5.")
+    path = None if html is None else check_target(html)
     scene, result = scene_of(source, model)
-    if html is not None:
-        path = Path(html)
+    if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, page(scene, result, channels=channels, speed=speed))
         return path
