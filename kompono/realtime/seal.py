@@ -1,12 +1,12 @@
 """Packets that only who has the key can make, and that act once.
 
-A keyed packet has flag 2 instead of a checksum, the upper half of its sequence number (64 bits then) in the field at 20,
-and behind its values 32 bytes more:
+A keyed packet has flag 2 instead of a checksum, the upper half of its sequence number (64 bits then) at offset 20, and
+behind its values 32 bytes more:
 
     offset             type       meaning
     32 + 8 count       u64        session of the sender, chosen at random when it begins
     32 + 8 count + 8   u64        session of the receiver, 0 while that is not known
-    32 + 8 count + 16  16 bytes   the first half of the HMAC-SHA256 of "to simulation" or "from simulation" and all before
+    32 + 8 count + 16  16 bytes   first half of HMAC-SHA256("to simulation" or "from simulation", then all bytes before)
 
 A client says hello; the simulation answers with a hello that tells its own session, to which the client says hello
 again. Only then it is heard: what was recorded of another run does not know this run's session, and what was recorded

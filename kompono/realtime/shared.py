@@ -93,8 +93,10 @@ class SharedMemory(Link):
         self._memory = Memory(_own_file(self.path), size)
         try:
             os.ftruncate(self._memory.file, 0)
-            os.ftruncate(self._memory.file, size)
-            self._memory.write(0, bytes(size))  # so that it is really there
+            if hasattr(os, "posix_fallocate"):  # so that it is really there, and not only promised
+                os.posix_fallocate(self._memory.file, 0, size)
+            else:
+                os.ftruncate(self._memory.file, size)
         except OSError as error:
             self._disconnect()
             raise RunError(f"cannot make the shared memory {self.path}: {error}.") from None
