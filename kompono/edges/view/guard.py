@@ -1,9 +1,9 @@
 """Which requests a server here answers: those that were sent to it by its own name, by nobody else's page.
 
-A page from elsewhere can let a browser send requests to this machine. Its requests carry the name they were sent to
-(Host) and the page they come from (Origin), and neither can be made up by that page. A name that merely leads here today
-(DNS rebinding) is not ours: on this machine that is localhost, beyond it an address in numbers, the name of this
-computer, or the one the server was told to listen on. A page may ask for more only at the very place it came from.
+A page from elsewhere can let a browser send requests to this machine. They carry the name they were sent to (Host) and
+the page they come from (Origin), and that page can make up neither. A name that merely leads here today (DNS rebinding)
+is not ours: on this machine that is localhost; beyond it an address in numbers, the name of this computer, or the one
+the server was told to listen on. A page may ask for more only at the very place it came from.
 """
 
 from __future__ import annotations

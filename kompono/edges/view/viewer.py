@@ -204,7 +204,7 @@ def notes(scene: Scene, result: Result | None) -> list[str]:
     """What the viewer should say in words, as HTML; names and messages are text in it, whatever they contain."""
     found = []
     if result is not None and not result.status.ok:
-        found.append(f"<b>Ended early</b>: {escape(result.status.message)}")
+        found.append(f"<b>{escape(result.ending.capitalize())}</b>: {escape(result.status.message)}")
     if scene.violated:
         worst = max(scene.violated, key=lambda path: scene.violated[path])
         found.append(f"{len(scene.violated)} joints not kept (red), {escape(worst)} by {scene.violated[worst]:.3g}")
