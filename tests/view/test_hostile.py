@@ -145,15 +145,26 @@ def test_notes_of_the_viewer_are_text() -> None:
     assert "&lt;script&gt;" in lines[0]
 
 
-def test_the_viewer_in_a_browser(tab: Tab) -> None:
+MESSAGES = (
+    f"<script>{CODE}</script>",
+    f"<b><svg><script>{CODE}</script></svg></b>",
+    f"<p onclick={CODE}>x",
+    " ".join(PAYLOADS),
+)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_viewer_in_a_browser(message: str, tab: Tab) -> None:
     pytest.importorskip("viser")
-    shown = Viewer(scene(), hostile_run(), port=free_port(), shadows=False, channels=["* out", "*.angle"])
+    run = hostile_run()
+    result = Result(run.time, run.names, run.table, units=run.units, status=Status(False, message, 0.01))
+    shown = Viewer(scene(), result, port=free_port(), shadows=False, channels=["* out", "*.angle"])
     try:
         tab.open(shown.url)
         tab.page.get_by_role("button", name="Fit view").wait_for()
-        tab.page.get_by_text(PAYLOADS[0]).first.wait_for()
         tab.page.wait_for_timeout(1500)
         unharmed(tab)
+        assert tab.page.get_by_text(message[:10]).first.is_visible()
     finally:
         shown.stop()
 
