@@ -24,7 +24,7 @@ _starting = threading.Lock()
 
 def start(viser: Any, host: str, port: int, title: str) -> Any:
     """A viser server that answers only what is meant for it, and shares itself with nobody."""
-    websockets = importlib.import_module("websockets.asyncio.server")
+    websockets: Any = importlib.import_module("websockets.asyncio.server")
     serve, found = websockets.serve, []
 
     def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
