@@ -20,7 +20,7 @@ from typing import Any
 from kompono.errors import RunError
 from kompono.realtime.link import Client, Link
 from kompono.realtime.packet import HEADER, HELLO, MAGIC, BadPacket, decode, encode, size_of
-from kompono.trust import Untrusted, make_own, open_own
+from kompono.trust import Untrusted, make_own, open_own, user
 
 ATTEMPTS = 20  # looks at a slot that is being written
 PAUSE = 1e-4  # s between looks of a client that waits
@@ -212,7 +212,7 @@ def _open_or_make(path: Path) -> int:
     except FileNotFoundError:
         pass
     except Untrusted:
-        if path.lstat().st_uid != os.getuid():
+        if path.lstat().st_uid != (user() or 0):
             raise
         path.unlink()  # ours, but others could open it, and may have
     try:

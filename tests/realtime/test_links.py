@@ -31,9 +31,9 @@ def pair(kind: str, **options: Any) -> tuple[Link, Callable[[], Client]]:
     """A link, and what makes its client; the port of UDP is chosen by the system when the run begins."""
     if kind == "udp":
         link = Udp(free_port(), **NAMES, **options)
-        return link, lambda: UdpClient(link.port, **NAMES)
+        return link, lambda: UdpClient(link.port, **NAMES, timeout=120.0)  # the model may have to be compiled first
     name = f"test-{os.getpid()}-{threading.get_ident()}"
-    return SharedMemory(name, **NAMES), lambda: SharedMemoryClient(name, **NAMES)
+    return SharedMemory(name, **NAMES), lambda: SharedMemoryClient(name, **NAMES, timeout=120.0)
 
 
 def unique(name: str) -> str:

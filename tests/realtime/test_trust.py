@@ -144,7 +144,7 @@ def test_even_a_leap_that_is_believed_heals() -> None:
 def test_a_client_with_the_key_steers() -> None:
     link = Udp(free_port(), **NAMES, key=KEY)
     told: list[dict[str, float]] = []
-    other = threading.Thread(target=drive, args=(lambda: UdpClient(link.port, **NAMES, key=KEY), told))
+    other = threading.Thread(target=drive, args=(lambda: UdpClient(link.port, **NAMES, key=KEY, timeout=120.0), told))
     other.start()
     result = run(link, first=[patient(link)])
     other.join(timeout=20)
