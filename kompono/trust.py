@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -25,6 +26,14 @@ class Untrusted(Exception):
 def user() -> int | None:
     """The user this process acts for, where there are users."""
     return os.geteuid() if hasattr(os, "geteuid") else None
+
+
+def home() -> Path:
+    """The folder of this user; one of their own among temporary files if there is none, as in some containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"kompono-{user()}"
 
 
 def make_folder(path: Path) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from kompono.compile import host, store
 from kompono.translate.program import Routine, TableRoutine
+from kompono.trust import home
 
 
 def directory() -> Path:
@@ -28,10 +29,10 @@ def directory() -> Path:
     if chosen:
         return Path(chosen)
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "kompono" / "cache"
+        return Path(os.environ.get("LOCALAPPDATA", home() / "AppData" / "Local")) / "kompono" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "kompono"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kompono"
+        return home() / "Library" / "Caches" / "kompono"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache") / "kompono"
 
 
 def find(key: str) -> bytes | None:

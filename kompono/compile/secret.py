@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from kompono.trust import Untrusted, make_folder, make_own, open_own, own_folder, read_all, user, write_all
+from kompono.trust import Untrusted, home, make_folder, make_own, open_own, own_folder, read_all, user, write_all
 
 _SIZE = 32
 
@@ -23,10 +23,10 @@ def place() -> Path:
     if chosen:
         return Path(chosen)
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "kompono" / "cache.key"
+        return Path(os.environ.get("LOCALAPPDATA", home() / "AppData" / "Local")) / "kompono" / "cache.key"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "kompono" / "cache.key"
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kompono" / "cache.key"
+        return home() / "Library" / "Application Support" / "kompono" / "cache.key"
+    return Path(os.environ.get("XDG_STATE_HOME") or home() / ".local" / "state") / "kompono" / "cache.key"
 
 
 def find() -> bytes | None:

@@ -392,6 +392,20 @@ def test_the_command_says_what_is_there_and_why_it_is_not_used(
     assert "not used:" in capsys.readouterr().out
 
 
+def test_a_user_without_a_home_has_a_place_of_their_own(tmp_path: Path, monkeypatch) -> None:
+    for name in ("KOMPONO_CACHE", "KOMPONO_CACHE_KEY", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(trust.tempfile, "gettempdir", lambda: str(tmp_path))
+
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    sealed()
+    assert cache.find(NAME) == b"code"
+    assert cache.directory().is_relative_to(tmp_path / f"kompono-{os.geteuid()}")
+
+
 def test_who_this_user_is(monkeypatch) -> None:
     assert trust.user() == os.geteuid()
     sealed()

@@ -47,8 +47,14 @@ def page(
 
 
 def scripts() -> tuple[str, str]:
-    """All that runs in the page: three.js, and its own code."""
-    return _asset("three.min.js"), "\n".join(_asset(name).replace('"use strict";', "") for name in CODE)
+    """All that runs in the page: three.js, and its own code; in ASCII, so that no other encoding changes its hash."""
+    own = "\n".join(_asset(name).replace('"use strict";', "") for name in CODE)
+    return _ascii(_asset("three.min.js")), _ascii(own)
+
+
+def _ascii(code: str) -> str:
+    """JavaScript with other letters, which occur in strings and comments only, written as \\uXXXX."""
+    return code if code.isascii() else "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in code)
 
 
 def policy() -> str:
