@@ -1,32 +1,26 @@
 """Object code on disk, so that a model is compiled once per machine.
 
 A file is named by the hash of everything its content depends on: the routines, the code generator (its own source),
-the versions of LLVM and llvmlite, and the processor. Files begin with a checksum; one that does not match, because a
-disk filled up or a process died, is removed and made again. Writing goes to a temporary file that then takes the place
-of the final one, so processes may share the directory. A directory that cannot be written costs a warning, no more.
-`KOMPONO_CACHE` names another directory.
+the versions of LLVM and llvmlite, and the processor. What is read is executed, so files are sealed and lie in a folder
+that only this user can write (see `store`); one that cannot be used costs a warning, no more. `KOMPONO_CACHE` names
+another folder.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import itertools
 import os
 import sys
-import tempfile
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from kompono.compile import host
+from kompono.compile import host, store
 from kompono.translate.program import Routine, TableRoutine
-
-_MAGIC = b"kompono1"
-_HEADER = len(_MAGIC) + hashlib.sha256().digest_size
+from kompono.trust import home
 
 
 def directory() -> Path:
@@ -35,37 +29,46 @@ def directory() -> Path:
     if chosen:
         return Path(chosen)
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "kompono" / "cache"
+        return Path(os.environ.get("LOCALAPPDATA", home() / "AppData" / "Local")) / "kompono" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "kompono"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kompono"
+        return home() / "Library" / "Caches" / "kompono"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache") / "kompono"
 
 
 def find(key: str) -> bytes | None:
     """The object code kept under a key, if it is there and whole."""
-    return _read(directory() / f"{key}.o")
+    return store.read(directory(), f"{key}.o")
 
 
 def keep(key: str, data: bytes) -> None:
     """Keep object code under a key."""
-    _write(directory() / f"{key}.o", data)
+    store.write(directory(), f"{key}.o", data)
 
 
 def clear() -> int:
-    """Remove all object code; the number of files that were there."""
-    files = _files()
-    for path in files:
-        path.unlink(missing_ok=True)
-    return len(files)
+    """Remove all that is kept and what killed processes left; the number of files that were there."""
+    return store.clear(directory())
 
 
 def size() -> int:
-    """Bytes of object code on disk."""
-    return sum(path.stat().st_size for path in _files())
+    """Bytes on disk, with what killed processes left."""
+    found = usage()
+    return found.bytes + found.leftover_bytes
 
 
-def _files() -> list[Path]:
-    return [*directory().glob("*.o"), *directory().glob("*.routine")]
+def usage() -> store.Usage:
+    """What is on disk."""
+    return store.usage(directory())
+
+
+def limit() -> int:
+    """Bytes that may be kept."""
+    return store.limit()
+
+
+def trouble() -> str:
+    """Why the folder or the key is not used; empty if all is well."""
+    return store.trouble(directory())
 
 
 class Shelf:
@@ -73,11 +76,11 @@ class Shelf:
 
     def get(self, name: str) -> bytes | None:
         """What was put under a name, or nothing."""
-        return _read(directory() / f"{name}.routine")
+        return store.read(directory(), f"{name}.routine")
 
     def put(self, name: str, data: bytes) -> None:
         """Keep something under a name."""
-        _write(directory() / f"{name}.routine", data)
+        store.write(directory(), f"{name}.routine", data)
 
 
 def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
@@ -112,33 +115,3 @@ def _generator() -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    data = content[_HEADER:]
-    if content[:_HEADER] == _MAGIC + hashlib.sha256(data).digest():
-        return data
-    with contextlib.suppress(OSError):  # then it will be overwritten, or made again each time
-        path.unlink(missing_ok=True)
-    return None
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-            temporary = Path(file.name)
-            try:
-                file.write(_MAGIC + hashlib.sha256(data).digest() + data)
-                file.close()
-                os.replace(temporary, path)
-            except OSError:
-                temporary.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        advice = "Set KOMPONO_CACHE to a directory you can write."
-        warnings.warn(f"native code is not kept: {error}. {advice}", stacklevel=2)

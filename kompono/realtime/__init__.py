@@ -2,6 +2,7 @@
 
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
+from kompono.realtime.seal import key_from_file
 from kompono.realtime.session import RealTime
 from kompono.realtime.shared import SharedMemory, SharedMemoryClient
 from kompono.realtime.udp import Udp, UdpClient
@@ -16,4 +17,5 @@ __all__ = [
     "Udp",
     "UdpClient",
     "WallClock",
+    "key_from_file",
 ]

@@ -17,20 +17,26 @@ import numpy as np
 from kompono.errors import RunError, nearest
 from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.packet import HELLO, INPUTS, MOST, OUTPUTS, OVER, Mailbox, Packet, encode, layout_mark
+from kompono.realtime.seal import FROM, TO, Seal, SealedMailbox, checked_key
 
 
 class Link(ABC):
     """The simulation's end. `outputs` are sent each frame, by name or glob; `inputs` are received (None: all).
 
-    The run begins when the other side was heard, if that takes no longer than `wait` [s] (0: it begins at once).
+    The run begins when the other side was heard, if that takes no longer than `wait` [s] (0: it begins at once). With a
+    `key` only who has it is heard. Numbers of packets that are more than `_jump` ahead are not believed.
     """
 
+    _jump: int | None = None
+
     def __init__(
-        self, *, outputs: str | Iterable[str], inputs: Iterable[str] | None, wait: float, checksum: bool, exact: bool
-    ) -> None:
+        self, *, outputs: str | Iterable[str], inputs: Iterable[str] | None, wait: float, checksum: bool, exact: bool,
+        key: bytes | str | None = None,
+    ) -> None:  # fmt: skip
         self.outputs = [outputs] if isinstance(outputs, str) else list(outputs)
         self.inputs = None if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
         self.wait, self.checksum, self._exact = wait, checksum, exact
+        self._key, self._seal = checked_key(key), None
         self.mailbox = Mailbox(0, {})
         self._sent = 0
 
@@ -58,6 +64,9 @@ class Link(ABC):
     def _greeted(self) -> None:  # noqa: B027 (most transports have nothing to do)
         """The last packet taken was a good one."""
 
+    def _left(self) -> None:  # noqa: B027
+        """The other side has gone."""
+
     def open(self, live: Live) -> None:
         """Agree on names and be ready for the other side."""
         self._columns, self._places = live.find(self.outputs), live.find_inputs(self.inputs)
@@ -66,7 +75,7 @@ class Link(ABC):
         if max(len(names), len(inputs)) > MOST:
             raise RunError(f"a packet holds at most {MOST} values, not {len(names)}.", fix="Send fewer outputs.")
         self._mark = layout_mark(inputs, names)
-        self.mailbox = Mailbox(self._mark, {HELLO: 0, INPUTS: len(inputs)}, checksum=self.checksum, exact=self._exact)
+        self.mailbox = self._mailbox({HELLO: 0, INPUTS: len(inputs), OVER: 0})
         self._sent = 0
         self._time = 0.0
         self._early: Packet | None = None
@@ -76,6 +85,12 @@ class Link(ABC):
         except BaseException:
             self._disconnect()
             raise
+
+    def _mailbox(self, counts: dict[int, int]) -> Mailbox:
+        if self._key is None:
+            return Mailbox(self._mark, counts, checksum=self.checksum, exact=self._exact, jump=self._jump)
+        self._seal = Seal(self._key, FROM)
+        return SealedMailbox(self._mark, counts, self._seal)
 
     def _wait(self) -> None:
         end = clock.monotonic() + self.wait
@@ -100,14 +115,27 @@ class Link(ABC):
         newest = None
         for data in self._arrived():
             packet = self.mailbox.take(data)
-            if packet is not None:
+            if packet is not None and packet.kind == OVER:
+                self._left()
+            elif packet is not None:
                 self._greeted()
                 newest = packet if packet.kind == INPUTS else newest
+            elif isinstance(self.mailbox, SealedMailbox) and self.mailbox.asked:
+                self._answer(self._packet(HELLO, other=self.mailbox.asked))
+                self.mailbox.asked = 0
         return newest
 
-    def _send(self, kind: int, values: np.ndarray | Sequence[float] = ()) -> None:
+    def _answer(self, data: bytes) -> None:  # noqa: B027
+        """Send to who sent the last packet, and to nobody else."""
+
+    def _packet(self, kind: int, values: np.ndarray | Sequence[float] = (), other: int | None = None) -> bytes:
         self._sent += 1
-        self._put(encode(kind, self._mark, self._sent, self._time, values, checksum=self.checksum))
+        return encode(
+            kind, self._mark, self._sent, self._time, values, checksum=self.checksum, seal=self._seal, other=other
+        )
+
+    def _send(self, kind: int, values: np.ndarray | Sequence[float] = ()) -> None:
+        self._put(self._packet(kind, values))
 
     def close(self) -> None:
         """Tell the other side that the run is over, and let go."""
@@ -126,11 +154,14 @@ class Client(ABC):
     the simulation. `time` is the simulated time [s] of the last outputs.
     """
 
-    def __init__(self, *, inputs: Sequence[str], outputs: Sequence[str], timeout: float, checksum: bool, exact: bool):
+    def __init__(
+        self, *, inputs: Sequence[str], outputs: Sequence[str], timeout: float, checksum: bool, exact: bool,
+        key: bytes | str | None = None,
+    ) -> None:  # fmt: skip
         self.inputs, self.outputs, self.timeout, self.checksum = tuple(inputs), tuple(outputs), timeout, checksum
         self._mark = layout_mark(self.inputs, self.outputs)
-        counts = {OUTPUTS: len(self.outputs), OVER: 0}
-        self.mailbox = Mailbox(self._mark, counts, checksum=checksum, exact=exact)
+        self._key, self._exact = checked_key(key), exact
+        self._begin()
         self.time = 0.0
         self._sent = 0
         self._values: dict[str, float] = {}
@@ -151,16 +182,33 @@ class Client(ABC):
     def _disconnect(self) -> None:
         """Free everything."""
 
+    def _begin(self) -> None:
+        counts = {OUTPUTS: len(self.outputs), OVER: 0}
+        self._seal = None if self._key is None else Seal(self._key, TO)
+        if self._seal is None:
+            self.mailbox = Mailbox(self._mark, counts, checksum=self.checksum, exact=self._exact)
+        else:
+            self.mailbox = SealedMailbox(self._mark, {**counts, HELLO: 0}, self._seal)
+
     def _hello(self) -> None:
-        self._sent = 0
-        self._put(encode(HELLO, self._mark, 0, 0.0, checksum=self.checksum))
+        self._sent = 0 if self._seal is None else self._sent + 1
+        self._put(self._packet(HELLO))
+
+    def _packet(self, kind: int, values: Sequence[float] = ()) -> bytes:
+        time = 0.0 if kind == HELLO else self.time
+        return encode(kind, self._mark, self._sent, time, values, checksum=self.checksum, seal=self._seal)
 
     def __enter__(self) -> Self:
+        self._begin()
         self._connect()
         return self
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._leave()
         self._disconnect()
+
+    def _leave(self) -> None:  # noqa: B027
+        """Let another one have the place."""
 
     def __iter__(self) -> Iterator[dict[str, float]]:
         """The outputs, frame by frame, until the run is over; frames that were missed are left out."""
@@ -180,7 +228,10 @@ class Client(ABC):
             data = self._get(0.1)
             while data is not None:
                 packet = self.mailbox.take(data)
-                newest = packet or newest
+                if packet is not None and packet.kind == HELLO:  # now we know its session
+                    self._hello()
+                else:
+                    newest = packet or newest
                 data = None if packet is not None and packet.kind == OVER else self._get(0.0)
         self.time = newest.time
         return None if newest.kind == OVER else dict(zip(self.outputs, newest.values.tolist(), strict=True))
@@ -196,4 +247,4 @@ class Client(ABC):
             raise RunError("it has no value yet.", path=missing[0], fix="Give all inputs the first time.")
         self._sent += 1
         numbers = [self._values[name] for name in self.inputs]
-        self._put(encode(INPUTS, self._mark, self._sent, self.time, numbers, checksum=self.checksum))
+        self._put(self._packet(INPUTS, numbers))

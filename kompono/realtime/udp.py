@@ -10,10 +10,12 @@ from typing import Any
 
 from kompono.errors import RunError
 from kompono.realtime.link import Client, Link
+from kompono.realtime.packet import OVER
 
 HERE = "127.0.0.1"
 PER_FRAME = 256  # packets looked at in one frame at most, so that a flood cannot hold up the run
 LARGEST = 65_535
+JUMP = 10_000  # packets that may be lost in a row
 
 
 def _address(host: str, port: int) -> tuple[Any, Any]:
@@ -28,16 +30,23 @@ def _address(host: str, port: int) -> tuple[Any, Any]:
 class Udp(Link):
     """An observer that exchanges packets (see `kompono.realtime.packet`) with whoever greets it.
 
-    Listens on `host`:`port`, by default on this machine only. Outputs go to the sender of the last good packet, or to
-    `peer` (host, port) from the start; then nobody else is heard. `checksum=False` neither sends nor demands one.
+    Listens on `host`:`port`, by default on this machine only. The first sender of a good packet, its address and port,
+    is the other side until it leaves or says nothing good for `hold` [s]; nobody else is heard. Outputs go there, or to
+    `peer` (host, port) from the start; then only that host is heard. `checksum=False` neither sends nor demands one.
+    With a `key` (16 bytes or more, the same on both sides) packets of others are worth nothing.
     """
+
+    _jump = JUMP
 
     def __init__(
         self, port: int, *, outputs: str | Iterable[str], inputs: Iterable[str] | None = None, host: str = HERE,
-        peer: tuple[str, int] | None = None, wait: float = 0.0, checksum: bool = True,
+        peer: tuple[str, int] | None = None, wait: float = 0.0, checksum: bool = True, hold: float = 2.0,
+        key: bytes | str | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(outputs=outputs, inputs=inputs, wait=wait, checksum=checksum, exact=True)
-        self.host, self.port, self.peer = host, port, peer
+        super().__init__(outputs=outputs, inputs=inputs, wait=wait, checksum=checksum, exact=True, key=key)
+        if not hold >= 0:
+            raise RunError(f"hold={hold!r}: a time [s] is not negative.", fix="Use e.g. hold=2.")
+        self.host, self.port, self.peer, self.hold = host, port, peer, hold
         self.unsent = 0
 
     @property
@@ -50,6 +59,8 @@ class Udp(Link):
         self._to = None if self.peer is None else _address(*self.peer)[1]
         self._only = None if self._to is None else self._to[0]
         self._from: Any = None
+        self._held: Any = None
+        self._heard = 0.0
         self.unsent = 0
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         try:
@@ -65,17 +76,40 @@ class Udp(Link):
             try:
                 data, self._from = self._socket.recvfrom(LARGEST)
             except BlockingIOError:
-                return
+                break
             except OSError:  # an earlier packet of ours found nobody
                 continue
-            if self._only is not None and self._from[0] != self._only:
+            if self._is_foreign():
                 self.mailbox.ignored["foreign"] += 1
                 continue
             yield data
+        else:
+            return  # there may be more of the one that is held
+        if self._held is not None and time.monotonic() - self._heard > self.hold:
+            self._let_go()
+
+    def _is_foreign(self) -> bool:
+        if self._held is not None:
+            return self._from != self._held
+        return self._only is not None and self._from[0] != self._only
 
     def _greeted(self) -> None:
+        self._held, self._heard = self._from, time.monotonic()
         if self.peer is None:
             self._to = self._from
+
+    def _left(self) -> None:
+        self._let_go()
+        if self.peer is None:
+            self._to = None
+
+    def _let_go(self) -> None:
+        self._held = None
+        self.mailbox.forget()
+
+    def _answer(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.sendto(data, self._from)
 
     def _put(self, data: bytes) -> None:
         if self._to is None:
@@ -98,9 +132,9 @@ class UdpClient(Client):
 
     def __init__(
         self, port: int, *, inputs: Sequence[str], outputs: Sequence[str], host: str = HERE, timeout: float = 10.0,
-        checksum: bool = True,
+        checksum: bool = True, key: bytes | str | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(inputs=inputs, outputs=outputs, timeout=timeout, checksum=checksum, exact=True)
+        super().__init__(inputs=inputs, outputs=outputs, timeout=timeout, checksum=checksum, exact=True, key=key)
         self.host, self.port = host, port
 
     def _connect(self) -> None:
@@ -117,6 +151,10 @@ class UdpClient(Client):
         except OSError:  # nobody listens there, which is told at once
             time.sleep(timeout)
             return None
+
+    def _leave(self) -> None:
+        self._sent += 1
+        self._put(self._packet(OVER))
 
     def _put(self, data: bytes) -> None:
         with contextlib.suppress(OSError):  # nobody listens yet

@@ -31,9 +31,9 @@ def pair(kind: str, **options: Any) -> tuple[Link, Callable[[], Client]]:
     """A link, and what makes its client; the port of UDP is chosen by the system when the run begins."""
     if kind == "udp":
         link = Udp(free_port(), **NAMES, **options)
-        return link, lambda: UdpClient(link.port, **NAMES)
+        return link, lambda: UdpClient(link.port, **NAMES, timeout=120.0)  # the model may have to be compiled first
     name = f"test-{os.getpid()}-{threading.get_ident()}"
-    return SharedMemory(name, **NAMES), lambda: SharedMemoryClient(name, **NAMES)
+    return SharedMemory(name, **NAMES), lambda: SharedMemoryClient(name, **NAMES, timeout=120.0)
 
 
 def unique(name: str) -> str:
@@ -76,7 +76,10 @@ def patient(link: Any) -> Callable[[LiveFrame], None]:
     def pending() -> bool:
         if isinstance(link, Udp):
             return bool(select.select([link._socket], [], [], 0)[0])
-        return link._memory[link._second :] not in (link._seen, bytes(len(link._memory) - link._second))
+        return link._memory.read(link._second, link._memory.size) not in (
+            link._seen,
+            bytes(link._memory.size - link._second),
+        )
 
     return wait
 
@@ -315,9 +318,9 @@ def test_a_half_written_packet_is_not_taken() -> None:
     def observe(frame: LiveFrame) -> None:
         memory = link._memory
         if frame.number == 2:  # header and values are there, the checksum is not
-            memory[link._second : link._second + len(whole) - 4] = whole[:-4]
+            memory.write(link._second, whole[:-4])
         if frame.number == 4:
-            memory[link._second :] = whole
+            memory.write(link._second, whole)
 
     result = run(link, observe, until=0.05)
     assert report(result)["ignored"] == {"checksum": 1}

@@ -69,4 +69,4 @@ def _title(results: dict[str, Any], reference: Result | None) -> str:
         elif not result.status.ok:
             whose = f"{label} " if len(results) > 1 else ""
             words.append(f"{whose}{result.ending}")
-    return " · ".join(filter(None, words))
+    return " · ".join(filter(None, words)).replace("$", r"\$")  # names hold no formulas

@@ -51,14 +51,15 @@ class Sheet:
         by_run = len(self.runs) > 1 and all(len(_names(panel)) == 1 for panel in drawn)
         for panel, axis in zip(drawn, axes, strict=True):
             self._panel(axis, panel, by_run)
-        axes[-1].set_xlabel(self.axis)
+        literally(axes[-1].set_xlabel(self.axis))
         figure.align_ylabels(axes)
         left_out = len(self.panels) - len(drawn)
         more = f" ({left_out} more panels not drawn)" if left_out else ""
         figure.suptitle(self.title + more, x=0.01, ha="left", fontsize=10)
         if len(self.runs) > 1:
             lines = [_sample(axes[0], i, by_run) for i in range(len(self.runs))]
-            figure.legend(lines, self.runs, loc="outside lower center", ncols=min(len(self.runs), 4))
+            below = figure.legend(lines, self.runs, loc="outside lower center", ncols=min(len(self.runs), 4))
+            literally(*below.get_texts())
 
     def _panel(self, axis: Any, panel: list[Curve], by_run: bool) -> None:
         names = _names(panel)
@@ -72,12 +73,12 @@ class Sheet:
             _line(axis, curve, log, color=colour, linestyle=dash, linewidth=width)
         if log and any(np.any(np.abs(line.get_ydata()) > 0) for line in axis.get_lines()):
             axis.set_yscale("log")
-        axis.set_ylabel(" ".join(filter(None, [self.prefix, label(names, panel[0].unit)])))
+        literally(axis.set_ylabel(" ".join(filter(None, [self.prefix, label(names, panel[0].unit)]))))
         axis.margins(x=0 if self.axis.startswith("time") else 0.03)
         if len(names) == 1:
-            axis.set_title(names[0], loc="left", fontsize=8, color="0.35", pad=3)
+            literally(axis.set_title(names[0], loc="left", fontsize=8, color="0.35", pad=3))
         else:
-            axis.set_title(shared, loc="left", fontsize=8, color="0.35", pad=3)
+            literally(axis.set_title(shared, loc="left", fontsize=8, color="0.35", pad=3))
             _legend(axis, shown, short, len(names) - CURVES)
 
 
@@ -92,6 +93,12 @@ def group(curves: Sequence[Curve], by: str) -> list[list[Curve]]:
         return list(groups.values())
     split = [[panel] if len(_names(panel)) <= CURVES else group(panel, "quantity") for panel in groups.values()]
     return [panel for panels in split for panel in panels]
+
+
+def literally(*texts: Any) -> None:
+    """Show names and units as they are written: dollar signs in them enclose no formula."""
+    for text in texts:
+        text.set_parse_math(False)
 
 
 def axis_label(name: str, unit: str) -> str:
@@ -143,3 +150,4 @@ def _legend(axis: Any, shown: Mapping[str, str], short: list[str], more: int) ->
         alignment="left",
     )  # fmt: skip
     legend.get_title().set_fontsize(8)
+    literally(*legend.get_texts())

@@ -21,7 +21,7 @@ from kompono.edges.figures import figures
 from kompono.edges.plot import Picture
 from kompono.edges.report import html, run
 from kompono.edges.report import model as structure
-from kompono.edges.view.page import fragment
+from kompono.edges.view.page import fragment, policy
 from kompono.errors import KomponoError, ModelWarning
 from kompono.interruption import asked as interruptions
 from kompono.interruption import heeded
@@ -155,7 +155,7 @@ def _compose(gathered: _Gathered, patterns: tuple[str, ...], source: str) -> str
     subtitle = structure.purpose(gathered.model)
     day = clock.strftime("%Y-%m-%d %H:%M")
     foot = " · ".join(filter(None, [f"Kompono {kompono.__version__}", source, day]))
-    return html.page(type(gathered.model).__name__, subtitle, _facts(gathered), sections, foot)
+    return html.page(type(gathered.model).__name__, subtitle, _facts(gathered), sections, foot, policy())
 
 
 def _outcome(gathered: _Gathered) -> Iterator[str]:

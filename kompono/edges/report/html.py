@@ -80,8 +80,10 @@ def notice(message: str, *, bad: bool) -> str:
     return f'<p class="notice {"bad" if bad else "good"}">{escape(message)}</p>'
 
 
-def page(title: str, subtitle: str, facts: Iterable[tuple[str, Any]], sections: Sequence[str], foot: str) -> str:
-    """The whole document."""
+def page(
+    title: str, subtitle: str, facts: Iterable[tuple[str, Any]], sections: Sequence[str], foot: str, policy: str
+) -> str:
+    """The whole document; `policy` says what a browser may do in it."""
     cards = "".join(f"<div><b>{text(value)}</b><span>{escape(name)}</span></div>" for name, value in facts)
     shown = [part for part in sections if part]
     heads = [(part.split('"')[1], part.split("<h2>")[1].split("</h2>")[0]) for part in shown if part.startswith("<sec")]
@@ -89,7 +91,8 @@ def page(title: str, subtitle: str, facts: Iterable[tuple[str, Any]], sections: 
     style = files("kompono.edges.report").joinpath("page.css").read_text(encoding="utf-8")
     body = "\n".join(shown)
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n<title>{escape(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style></head>\n'
         f"<body>\n<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p><nav>{links}</nav></header>\n<main>\n"
         f'<div class="facts">{cards}</div>\n{body}\n</main>\n<footer>{escape(foot)}</footer>\n</body></html>\n'

@@ -1,13 +1,15 @@
 """One self-contained page with the machine in 3D: opened from a file, without a network, in any present browser.
 
 The page holds its data (JSON and one gzipped block of numbers), its code and three.js. Nothing is loaded from
-elsewhere.
+elsewhere, and its policy lets the browser run nothing but these two scripts, known by their hashes: names and messages
+are shown as the text they are.
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import html
 import json
 from collections.abc import Iterable
@@ -30,18 +32,37 @@ def page(
 ) -> str:
     """The page as text; without a result the machine stands still at its start. `channels` are globs of the curves."""
     data, numbers = _content(scene, result, channels, speed)
-    read = {name: _asset(name) for name in ("page.html", "style.css", "three.min.js")}
-    code = "\n".join(_asset(name).replace('"use strict";', "") for name in CODE)
+    read = {name: _asset(name) for name in ("page.html", "style.css")}
+    three, code = scripts()
     fields = {
+        "policy": policy(),
         "title": html.escape(scene.model),
         "style": read["style.css"],
         "scene": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "numbers": base64.b64encode(gzip.compress(numbers, 6, mtime=0)).decode(),
-        "three": read["three.min.js"],
+        "three": three,
         "code": code,
     }
     head, *rest = read["page.html"].split("{{")
     return head + "".join(fields[name] + text for name, text in (piece.split("}}", 1) for piece in rest))
+
+
+def scripts() -> tuple[str, str]:
+    """All that runs in the page: three.js, and its own code; in ASCII, so that no other encoding changes its hash."""
+    own = "\n".join(_asset(name).replace('"use strict";', "") for name in CODE)
+    return _ascii(_asset("three.min.js")), _ascii(own)
+
+
+def _ascii(code: str) -> str:
+    """JavaScript with other letters, which occur in strings and comments only, written as \\uXXXX."""
+    return code if code.isascii() else "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in code)
+
+
+def policy() -> str:
+    """What a browser may do in the page, and in one that holds it: run its scripts, show its pictures, nothing else."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts()]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
 
 
 def fragment(scene: Scene, result: Result | None = None, *, height: int = 480, **options: Any) -> str:

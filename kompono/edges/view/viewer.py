@@ -11,10 +11,12 @@ import io
 import threading
 import time as clock
 from collections.abc import Iterable
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from kompono.edges.view import guarded
 from kompono.edges.view.controls import ComponentPanel, CurvePanel
 from kompono.edges.view.stage import Stage, between
 from kompono.errors import RunError
@@ -96,7 +98,7 @@ class Viewer:
         gui, curves = self.server.gui, None
         gui.add_button("Fit view").on_click(self._fit)
         for line in notes(self.scene, self.result):
-            gui.add_markdown(line)
+            gui.add_html(line)
         if self.result is not None and self.clock is not None:
             offered, drawn = curve_channels(self.result, channels)
             with gui.add_folder("curves"):
@@ -183,8 +185,7 @@ def start_server(host: str, port: int, title: str) -> Any:
     """A viser server with a title that prints nothing itself; a port in use makes it take the next free one."""
     viser = extra("viser", "view")
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+        server = guarded.start(viser, host, port, title)
     except OSError as cause:
         raise RunError(f"cannot listen on {host}:{port}: {cause}.", fix="Choose another --port.") from cause
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
@@ -200,14 +201,13 @@ def stop_server(server: Any) -> None:
 
 
 def notes(scene: Scene, result: Result | None) -> list[str]:
-    """What the viewer should say in words."""
+    """What the viewer should say in words, as HTML; names and messages are text in it, whatever they contain."""
     found = []
     if result is not None and not result.status.ok:
-        found.append(f"**Ended early**: {result.status.message}")
+        found.append(f"<b>{escape(result.ending.capitalize())}</b>: {escape(result.status.message)}")
     if scene.violated:
         worst = max(scene.violated, key=lambda path: scene.violated[path])
-        missed = f"{len(scene.violated)} joints not kept (red), {worst} by {scene.violated[worst]:.3g}"
-        found.append(missed)
+        found.append(f"{len(scene.violated)} joints not kept (red), {escape(worst)} by {scene.violated[worst]:.3g}")
     if scene.redundant:
         found.append(f"{len(scene.redundant)} joints with redundant conditions (violet)")
-    return found
+    return [f'<div style="font-size:13px;padding:0 12px 6px">{line}</div>' for line in found]

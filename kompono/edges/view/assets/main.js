@@ -74,7 +74,7 @@ async function main() {
   get("note").textContent = data.note;
   const legend = get("legend");
   for (const [name, colour, found] of [["not kept", "#e0231c", Object.keys(data.violated).length], ["redundant", "#8e44ad", data.redundant.length]]) {
-    if (found) { const mark = document.createElement("span"); mark.innerHTML = `<i style="background:${colour}"></i>`; mark.append(`${found} ${name}`); legend.append(mark); }
+    if (found) { const mark = document.createElement("span"); const dot = document.createElement("i"); dot.style.background = colour; mark.append(dot, `${found} ${name}`); legend.append(mark); }
   }
   machine.resize();
   machine.fit();

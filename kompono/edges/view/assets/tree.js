@@ -57,8 +57,9 @@ class Tree {
   }
 
   kinds() {
-    const place = document.getElementById("kinds"), names = { body: "bodies", joint: "joints", force: "forces" };
-    const group = (kind) => ({ ground: "body", constraint: "joint", coupling: "force" })[kind] || kind;
+    const place = document.getElementById("kinds"), names = new Map([["body", "bodies"], ["joint", "joints"], ["force", "forces"]]);
+    const groups = new Map([["ground", "body"], ["constraint", "joint"], ["coupling", "force"]]);
+    const group = (kind) => groups.get(kind) || kind;
     this.group = group;
     const box = (kind, text, checked, change) => {
       const label = document.createElement("label"), check = document.createElement("input");
@@ -70,7 +71,7 @@ class Tree {
       place.append(label);
     };
     for (const kind of new Set(this.data.parts.map((part) => group(part.kind)))) {
-      box(kind, names[kind] || kind, true, (yes) => { this.kindsOff[yes ? "delete" : "add"](kind); this.apply(); });
+      box(kind, names.get(kind) || kind, true, (yes) => { this.kindsOff[yes ? "delete" : "add"](kind); this.apply(); });
     }
     box("glass", "x-ray", false, (yes) => this.machine.glass(yes));
   }
@@ -99,7 +100,7 @@ class Tree {
     const picked = document.getElementById("picked");
     const parts = path ? this.below(path) : [];
     const one = path && parts.length === 1 && this.data.parts[parts[0]].path === path ? this.data.parts[parts[0]] : null;
-    const miss = one && this.data.violated[path];
+    const miss = one && Object.hasOwn(this.data.violated, path) ? this.data.violated[path] : 0;
     picked.textContent = path ? path + (one ? ` (${one.type})` : "") + (miss ? `, missed by ${miss.toPrecision(3)}` : "") : "";
     picked.style.display = path ? "block" : "none";
     this.machine.light(parts);

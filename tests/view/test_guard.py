@@ -1,0 +1,329 @@
+"""Servers answer what is meant for them, are not held up by who is slow, and do not mind who hangs up."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from view.support import motion_of
+
+from kompono import RunError
+from kompono.edges.view import PageServer, Viewer, guard, guarded
+
+HOSTS_HERE = ["localhost:8080", "127.0.0.1", "LocalHost:1", "[::1]:8080"]
+HOSTS_ELSEWHERE = [
+    "evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:localhost",
+    "localhost@evil.example", "localhost:80:80", "", " ", "localhost/x", "[::1", "localhost:x", "10.0.0.1:8080",
+    "0.0.0.0:8080", "xn--localhst-n0a", "localhost\x00.evil.example",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", HOSTS_HERE)
+def test_names_of_this_machine_are_ours(host: str) -> None:
+    for bound in ("127.0.0.1", "localhost", "::1", "0.0.0.0"):
+        assert guard.refusal(bound, [host], []) == ""
+
+
+@pytest.mark.parametrize("host", HOSTS_ELSEWHERE)
+def test_other_names_are_not(host: str) -> None:
+    assert "not known by that name" in guard.refusal("127.0.0.1", [host], [])
+
+
+def test_beyond_this_machine_numbers_and_its_own_name_are_ours() -> None:
+    computer = socket.gethostname()
+    for host in ("10.0.0.1:8080", "[fe80::1]:8080", f"{computer}:8080", "Box.Example:8080"):
+        assert guard.refusal("box.example", [host], []) == ""
+        assert (guard.refusal("127.0.0.1", [host], []) == "") == (computer in guard.HERE and host.startswith(computer))
+    for host in ("evil.example", "rebound.evil.example:8080"):
+        assert guard.refusal("0.0.0.0", [host], [])
+
+
+@pytest.mark.parametrize("hosts", [[], ["localhost", "localhost"], ["localhost", "evil.example"]])
+def test_there_is_one_host(hosts: list[str]) -> None:
+    assert guard.refusal("127.0.0.1", hosts, [])
+
+
+@pytest.mark.parametrize(
+    ("origin", "fine"),
+    [
+        ("http://localhost:8080", True), ("http://LOCALHOST:8080", True), ("https://localhost:8080", True),
+        ("http://localhost:8081", False), ("http://localhost", False), ("http://127.0.0.1:8080", False),
+        ("http://evil.example", False), ("http://evil.example:8080", False), ("null", False), ("", False),
+        ("file://", False), ("http://localhost:8080.evil.example", False), ("http://localhost:8080/x", False),
+        ("http://x@localhost:8080", False), ("chrome-extension://abc", False),
+    ],
+)  # fmt: skip
+def test_a_page_may_ask_only_where_it_came_from(origin: str, fine: bool) -> None:
+    assert (guard.refusal("127.0.0.1", ["localhost:8080"], [origin]) == "") is fine
+    assert guard.refusal("127.0.0.1", ["localhost:8080"], [origin, origin])
+
+
+def test_ports_that_go_without_saying() -> None:
+    assert guard.refusal("127.0.0.1", ["localhost"], ["http://localhost:80"]) == ""
+    assert guard.refusal("127.0.0.1", ["localhost:443"], ["https://localhost"]) == ""
+    assert guard.refusal("127.0.0.1", ["localhost"], ["http://localhost:443"])
+
+
+# -- servers
+
+
+def page_server() -> Any:
+    return PageServer("<!doctype html>" + "x" * 3_000_000, port=0)
+
+
+def viser_server() -> Any:
+    pytest.importorskip("viser")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return Viewer(*motion_of("car"), port=port, shadows=False)
+
+
+@pytest.fixture(params=[page_server, viser_server], ids=["page", "viser"], scope="module")
+def port(request: pytest.FixtureRequest) -> Iterator[int]:
+    server = request.param()
+    yield int(server.url.rsplit(":", 1)[1])
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def viser_port() -> Iterator[int]:
+    server = viser_server()
+    yield int(server.url.rsplit(":", 1)[1])
+    server.stop()
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def status(port: int, *headers: str, path: str = "/") -> int:
+    """The status of the answer to a request with these headers; 0 if there is none."""
+    with connect(port) as connection:
+        connection.sendall("\r\n".join([f"GET {path} HTTP/1.1", *headers, "", ""]).encode())
+        try:
+            line = connection.makefile("rb").readline()
+        except ConnectionError:
+            return 0
+        return int(line.split()[1]) if line else 0
+
+
+def upgrade() -> list[str]:
+    import viser
+
+    return [
+        "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Sec-WebSocket-Protocol: viser-v{viser.__version__}",
+    ]  # fmt: skip
+
+
+def test_the_page_is_there_for_its_own_name(port: int) -> None:
+    assert status(port, f"Host: localhost:{port}") == 200
+    assert status(port, f"Host: 127.0.0.1:{port}") == 200
+    assert status(port, f"Host: localhost:{port}", f"Origin: http://localhost:{port}") == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", "10.0.0.1", "localhost@evil"])
+def test_requests_for_other_names_are_refused(port: int, host: str) -> None:
+    assert status(port, f"Host: {host}") in (403, 404)
+    assert status(port, f"Host: {host}", f"Origin: http://{host}") in (403, 404)
+    assert status(port, f"Host: localhost:{port}", f"Host: {host}") in (400, 403, 404)
+    assert status(port) in (400, 403, 404)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:1", "https://127.0.0.1.evil.example"]
+)
+def test_requests_of_other_pages_are_refused(port: int, origin: str) -> None:
+    assert status(port, f"Host: localhost:{port}", f"Origin: {origin}") in (403, 404)
+
+
+def test_a_socket_is_opened_only_for_the_page_itself(viser_port: int) -> None:
+    here = f"Host: localhost:{viser_port}"
+    assert status(viser_port, here, f"Origin: http://localhost:{viser_port}", *upgrade()) == 101
+    assert status(viser_port, here, *upgrade()) == 101  # a program of this user, no page
+    assert status(viser_port, here, "Origin: http://evil.example", *upgrade()) == 403
+    assert status(viser_port, here, "Origin: null", *upgrade()) == 403
+    assert status(viser_port, here, f"Origin: http://127.0.0.1:{viser_port}", *upgrade()) == 403
+    assert status(viser_port, "Host: evil.example", "Origin: http://evil.example", *upgrade()) == 403
+    assert status(viser_port, "Host: evil.example", *upgrade()) == 403
+
+
+def test_nobody_can_have_the_viewer_shared() -> None:
+    pytest.importorskip("viser")
+    from viser import _messages
+
+    shown = viser_server()
+    known = shown.server._websock_server._incoming_handlers
+    shown.stop()
+    assert _messages.ShareUrlRequest not in known
+    assert _messages.ShareUrlDisconnect not in known
+
+
+def test_a_viser_that_passes_by_the_guard_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    viser = pytest.importorskip("viser")
+    ended = []
+
+    class Other:
+        __version__ = "9.0"
+
+        class ViserServer:
+            def __init__(self, **_: Any) -> None:
+                pass
+
+            def stop(self) -> None:
+                ended.append(True)
+
+    with pytest.raises(RunError, match=r"viser 9\.0 cannot be guarded"):
+        guarded.start(Other, "127.0.0.1", 0, "title")
+    assert ended
+    assert viser
+
+
+def test_other_servers_of_the_process_are_not_touched() -> None:
+    pytest.importorskip("viser")
+    import websockets.asyncio.server as module
+
+    before = module.serve
+    viser_server().stop()
+    assert module.serve is before
+
+
+# -- slow and rude ones
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "PATIENCE", 0.5)
+    monkeypatch.setattr(guard, "CONNECTIONS", 8)
+
+
+@pytest.fixture(params=[page_server, viser_server], ids=["page", "viser"])
+def strict(request: pytest.FixtureRequest, impatient: None) -> Iterator[int]:
+    server = request.param()
+    yield int(server.url.rsplit(":", 1)[1])
+    server.stop()
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the other side ends the connection, within the time of the socket."""
+    try:
+        while connection.recv(65_536):
+            pass
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n"])
+def test_half_a_request_is_not_waited_for(strict: int, sent: bytes) -> None:
+    with connect(strict) as slow:
+        slow.sendall(sent)
+        assert closed(slow)
+
+
+def test_a_request_letter_by_letter_is_not_waited_for(strict: int) -> None:
+    with connect(strict) as slow:
+        slow.settimeout(0.1)
+        begun = time.monotonic()
+        while time.monotonic() - begun < 8:
+            try:
+                slow.sendall(b"x")
+                if not slow.recv(1):
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            raise AssertionError("it is still listened to")
+
+
+def test_an_endless_request_is_not_read(strict: int) -> None:
+    with connect(strict) as long:
+        try:
+            for _ in range(200):
+                long.sendall(b"GET /" + b"x" * 60_000)
+        except ConnectionError:
+            return
+        assert closed(long)
+
+
+def test_connections_are_limited_and_come_back(strict: int) -> None:
+    crowd = [connect(strict) for _ in range(40)]
+    time.sleep(0.2)
+    at_once = [connection for connection in crowd if _is_closed_now(connection)]
+    assert len(at_once) >= 40 - 8 - 1
+    for connection in crowd:
+        connection.close()
+    end = time.monotonic() + 10
+    while status(strict, f"Host: localhost:{strict}") != 200:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def _is_closed_now(connection: socket.socket) -> bool:
+    connection.settimeout(0.01)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_one_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kompono.edges.view import serve
+
+    monkeypatch.setattr(guard, "PATIENCE", 0.3)
+    monkeypatch.setattr(serve, "SLOWEST", 1e9)
+    server = PageServer("x" * 30_000_000, port=0)
+    port = int(server.url.rsplit(":", 1)[1])
+    with connect(port) as lazy:
+        lazy.sendall(f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+        time.sleep(1.0)
+        assert not [t for t in threading.enumerate() if "process_request_thread" in t.name]
+    server.stop()
+
+
+@pytest.mark.parametrize("when", ["at once", "half a request", "before the answer", "in the answer", "after opening"])
+def test_who_hangs_up_is_not_worth_a_word(port: int, when: str, capfd: pytest.CaptureFixture[str]) -> None:
+    request = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+    for _ in range(5):
+        connection = connect(port)
+        if when == "half a request":
+            connection.sendall(request[:20])
+        elif when in ("before the answer", "in the answer"):
+            connection.sendall(request)
+        elif when == "after opening":
+            pytest.importorskip("viser")
+            lines = ["GET / HTTP/1.1", f"Host: localhost:{port}", *upgrade(), "", ""]
+            connection.sendall("\r\n".join(lines).encode())
+            connection.recv(100)
+            connection.sendall(b"\xff\xff\xff")
+        if when == "in the answer":
+            connection.recv(1000)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset
+        connection.close()
+    time.sleep(0.5)
+    assert status(port, f"Host: localhost:{port}") == 200
+    said = capfd.readouterr()
+    assert said.err == ""
+    assert "Traceback" not in said.out
+
+
+def test_what_is_really_wrong_is_one_line(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "refusal", lambda *_: 1 / 0)
+    server = PageServer("x", port=0)
+    port = int(server.url.rsplit(":", 1)[1])
+    assert status(port, "Host: localhost") == 0
+    time.sleep(0.2)
+    server.stop()
+    assert capfd.readouterr().err == "kompono: a request failed: ZeroDivisionError: division by zero\n"
