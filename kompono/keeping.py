@@ -29,7 +29,7 @@ from kompono.translate.ours import sources
 from kompono.translate.program import Program, Routine, TableRoutine
 
 _NAMES = ("channels", "cut", "independent")
-NOT_OF_A_RUN = ("model", "inputs", "cache", "threads", "progress", "realtime", "watcher", "hdf5", "resume")
+NOT_OF_A_RUN = ("model", "inputs", "cache", "threads", "progress", "realtime", "watcher", "before", "hdf5", "resume")
 NEAR = 1e-9  # starts and strengths of links are computed anew, perhaps by another processor
 
 
