@@ -24,6 +24,7 @@ from kompono.solve.progress import Progress
 from kompono.translate.program import Program
 
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep all others waiting
+KERNELS = 8  # a worker keeps
 
 _lock = threading.Lock()
 
@@ -56,22 +57,25 @@ def run_on_cluster(
         client.cancel(futures)
 
 
-class _Kernels:
-    """The kernels a worker has made, by program."""
+class Kernels:
+    """The kernels a worker has made, by program: the last few, for memory is short where many models run."""
 
     def __init__(self) -> None:
         self.made: dict[str, Any] = {}
 
     def get(self, key: str, program: Program) -> Any:
+        """The kernel of a program; those asked for longest ago go first."""
         with _lock:
-            if key not in self.made:
-                self.made[key] = compile_program(program)
-            return self.made[key]
+            kernel = self.made.pop(key, None) or compile_program(program)
+            self.made[key] = kernel
+            while len(self.made) > KERNELS:
+                del self.made[next(iter(self.made))]
+            return kernel
 
 
 @functools.cache
-def _kernels() -> _Kernels:
-    return _Kernels()
+def _kernels() -> Kernels:
+    return Kernels()
 
 
 def _task(shared: tuple[Program, tuple[Source, ...]], key: str, batch: Batch, own_lanes: bool) -> list[Outcome]:
