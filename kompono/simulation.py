@@ -24,7 +24,7 @@ from kompono.solve.assemble import Assembly, remarks
 from kompono.solve.controllers import at_work
 from kompono.solve.inputs import Feed, feed_of
 from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
-from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude
+from kompono.solve.outcome import OPEN, Outcome, Outputs, check_step, conclude, opening
 from kompono.solve.outcome import channels as channels_of
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
@@ -260,13 +260,8 @@ class Simulation:
     ) -> Problem:
         """What `integrate` wants, from a consistent state; with `outputs` and `settings` it looks at the drift, too."""
         problem = Problem(self.kernel, state, parameters, feed, self.reader.run(parameters))
-        if outputs is not None and settings is not None and settings.stabilize and "project" in self.program.routines:
-
-            def is_open(time: float, now: np.ndarray) -> bool:
-                (values, *_) = self.kernel.evaluate(outputs.routine, time, now, feed.at(time), parameters)
-                return bool(values[outputs.drift] > outputs.open)
-
-            problem.is_open = is_open
+        if outputs is not None and settings is not None:
+            problem.is_open = opening(self.kernel, outputs, settings, feed, parameters)
         return problem
 
     def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:

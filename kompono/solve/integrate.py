@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import RunError, nearest
-from kompono.solve.course import AdaptiveCourse, FixedCourse
+from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, Present
 from kompono.solve.progress import Progress
@@ -24,7 +24,6 @@ FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
-GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
 MOST = 1 << 53  # steps that can be counted in a double
 TOGETHER = 1000  # rows taken from a run at once
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate
-from kompono.solve.outcome import Outcome, Outputs, channels, conclude
+from kompono.solve.outcome import Outcome, Outputs, channels, conclude, opening
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, routines_of
 
@@ -203,6 +203,7 @@ def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: MakeReader, prog
     """One run by itself."""
     values = batch.parameters[i]
     problem = Problem(kernel, batch.states[i], values, feed, read(values))
+    problem.is_open = opening(kernel, batch.outputs, batch.settings, feed, values)
     trajectory = integrate(problem, batch.settings, progress)
     table = channels(kernel, batch.outputs, trajectory.rows, values)
     return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)

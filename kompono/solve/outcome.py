@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,20 @@ class Outcome:
     ended: str = ""
     cause: BaseException | None = None
     samples: Samples | None = None
+
+
+def opening(
+    kernel: Any, outputs: Outputs, settings: Settings, feed: Any, parameters: np.ndarray
+) -> Callable[[float, np.ndarray], bool] | None:
+    """What tells at a time and state whether conditions are violated, while a run is going; None if none are kept."""
+    if not settings.stabilize or "project" not in kernel.program.routines:
+        return None
+
+    def is_open(time: float, state: np.ndarray) -> bool:
+        (values, *_) = kernel.evaluate(outputs.routine, time, state, feed.at(time), parameters)
+        return bool(values[outputs.drift] > outputs.open)
+
+    return is_open
 
 
 def channels(kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.ndarray, lanes: int = 1) -> np.ndarray:
