@@ -1,7 +1,7 @@
 """Errors while something is declared say what was being declared, though it has no path yet.
 
 An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
-gets the name of the innermost class under construction. CasADi's complaint about `if` on a symbol is put into words.
+gets the name of the innermost class under construction (and says the line, see `errors.py`). CasADi's complaint about `if` on a symbol is put into words.
 What was made leaves its record (`making.py`).
 """
 
@@ -19,15 +19,6 @@ CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decisio
 def decides_by_a_symbol(error: BaseException) -> bool:
     """Whether this is what CasADi says to the truth value of an expression."""
     return isinstance(error, RuntimeError) and "truth value" in str(error)
-
-
-def placed(error: KomponoError, path: str) -> KomponoError:
-    """The same error with a path, if it has none."""
-    if error.path:
-        return error
-    found = type(error)(str(error), path=path)
-    found.fix = error.fix
-    return found
 
 
 class Declared(type):
@@ -49,9 +40,8 @@ class Declared(type):
             try:
                 element.__init__(*arguments, **keywords)
             except KomponoError as error:
-                if error.path:
-                    raise
-                raise placed(error, cls.__name__).with_traceback(error.__traceback__) from error.__cause__
+                error.at(cls.__name__)
+                raise
             except RuntimeError as error:
                 if not decides_by_a_symbol(error):
                     raise
