@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any, ClassVar, Self
 
+OFFERED = 5  # names where none is close
 _DECLARING = ("kompono.errors", "kompono.given", "kompono.model", "kompono.library", "kompono.spatial")
 _WRAPPERS = ("call", "wrapped")  # names of functions around a `function`
 
@@ -24,10 +25,11 @@ class KomponoError(Exception):
     that called it; `named` says whether somebody gave it a path.
     """
 
+    usual_fix: ClassVar[str] = ""
     by_the_user: ClassVar[bool] = True  # whether a line of the user's is to blame
 
     def __init__(self, message: str, *, path: str = "", fix: str = "") -> None:
-        self.message, self.fix, self.named = message, fix, bool(path)
+        self.message, self.fix, self.named = message, fix or self.usual_fix, bool(path)
         called, self.line = _origin(path) if self.by_the_user else ("", "")
         self._tell(path or called)
 
@@ -86,7 +88,8 @@ def _called(frame: FrameType) -> str:
         return type(known["self"]).__name__
     if name in _WRAPPERS and callable(known.get("function")):
         return known["function"].__qualname__.removesuffix(".__init__")
-    return "" if name.startswith(("<", "_")) else frame.f_code.co_qualname.rpartition("<locals>.")[2]
+    private = name.startswith(("<", "_")) and not name.startswith("__")
+    return "" if private else frame.f_code.co_qualname.rpartition("<locals>.")[2]
 
 
 class ModelError(KomponoError):
@@ -103,6 +106,8 @@ class AssemblyError(KomponoError):
 
 class CompileError(KomponoError):
     """Native code could not be made."""
+
+    usual_fix = "Try native=False with a SciPy method, and report it with the model."
 
 
 class RunError(KomponoError):
@@ -123,6 +128,14 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kompono":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def suggest(name: object, known: Iterable[str]) -> str:
+    """A sentence that offers the known names closest to `name`, or the first few."""
+    names = list(known)
+    close = nearest(name, names) if isinstance(name, str) else ""
+    more = ", ..." if len(names) > OFFERED else "."
+    return close or (f"There are {', '.join(names[:OFFERED])}{more}" if names else "There are none.")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

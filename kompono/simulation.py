@@ -13,8 +13,9 @@ import numpy as np
 
 from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
+from kompono.errors import AssemblyError, ModelWarning, RunError, RunWarning, warn
 from kompono.explain import Explainer, check_guards
+from kompono.given import number
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
@@ -119,6 +120,8 @@ class Simulation:
         it is asked for often.
         """
         feed = feed or self.feed()
+        (initial,) = checked(initial=initial)
+        time = number(time, "the time", error=RunError, fix="Give seconds.")
         values = self.parameters() if parameters is None else parameters
         try:
             found = find_start(self, initial, values, feed, native, time)

@@ -72,7 +72,8 @@ def simulate_many(
     independent, projection, metric, baumgarte, native, cache.
     """
     if engine == "discrete":
-        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.")
+        fix = "Leave engine out, or call simulate once for each run."
+        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.", fix=fix)
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)

@@ -16,6 +16,7 @@ import numpy as np
 
 from kompono.compile import cache, compile_program, native_lanes
 from kompono.errors import RunError
+from kompono.given import shown
 from kompono.result import extra
 from kompono.solve.inputs import Feed, Source
 from kompono.solve.many import Batch, run_group
@@ -35,7 +36,7 @@ def run_on_cluster(
     """Make all runs on the workers of a `dask.distributed.Client`; gives numbers of runs and outcomes, as they come."""
     distributed = extra("distributed", "dask")
     if not isinstance(client, distributed.Client):
-        raise RunError(f"client is {client!r}.", fix="Give a dask.distributed.Client.")
+        raise RunError(f"client is {shown(client)}.", fix="Give a dask.distributed.Client.")
     if any(source.is_callable for source in sources):
         raise RunError("callable inputs cannot go to other machines.", fix="Use a table, or leave `client` out.")
     places = max(sum(client.nthreads().values()), 1)

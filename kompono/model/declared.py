@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kompono.errors import KomponoError, ModelError
+from kompono.given import how_to_call, misused
 from kompono.model.making import note, running
 
 CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decision belongs into the equations."
@@ -42,6 +43,11 @@ class Declared(type):
             except KomponoError as error:
                 error.at(cls.__name__)
                 raise
+            except TypeError as error:
+                if not misused(error):
+                    raise
+                message, fix = how_to_call(cls.__init__, error, keywords)
+                raise ModelError(message, path=cls.__name__, fix=fix) from None
             except RuntimeError as error:
                 if not decides_by_a_symbol(error):
                     raise

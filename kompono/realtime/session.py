@@ -12,7 +12,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from kompono.errors import RunError
+from kompono.given import choice, listed, number, plain, shown
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.pace import POLICIES, Pace
@@ -53,17 +53,23 @@ class RealTime:
 
     def __post_init__(self) -> None:
         for name in ("frame", "speed", "keep"):
-            value = getattr(self, name)
-            endless = name != "frame" and value == math.inf
-            if not isinstance(value, Real) or not (float(value) > 0 and (endless or math.isfinite(value))):
-                raise RunError(f"{name} = {value!r} is not positive.", fix=f"Use e.g. {name}={EXAMPLES[name]}.")
-        if not isinstance(self.spin, Real) or not 0 <= self.spin < math.inf:
-            raise RunError(f"spin = {self.spin!r} is no time to spin.", fix="Use e.g. spin=5e-4, or 0 for sleep alone.")
-        if self.behind not in POLICIES:
-            raise RunError(f"there is no policy {self.behind!r}.", fix=f"Use {' or '.join(map(repr, POLICIES))}.")
-        wrong = [observer for observer in self.observers if not callable(observer)]
+            fix, value = f"Use e.g. {name}={EXAMPLES[name]}.", getattr(self, name)
+            endless = name != "frame" and plain(value) == math.inf
+            value = number(value, f"{name} =", error=RunError, positive=True, finite=not endless, fix=fix)
+            object.__setattr__(self, name, value)
+        fix = "Use e.g. spin=5e-4, or 0 for sleep alone."
+        object.__setattr__(self, "spin", number(self.spin, "spin =", error=RunError, fix=fix))
+        if self.spin < 0:
+            raise RunError(f"spin = {self.spin!r} is no time to spin.", fix=fix)
+        choice(self.behind, "behind =", POLICIES, error=RunError)
+        fix = "Give a function of one frame, or a list of them."
+        observers = [self.on_frame] if callable(self.on_frame) else listed(self.on_frame, "on_frame", error=RunError, fix=fix)
+        wrong = [observer for observer in observers if not callable(observer)]
         if wrong:
-            raise RunError(f"on_frame {wrong[0]!r} cannot be called.", fix="Give functions of one frame.")
+            raise RunError(f"on_frame {shown(wrong[0])} cannot be called.", fix=fix)
+        object.__setattr__(self, "on_frame", tuple(observers))
+        if self.clock is not None and not (hasattr(self.clock, "now") and hasattr(self.clock, "wait")):
+            raise RunError(f"clock {shown(self.clock)} is no clock.", fix="Give an object with now() and wait(until).")
 
     @property
     def observers(self) -> tuple[Observer, ...]:
@@ -142,6 +148,8 @@ def _name(observer: Any) -> str:
 
 class LiveFeed(Feed):
     """Inputs of a live run: held values that observers may write, tables and callables as in any run."""
+
+    paced = True
 
     def __init__(self, feed: Feed, options: RealTime, live: Live, pace: Pace, evaluate: Evaluate) -> None:
         super().__init__(feed.sources)

@@ -72,22 +72,21 @@ class Pace:
 
     def __init__(self, until: float, limit: int | None, time: float = 0.0) -> None:
         self.until, self.limit = until, limit
-        self._mark = 0, time  # attempts and time [s] at the start of the window
-        self._window, self._before = FIRST, math.inf
+        self.mark = 0, time, FIRST, math.inf  # attempts and time [s] where the window began, its size, the pace before
         self.hopeless = False
 
     def look(self, made: int, time: float, step: float) -> bool:
         """Whether to give up after so many attempts at a time [s], with a step [s] proposed next."""
         if time >= self.until:
             return False
-        begun, since = self._mark
+        begun, since, window, before = self.mark
         if made >= (MAX_STEPS if self.limit is None else self.limit):
             self.hopeless = True
-        elif self.limit is None and made - begun >= min(self._window, WINDOW) and self.until < math.inf:
+        elif self.limit is None and made - begun >= min(window, WINDOW) and self.until < math.inf:
             pace = (time - since) / (made - begun)  # [s] a step
             most = HOPELESS * (WINDOW / min(made - begun, WINDOW)) ** 2
-            self.hopeless = max(pace, step) * most < self.until - time and pace <= 2 * self._before
-            self._mark, self._window, self._before = (made, time), 2 * self._window, pace
+            self.hopeless = max(pace, step) * most < self.until - time and pace <= 2 * before
+            self.mark = made, time, 2 * window, pace
         return self.hopeless
 
 
@@ -96,7 +95,7 @@ class AdaptiveCourse:
 
     def __init__(self, run: Any, feed: Feed, until: float, limit: int | None) -> None:
         self.run, self.feed, self.until, self.limit = run, feed, until, limit
-        self._pace = Pace(until, limit, run.time)
+        self._pace = Pace(math.inf if feed.paced else until, limit, run.time)
 
     @property
     def done(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import RunError, nearest
+from kompono.given import shown
 from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, Present
@@ -128,7 +129,7 @@ def check_settings(settings: Settings) -> None:
         if value is None and name == "max_steps":
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
-            raise RunError(f"{name} = {value!r} is not a count.", fix=f"Give {name} as a whole number from {least} on.")
+            raise RunError(f"{name} = {shown(value)} is not a count.", fix=f"Give {name} as a whole number from {least} on.")
     if settings.rtol + settings.atol <= 0:
         raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
 
