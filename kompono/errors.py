@@ -26,6 +26,7 @@ class KomponoError(Exception):
     """
 
     usual_fix: ClassVar[str] = ""
+    names_call: ClassVar[bool] = True  # whether the message begins with what was called
     by_the_user: ClassVar[bool] = True  # whether a line of the user's is to blame
 
     def __init__(self, message: str, *, path: str = "", fix: str = "") -> None:
@@ -35,7 +36,7 @@ class KomponoError(Exception):
 
     def _tell(self, path: str) -> None:
         self.path = path
-        where = f"{path}: " if path else ""
+        where = f"{path}: " if path and (self.named or self.names_call) else ""
         advice = f" {self.fix}" if self.fix else ""
         line = f" ({self.line})" if self.line else ""
         super().__init__(f"{where}{self.message}{advice}{line}")
@@ -88,6 +89,8 @@ def _called(frame: FrameType) -> str:
         return type(known["self"]).__name__
     if name in _WRAPPERS and callable(known.get("function")):
         return known["function"].__qualname__.removesuffix(".__init__")
+    if name == "__getitem__":
+        return f"{type(known.get('self')).__name__}[...]"
     private = name.startswith(("<", "_")) and not name.startswith("__")
     return "" if private else frame.f_code.co_qualname.rpartition("<locals>.")[2]
 

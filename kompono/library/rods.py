@@ -107,7 +107,9 @@ class Strut(Subsystem):
             if given is not None and not isinstance(given, MassProperties):
                 raise ModelError(f"{shown(given)} is no solid.", fix="Use solids.tube(...), or leave it out.")
         half = length / 2
-        self.tube = Body(tube if tube is not None else solids.tube(mass=mass / 2, length=half, radius=radius, wall=radius / 5))
+        self.tube = Body(
+            tube if tube is not None else solids.tube(mass=mass / 2, length=half, radius=radius, wall=radius / 5)
+        )
         self.rod = Body(rod if rod is not None else solids.rod(mass=mass / 2, length=half, radius=radius / 2))
         self.bottom, self.top = self.tube.at(0, 0, -half / 2), self.rod.at(0, 0, half / 2)
         joint = Cylindrical if flag(turns, "turns =") else Prismatic

@@ -1,7 +1,8 @@
 """Errors while something is declared say what was being declared, though it has no path yet.
 
 An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
-gets the name of the innermost class under construction (and says the line, see `errors.py`). CasADi's complaint about `if` on a symbol is put into words.
+gets the name of the innermost class under construction (and says the line, see `errors.py`). CasADi's complaint about
+`if` on a symbol, and Python's about arguments that do not exist or are missing, are put into words.
 What was made leaves its record (`making.py`).
 """
 

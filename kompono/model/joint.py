@@ -58,7 +58,9 @@ class Joint(Element):
                 raise ModelError(f"{kind} has no start value {shown(name)}.", fix=fix)
         fix = "Give a number [rad, m, or per second]."
         return {
-            name: number(value, f"the start value {name}", fix=fix) for name, value in start.items() if value is not None
+            name: number(value, f"the start value {name}", fix=fix)
+            for name, value in start.items()
+            if value is not None
         }
 
     # -- what a new joint defines

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from kompono.errors import RunError
-from kompono.given import choice, listed, number, plain, shown
+from kompono.given import listed, number, plain, shown
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.pace import POLICIES, Pace
@@ -61,9 +61,12 @@ class RealTime:
         object.__setattr__(self, "spin", number(self.spin, "spin =", error=RunError, fix=fix))
         if self.spin < 0:
             raise RunError(f"spin = {self.spin!r} is no time to spin.", fix=fix)
-        choice(self.behind, "behind =", POLICIES, error=RunError)
+        if not isinstance(self.behind, str) or self.behind not in POLICIES:
+            raise RunError(f"there is no policy {shown(self.behind)}.", fix=f"Use {' or '.join(map(repr, POLICIES))}.")
         fix = "Give a function of one frame, or a list of them."
-        observers = [self.on_frame] if callable(self.on_frame) else listed(self.on_frame, "on_frame", error=RunError, fix=fix)
+        observers = (
+            [self.on_frame] if callable(self.on_frame) else listed(self.on_frame, "on_frame", error=RunError, fix=fix)
+        )
         wrong = [observer for observer in observers if not callable(observer)]
         if wrong:
             raise RunError(f"on_frame {shown(wrong[0])} cannot be called.", fix=fix)

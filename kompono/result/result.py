@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import RunError, suggest
-from kompono.result import store
 from kompono.given import number, shown, texts
+from kompono.result import store
 from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
 
@@ -27,6 +27,7 @@ class UnknownChannel(RunError, KeyError):
     """No channel has this name, or none matches this pattern."""
 
     __str__ = Exception.__str__  # KeyError would show the message in quotes
+    names_call = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Result(Mapping[str, np.ndarray]):
 
     def at(self, time: float) -> dict[str, float]:
         """All channels at one `time` [s]: exact at recorded times, linear between them."""
-        time = number(time, "the time", error=RunError, fix="Give seconds.")
+        time = number(time, "the time", error=RunError, finite=False, fix="Give seconds.")
         if not len(self.time) or not self.time[0] <= time <= self.time[-1]:
             span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "nothing"
             fix = "Give a time inside of it."

@@ -129,7 +129,9 @@ def check_settings(settings: Settings) -> None:
         if value is None and name == "max_steps":
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
-            raise RunError(f"{name} = {shown(value)} is not a count.", fix=f"Give {name} as a whole number from {least} on.")
+            raise RunError(
+                f"{name} = {shown(value)} is not a count.", fix=f"Give {name} as a whole number from {least} on."
+            )
     if settings.rtol + settings.atol <= 0:
         raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
 

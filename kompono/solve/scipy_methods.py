@@ -1,7 +1,7 @@
 """SciPy's integrators by name, stepped one by one so that loops stay closed and results survive an interruption.
 
-The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model. After each step the state is projected back on the
-loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
+The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model. After each step the state is projected back
+on the loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kompono.solve.endings import NOT_FINITE, STEP_TOO_SMALL, STIFF, blamed, sta
 
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 TOO_SMALL = "step size is less than spacing"  # SciPy's words for it
+LEAST = 1e-300  # absolute tolerance: of nothing, SciPy makes a step that is not a number, and tries it forever
 LOOKED = 100  # steps from one look at the size of the state to the next
 
 
@@ -98,7 +99,7 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         if time >= settings.until:
             break
         end = min(settings.until, feed.next_due)
-        tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": settings.atol}
+        tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": max(settings.atol, LEAST)}
         solver = method(model.rate, time, state, end, **tolerances, **options)
         good = state
         while solver.status == "running":

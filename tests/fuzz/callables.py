@@ -11,31 +11,13 @@ import numpy as np
 import kompono
 from kompono import (
     Body,
-    Constraint,
-    Coupling,
-    Effort,
-    Event,
-    Field,
-    Force,
     Frame,
     Ground,
-    Input,
     Joint,
-    LoadCell,
-    MassProperties,
     Mode,
-    Motion,
-    Output,
-    Parameter,
     Pose,
-    Sensor,
-    Subsystem,
-    Wrench,
-    euler,
     library,
     realtime,
-    roll_pitch_yaw,
-    rotation,
     spatial,
     time,
 )
@@ -229,8 +211,8 @@ def cases() -> list[Case]:
              lambda: {"point": (0, 0, 1), "orientation": (1, 0, 0, 0)}),
         Case("unit_axis", spatial.unit_axis, lambda: {"axis": (1, 0, 0)}),
         Case("unit_quaternion", spatial.unit_quaternion, lambda: {"quaternion": (1, 0, 0, 0)}),
-        Case("Shape.at", lambda **given: shapes.sphere(0.1).at(**given), lambda: {"x": 0, "y": 0, "z": 1, "orientation": None}),
-        Case("Shape.coloured", lambda **given: shapes.sphere(0.1).coloured(**given), lambda: {"colour": "red", "opacity": 0.5}),
+        Case("Shape.at", shapes.sphere(0.1).at, lambda: {"x": 0, "y": 0, "z": 1, "orientation": None}),
+        Case("Shape.coloured", shapes.sphere(0.1).coloured, lambda: {"colour": "#d55e00", "opacity": 0.5}),
     ]  # fmt: skip
     return found
 
