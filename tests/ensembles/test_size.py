@@ -89,7 +89,7 @@ def test_an_ensemble_says_what_it_holds() -> None:
 def test_mass_properties_of_all_runs_are_looked_at() -> None:
     masses = np.ones(40)
     masses[17] = -1.0
-    with pytest.raises(ModelError, match="run 17: mass -1.0 kg is not positive"):
+    with pytest.raises(ModelError, match=r"run 17: mass -1\.0 kg is not positive"):
         simulate_many(Tunable(), until=0.01, parameters={"mass": masses})
     random = np.random.default_rng(3)
     inertias = random.normal(size=(200, 3, 3))

@@ -1,6 +1,7 @@
 """Random models with random wrong values: what is wrong raises a KomponoError, what is right gives a result.
 
-`KOMPONO_FUZZ=600` fuzzes for ten minutes, a third of them here; a failure prints its seed and the declarations, `replay(seed)` repeats it.
+`KOMPONO_FUZZ=600` fuzzes for ten minutes, a third of them here; a failure prints its seed and the declarations,
+`replay(seed)` repeats it.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def test_requests_refuse_wrong_values_in_words() -> None:
 @pytest.mark.parametrize("case", [c for c in (*cases(), *requests()) if c.name[0].isupper() and "[" not in c.name][:40],
                          ids=lambda case: case.name)  # fmt: skip
 def test_calls_with_other_arguments(case: Case) -> None:
-    if not case.make.__class__.__name__ == "Declared":
+    if type(case.make).__name__ != "Declared":
         pytest.skip("a function of Python")
     with pytest.raises(KomponoError, match=r"no argument 'no_such'|start value|takes") as caught:
         case.call(no_such=1.0)
