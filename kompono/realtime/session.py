@@ -28,6 +28,7 @@ from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
 from kompono.solve.scipy_methods import SCIPY_METHODS
 
+SHORTEST = 1e-6  # s: of a frame
 FOREVER = 1e9  # s: what a run without end is given
 Observer = Callable[[LiveFrame], Any]
 Evaluate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # time, state, inputs -> all channels
@@ -57,6 +58,8 @@ class RealTime:
             endless = name != "frame" and plain(value) == math.inf
             value = number(value, f"{name} =", error=RunError, positive=True, finite=not endless, fix=fix)
             object.__setattr__(self, name, value)
+        if self.frame < SHORTEST:
+            raise RunError(f"frame = {self.frame:g} s is shorter than a clock can keep.", fix="Use e.g. frame=0.01.")
         fix = "Use e.g. spin=5e-4, or 0 for sleep alone."
         object.__setattr__(self, "spin", number(self.spin, "spin =", error=RunError, fix=fix))
         if self.spin < 0:

@@ -102,7 +102,7 @@ def check_settings(settings: Settings) -> None:
     if settings.method not in METHODS:
         raise RunError(
             f"there is no method {settings.method!r}.",
-            fix=nearest(settings.method, METHODS) or f"Methods: {', '.join(METHODS)}.",
+            fix=nearest(str(settings.method), METHODS) or f"Methods: {', '.join(METHODS)}.",
         )
     for name in ("until", "step", "rtol", "atol"):
         value = getattr(settings, name)
