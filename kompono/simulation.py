@@ -343,7 +343,7 @@ def simulate(
     on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
     in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
     `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
-    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere, or after 1e10). A run that does
+    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
     not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
