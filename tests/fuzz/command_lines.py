@@ -78,15 +78,11 @@ class Writer:
         """A command line."""
         kind = self.pick(("run", "run", "run", "run", "inspect", "cost", "plot", "report", "view", "cache", "odd"))
         if kind == "run":
-            written = [name for name in ("--csv",) if self.random.random() < 0.3 for name in (name, self.out(".csv"))]
-            return [
-                "run",
-                self.target(),
-                "--until",
-                self.pick(("0.002", "0.002", *NUMBERS[1:5])),
-                *self.options(),
-                *written,
-            ]
+            written = ["--csv", self.out(".csv")] if self.random.random() < 0.3 else []
+            until, options = self.pick(("0.002", "0.002", *NUMBERS[1:5])), self.options()
+            if "--realtime" in options:  # then it could be without end
+                until = "0.002"
+            return ["run", self.target(), "--until", until, *options, *written]
         if kind in ("inspect", "cost"):
             return [kind, self.target(), *(["--set", self.pick(NAMES)] if self.random.random() < 0.3 else [])]
         if kind == "plot":
