@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
     from kompono.resuming import resume
-    from kompono.simulation import Simulation, simulate
+    from kompono.simulation import Simulation
+    from kompono.single import simulate
 
 __version__ = "0.1.0"
 
@@ -109,7 +110,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "Result": "result",
     "Simulation": "simulation",
     "resume": "resuming",
-    "simulate": "simulation",
+    "simulate": "single",
 }
 
 

@@ -6,20 +6,93 @@ A wrong model raises where it was written; a failed run is not an exception but 
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 import warnings
 from collections.abc import Iterable
+from types import FrameType
+from typing import Any, ClassVar, Self
+
+OFFERED = 5  # names where none is close
+_DECLARING = ("kompono.errors", "kompono.given", "kompono.model", "kompono.library", "kompono.spatial")
+_WRAPPERS = ("call", "wrapped")  # names of functions around a `function`
 
 
 class KomponoError(Exception):
-    """Base of all errors: `path` says where, the message what, `fix` what to try."""
+    """Base of all errors: `path` says where, the message what, `fix` what to try.
+
+    An error without a path names what was called (a class under construction, a function), and the `line` of the user
+    that called it; `named` says whether somebody gave it a path.
+    """
+
+    usual_fix: ClassVar[str] = ""
+    names_call: ClassVar[bool] = True  # whether the message begins with what was called
+    by_the_user: ClassVar[bool] = True  # whether a line of the user's is to blame
 
     def __init__(self, message: str, *, path: str = "", fix: str = "") -> None:
+        self.message, self.fix, self.named = message, fix or self.usual_fix, bool(path)
+        called, self.line = _origin(path) if self.by_the_user else ("", "")
+        self._tell(path or called)
+
+    def _tell(self, path: str) -> None:
         self.path = path
-        self.fix = fix
-        where = f"{path}: " if path else ""
-        advice = f" {fix}" if fix else ""
-        super().__init__(f"{where}{message}{advice}")
+        where = f"{path}: " if path and (self.named or self.names_call) else ""
+        advice = f" {self.fix}" if self.fix else ""
+        line = f" ({self.line})" if self.line else ""
+        super().__init__(f"{where}{self.message}{advice}{line}")
+
+    def at(self, path: str) -> Self:
+        """This error with a path, if it has none of the model."""
+        if not self.named and path:
+            self.named = True
+            self._tell(path)
+        return self
+
+    def __reduce__(self) -> Any:
+        return _revived, (type(self), self.args, self.__dict__)
+
+
+def _revived(kind: type[KomponoError], arguments: tuple[str, ...], state: dict[str, Any]) -> KomponoError:
+    """An error that came from another process, word by word."""
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
+
+
+def _origin(path: str) -> tuple[str, str]:
+    """What of ours the user called, and in which line, as seen from the maker of an error.
+
+    A path inside the model says more than the line of the run that met it; on the command line there is no line.
+    """
+    frame, called, declaring = sys._getframe(2), "", True
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        root = module.partition(".")[0]
+        if module.startswith("kompono.edges.cli"):
+            break
+        if root == "kompono" and not module.startswith("kompono.examples"):
+            called, declaring = _called(frame) or called, declaring and module.startswith(_DECLARING)
+        elif root not in sys.stdlib_module_names:
+            if not called or (path and not declaring):
+                return called, ""
+            return called, f"{os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno}"
+        frame = frame.f_back
+    return "", ""
+
+
+def _called(frame: FrameType) -> str:
+    """The name of what a frame runs, as the user wrote it."""
+    name, known = frame.f_code.co_name, frame.f_locals
+    if name == "__call__" and isinstance(known.get("cls"), type):
+        return known["cls"].__name__
+    if name in ("__init__", "__post_init__") and "self" in known and not isinstance(known["self"], KomponoError):
+        return type(known["self"]).__name__
+    if name in _WRAPPERS and callable(known.get("function")):
+        return known["function"].__qualname__.removesuffix(".__init__")
+    if name == "__getitem__":
+        return f"{type(known.get('self')).__name__}[...]"
+    private = name.startswith(("<", "_")) and not name.startswith("__")
+    return "" if private else frame.f_code.co_qualname.rpartition("<locals>.")[2]
 
 
 class ModelError(KomponoError):
@@ -36,6 +109,8 @@ class AssemblyError(KomponoError):
 
 class CompileError(KomponoError):
     """Native code could not be made."""
+
+    usual_fix = "Try native=False with a SciPy method, and report it with the model."
 
 
 class RunError(KomponoError):
@@ -60,6 +135,14 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kompono":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def suggest(name: object, known: Iterable[str]) -> str:
+    """A sentence that offers the known names closest to `name`, or the first few."""
+    names = list(known)
+    close = nearest(name, names) if isinstance(name, str) else ""
+    more = ", ..." if len(names) > OFFERED else "."
+    return close or (f"There are {', '.join(names[:OFFERED])}{more}" if names else "There are none.")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

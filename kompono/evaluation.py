@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from kompono.errors import ModelWarning, RunError, nearest, warn
+from kompono.errors import ModelWarning, RunError, suggest, warn
+from kompono.given import number, shown
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
+from kompono.options import with_kinds
 from kompono.result import UnknownChannel, matching
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
@@ -34,8 +35,8 @@ class Evaluation(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         """The value of one channel."""
-        if name not in self._values:
-            raise UnknownChannel(f"there is no channel {name!r}.", fix=nearest(name, self.names))
+        if not isinstance(name, str) or name not in self._values:
+            raise UnknownChannel(f"there is no channel {shown(name)}.", fix=suggest(name, self.names))
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -50,7 +51,7 @@ class Evaluation(Mapping[str, float]):
             if all(f"{path}.{part}" in self._values for part in parts):
                 return np.array([self._values[f"{path}.{part}"] for part in parts])
         stems = {name.rpartition(".")[0] for name in self.names if name.endswith((".x", ".e0"))}
-        raise UnknownChannel(f"there is no vector {path!r}.", fix=nearest(path, stems))
+        raise UnknownChannel(f"there is no vector {path!r}.", fix=suggest(path, stems))
 
     def select(self, patterns: str | Iterable[str]) -> dict[str, float]:
         """The channels that match a glob pattern (or any of several)."""
@@ -66,6 +67,7 @@ class Evaluation(Mapping[str, float]):
 
 
 @heeded
+@with_kinds
 def evaluate(
     model: Subsystem | Simulation,
     at: Mapping[str, float] | None = None,
@@ -85,14 +87,13 @@ def evaluate(
     Further options are those of `Simulation` (cut, independent, projection, ...). To evaluate often, make a
     `Simulation(model)` once and pass it instead.
     """
-    if not isinstance(time, Real) or not np.isfinite(float(time)):
-        raise RunError(f"the time {time!r} is not a finite number.", fix="Give seconds.")
+    time = number(time, "the time", error=RunError, fix="Give seconds.")
     if isinstance(model, Simulation):
         if options or engine not in ("relative", model.engine):
             raise RunError("engine and its options were chosen when the Simulation was made.", fix="Leave them out.")
-        return _evaluate(model, at, float(time), channels, inputs, parameters)
+        return _evaluate(model, at, time, channels, inputs, parameters)
     simulation = Simulation(model, engine=engine, **{"native": False, **options})
-    return _evaluate(simulation, at, float(time), channels, inputs, parameters)
+    return _evaluate(simulation, at, time, channels, inputs, parameters)
 
 
 def _evaluate(

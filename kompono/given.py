@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import KomponoError, ModelError
+from kompono.errors import KomponoError, ModelError, suggest
 
 Error = type[KomponoError]
 UNSUPPORTED = {ca.OP_CALL, ca.OP_ERFINV, ca.OP_PRINTME}  # operations there is no native code for
@@ -72,7 +72,7 @@ def number(
     """A number, finite unless said otherwise; with `positive` above zero, with `truth` True and False are 1 and 0."""
     if truth and isinstance(value, bool | np.bool_):
         return float(value)
-    found = plain(value)
+    found, fix = plain(value), fix or f"Give a {'positive ' * positive}number."
     if found is None:
         symbol = isinstance(value, ca.SX) and not value.is_constant()
         raise error(
@@ -101,7 +101,8 @@ def numbers(
         return np.array(value, dtype=float)  # a million times in a large model
     result = _checked(entries_of(value), value, shape, what, where, error, fix)
     if finite and not np.isfinite(result).all():
-        advice = f"{fix} {_NAN}".strip() if np.isnan(result).any() else fix
+        fix = fix or "Give finite numbers."
+        advice = f"{fix} {_NAN}" if np.isnan(result).any() else fix
         raise error(f"{what} {shown(value)} has entries that are not finite.", path=where, fix=advice)
     return result
 
@@ -121,6 +122,7 @@ def _checked(
         symbol = any(isinstance(e, ca.SX) and not e.is_constant() for e in (value, *array.ravel().tolist()))
         size = " by ".join("a list of" if size < 0 else str(size) for size in shape)
         wanted = f"{size} numbers" if shape else "a number"
+        fix = fix or f"Give {wanted}."
         advice = f"{fix} {_SYMBOL}".strip() if symbol else fix
         raise error(f"{what} {shown(value)} is not {wanted}.", path=where, fix=advice)
     return np.array(entries, dtype=float).reshape(array.shape)
@@ -130,8 +132,8 @@ def scalar(value: Any, what: str, where: str = "", *, truth: bool = False, fix: 
     """A finite number, or an expression (SX) with one component."""
     if type(value) is float and abs(value) < inf:
         return value
+    fix = fix or "Give a number, or an expression of time, coordinates, motion, inputs and parameters."
     if not isinstance(value, ca.SX) or value.is_constant():
-        fix = fix or "Give a number, or an expression of time, coordinates, motion, inputs and parameters."
         return number(value, what, where, truth=truth, fix=fix)
     if not value.is_scalar():
         size = f"{value.shape[0]} by {value.shape[1]}"
@@ -142,7 +144,7 @@ def scalar(value: Any, what: str, where: str = "", *, truth: bool = False, fix: 
 
 def column(value: Any, size: int, what: str, where: str = "", *, fix: str = "") -> ca.SX:
     """Numbers or expressions as a column (size, 1)."""
-    array = entries_of(value)
+    array, fix = entries_of(value), fix or f"Give {size} numbers or expressions."
     if array.shape not in ((size,), (size, 1)):
         raise ModelError(f"{what} {shown(value)} has not {size} components.", path=where, fix=fix)
     return ca.SX(ca.vertcat(*[scalar(entry, what, where, fix=fix) for entry in array.ravel().tolist()]))
@@ -172,7 +174,7 @@ def check_expression(value: ca.SX, what: str, where: str = "", error: Error = Mo
 def text(value: Any, what: str, where: str = "", *, error: Error = ModelError, fix: str = "") -> str:
     """A text."""
     if not isinstance(value, str):
-        raise error(f"{what} {shown(value)} is not a text.", path=where, fix=fix)
+        raise error(f"{what} {shown(value)} is not a text.", path=where, fix=fix or "Give a text in quotes.")
     return value
 
 
@@ -180,16 +182,49 @@ def texts(value: Any, what: str, where: str = "", *, error: Error = ModelError, 
     """Several texts, or a single one."""
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, Iterable):
-        raise error(f"{what} {shown(value)} is not a list of texts.", path=where, fix=fix)
-    return tuple(text(entry, what, where, error=error, fix=fix) for entry in _listed(value, what, where, error))
+    entries = listed(value, what, where, error=error, fix=fix)
+    return tuple(text(entry, what, where, error=error, fix=fix) for entry in entries)
 
 
-def _listed(value: Iterable[Any], what: str, where: str, error: Error) -> list[Any]:
+def listed(value: Any, what: str, where: str = "", *, error: Error = ModelError, fix: str = "") -> list[Any]:
+    """The entries of anything that can be gone through; a text is one entry."""
     try:
-        return list(value)
+        return [value] if isinstance(value, str) else list(value)
     except Exception as cause:
-        raise error(f"{what} {shown(value)} cannot be listed: {cause}", path=where) from None
+        why = "" if isinstance(cause, TypeError) else f" ({type(cause).__name__}: {cause})"
+        raise error(f"{what} {shown(value)} is not a list{why}.", path=where, fix=fix or "Give a list.") from None
+
+
+def flag(value: Any, what: str, where: str = "", *, error: Error = ModelError) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise error(f"{what} {shown(value)} is neither True nor False.", path=where, fix="Use True or False.")
+    return bool(value)
+
+
+def choice(value: Any, what: str, known: Iterable[str], where: str = "", *, error: Error = ModelError) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in known:
+        fix = f"Use {' or '.join(map(repr, known))}."
+        raise error(f"{what} {shown(value)} is not known.", path=where, fix=fix)
+    return value
+
+
+def misused(error: TypeError) -> bool:
+    """Whether Python itself refused the arguments of a call, where it was made."""
+    return error.__traceback__ is None or error.__traceback__.tb_next is None
+
+
+def how_to_call(function: Any, error: TypeError, given: Iterable[str]) -> tuple[str, str]:
+    """What was wrong with the arguments of a call, and which there are."""
+    from inspect import signature  # only mistakes need it
+
+    names = [name for name in signature(function).parameters if name != "self"]
+    unknown = next((name for name in given if name not in names and f"'{name}'" in str(error)), None)
+    if unknown is not None:
+        return f"there is no argument {unknown!r}.", suggest(unknown, names)
+    what = str(error).partition("() ")[2] or str(error)
+    return f"it was called with other arguments than it takes: {what}.", f"It takes {', '.join(names) or 'none'}."
 
 
 def entries_of(value: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from kompono.errors import RunError, nearest
-from kompono.given import entries_of, number, numbers, shown, text, texts
+from kompono.given import entries_of, how_to_call, misused, number, numbers, shown, text, texts
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
@@ -39,7 +39,13 @@ def with_kinds(function: F) -> F:
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         found = {name: _checked(name, value) if name in _KINDS else value for name, value in options.items()}
-        return function(*arguments, **found)
+        try:
+            return function(*arguments, **found)
+        except TypeError as error:
+            if not misused(error):
+                raise
+            message, fix = how_to_call(function, error, options)
+            raise RunError(message, fix=fix) from None
 
     return cast(F, call)
 

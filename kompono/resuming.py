@@ -8,7 +8,7 @@ from typing import Any
 from kompono.keeping import resume_request
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
-from kompono.simulation import simulate
+from kompono.single import simulate
 
 
 def resume(model: Subsystem, file: str | Path, **options: Any) -> Result:

@@ -14,10 +14,11 @@ import numpy as np
 
 from kompono.compile import compile_program
 from kompono.compile.cache import Shelf
-from kompono.errors import AssemblyError, ModelWarning, RunWarning, warn
+from kompono.errors import AssemblyError, ModelWarning, RunError, RunWarning, warn
 from kompono.explain import Explainer, check_guards
+from kompono.given import number
 from kompono.interruption import asked, heeded
-from kompono.keeping import NOT_OF_A_RUN, kept, scenery
+from kompono.keeping import kept, scenery
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
@@ -28,8 +29,8 @@ from kompono.solve.controllers import at_work
 from kompono.solve.estimate import Before, announce, estimate
 from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed, feed_of
-from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate, settings_for
-from kompono.solve.outcome import OPEN, Outcome, Outputs
+from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
+from kompono.solve.outcome import OPEN, Outcome, Outputs, opening
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
@@ -124,6 +125,8 @@ class Simulation:
         it is asked for often.
         """
         feed = feed or self.feed()
+        (initial,) = checked(initial=initial)
+        time = number(time, "the time", error=RunError, fix="Give seconds.")
         values = self.parameters() if parameters is None else parameters
         try:
             found = find_start(self, initial, values, feed, native, time)
@@ -175,7 +178,7 @@ class Simulation:
         """Assemble and run; a run that fails returns its reason and all results up to it. `hdf5` and `resume` as of
         `simulate`; `request` are the options a file shall remember the run by.
         """
-        settings, progress = _paced(typed(settings), progress, realtime)
+        settings, progress = paced(typed(settings), progress, realtime)
         check_settings(settings)
         keeping = kept(self, hdf5, resume, request, bool(realtime)) if hdf5 or resume else None
         check_method(self.engine, settings.method)
@@ -201,8 +204,6 @@ class Simulation:
                 begun, made = clock.perf_counter(), self.reader.seconds
                 problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
                 problem.journal = journal
-                problem.columns = len(outputs.computed)
-                problem.started = functools.partial(check_guards, self.program, state, values)
                 if watcher is not None:
                     problem.watch = self.watch(watcher, values, feed)
                     problem.watch(0.0, state)
@@ -279,15 +280,12 @@ class Simulation:
         outputs: Outputs | None = None,
         settings: Settings | None = None,
     ) -> Problem:
-        """What `integrate` wants, from a consistent state; with `outputs` and `settings` it looks at the drift, too."""
+        """What `integrate` wants, from a consistent state; with `outputs` and `settings` it looks at guards and drift."""
         problem = Problem(self.kernel, state, parameters, feed, self.reader.run(parameters))
-        if outputs is not None and settings is not None and settings.stabilize and "project" in self.program.routines:
-
-            def is_open(time: float, now: np.ndarray) -> bool:
-                (values, *_) = self.kernel.evaluate(outputs.routine, time, now, feed.at(time), parameters)
-                return bool(values[outputs.drift] > outputs.open)
-
-            problem.is_open = is_open
+        if outputs is not None and settings is not None:
+            problem.columns = len(outputs.computed)
+            problem.started = functools.partial(check_guards, self.program, state, parameters)
+            problem.is_open = opening(self.kernel, outputs, settings, feed, parameters)
         return problem
 
     def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:
@@ -324,78 +322,7 @@ class Simulation:
         )
 
 
-@heeded
-@with_kinds
-def simulate(
-    model: Subsystem,
-    *,
-    until: float,
-    step: float | None = None,
-    method: str | None = None,
-    engine: str = "relative",
-    rtol: float = 1e-8,
-    atol: float | None = None,
-    every: int | None = None,
-    guard_checks: int = 1,
-    max_steps: int | None = None,
-    channels: str | Iterable[str] = "*",
-    inputs: Mapping[str, Any] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    initial: Mapping[str, float] | None = None,
-    stabilize: bool = True,
-    cut: Iterable[str] = (),
-    independent: Iterable[str] = (),
-    projection: str | None = None,
-    metric: str | None = None,
-    baumgarte: tuple[float, float] = (20.0, 20.0),
-    native: bool = True,
-    cache: bool = True,
-    threads: int | None = None,
-    stiffness: Given = None,
-    damping: Given = None,
-    progress: bool | None = None,
-    realtime: RealTime | bool = False,
-    watcher: Watcher | None = None,
-    hdf5: str | Path | None = None,
-    resume: str | Path | None = None,
-    before: Before | None = None,
-) -> Result:
-    """Simulate a model from time 0 to `until` [s] and return its named channels.
-
-    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
-    BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
-    of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
-    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
-    `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or `realtime.RealTime(...)`,
-    keeps the run in step with the clock, read and driven by others meanwhile; `until` may be infinite then. `watcher`
-    looks on while it is going (a `LiveView`). `before` is told its size before it begins. `guard_checks` looks so often
-    at the guards of events in each step; `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
-    A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
-
-    `hdf5` is a file the result is written to, about once a second while the run is going (in real time: at its end);
-    when its process dies, all but the last second can be loaded from it, and `resume` of that file with otherwise the
-    same call goes on from there, as does `kompono.resume(model, file)`.
-
-    engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
-    stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
-    to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
-    """
-    given = {name: value for name, value in locals().items() if name not in NOT_OF_A_RUN}
-    tolerances = rtol, 1e-3 * rtol if atol is None else atol
-    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
-    settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
-    check_settings(_paced(settings, progress, realtime)[0])
-    simulation = Simulation(
-        model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
-        baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
-    )  # fmt: skip
-    return simulation.run(
-        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
-        realtime=realtime, watcher=watcher, before=before, hdf5=hdf5, resume=resume, request=given,
-    )  # fmt: skip
-
-
-def _paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
+def paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
     """Settings and progress of a run; one in real time shows no bar by itself, for drawing it takes long."""
     if not realtime:
         return settings, progress

@@ -15,6 +15,7 @@ import threading
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 _lock = threading.Lock()
 
@@ -25,6 +26,7 @@ def _ready() -> None:
     llvm.initialize_native_asmprinter()
 
 
+@functools.cache
 def target_machine() -> Any:
     """What makes code for the processor this runs on."""
     _ready()
@@ -35,18 +37,31 @@ def target_machine() -> Any:
 
 
 def assemble(text: str, *, loops: bool = False) -> bytes:
-    """Object code for this processor; `loops` asks for the full optimizer. Invalid text raises RuntimeError."""
-    with _lock:
-        machine = target_machine()
-        module = llvm.parse_assembly(text)
+    """Object code for this processor; `loops` asks for the full optimizer. Invalid text raises RuntimeError.
+
+    LLVM keeps every constant and type of a context as long as the context, so each text has one of its own.
+    """
+    with _lock, llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.slp_vectorization = False
-        options.loop_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
-        passes = builder.getModulePassManager() if loops else _straight_line_passes()
-        passes.run(module, builder)
-        return machine.emit_object(module)
+        _optimize(module, loops)
+        return target_machine().emit_object(module)
+
+
+@functools.cache
+def _builder() -> Any:
+    """What runs passes, made once: llvmlite does not free all of it."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.slp_vectorization = False
+    options.loop_vectorization = True
+    return llvm.create_pass_builder(target_machine(), options)
+
+
+def _optimize(module: Any, loops: bool) -> None:
+    passes = _builder().getModulePassManager() if loops else _straight_line_passes()
+    passes.run(module, _builder())
+    # A manager inherits an empty `_dispose` before the one that frees it, so `close` would leave it all in memory.
+    getattr(NewPassManager, "_dispose", type(passes)._dispose)(passes)
+    passes.detach()
 
 
 def _straight_line_passes() -> Any:

@@ -16,13 +16,13 @@ from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_proce
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, vector
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, nearest, suggest
 from kompono.translate.program import Program, Routine, TableRoutine
 
 
 def _routine(program: Program, name: str) -> Routine:
     if name not in program.routines:
-        raise RunError(f"the program has no routine {name!r}.", fix=nearest(name, program.routines))
+        raise RunError(f"the program has no routine {name!r}.", fix=suggest(name, program.routines))
     return program.routines[name]
 
 
@@ -47,7 +47,8 @@ class _Evaluator:
     def __call__(self, time: float, state: Any, inputs: Any, parameters: Any) -> tuple[np.ndarray, ...]:
         sizes = (1, len(state), len(inputs), len(parameters))
         if sizes != self._sizes:
-            raise RunError(f"time, state, inputs, parameters have {sizes} values instead of {self._sizes}.")
+            fix = "Give as many as the program has."
+            raise RunError(f"time, state, inputs, parameters have {sizes} values instead of {self._sizes}.", fix=fix)
         with self._lock:
             clock, first, second, third = self._inputs
             clock[0] = time
@@ -132,7 +133,7 @@ class Kernel:
         if _known(method) == "dopri5":
             raise RunError("dopri5 chooses its own steps.", fix="Use `adaptive`.")
         if lanes > 1 and self.program.events:
-            raise RunError("a model with events runs on one lane.")
+            raise RunError("a model with events runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
         function = self._objects.loop_function(method, width)
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
@@ -185,7 +186,7 @@ def _columns(
     sizes = (lanes * program.state_size, len(program.inputs))
     for name, array, size in zip(("states", "inputs"), arrays[1:], sizes, strict=True):
         if array.shape != (n, size):
-            raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.")
+            raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.", fix="Give one row for each time.")
     return [a if _rows_lie_well(a) else np.ascontiguousarray(a) for a in arrays]
 
 

@@ -8,7 +8,6 @@ own copy, so that LLVM can inline them. Objects are made on first use.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -59,21 +58,27 @@ class Objects:
         self._program = program
         self._use_cache = use_cache
         self._made: dict[str, bytes] = {}
-        self.map_function = functools.cache(self._load_map)  # a routine's name, lanes -> a function over rows
-        self.loop_function = functools.cache(self._load_loop)  # a method, lanes -> its step loop
+        self._functions: dict[tuple[str, str, Lanes], Any] = {}
 
     def make(self, maps: Iterable[str], method: str, lanes: Lanes) -> None:
         """Have all objects of some routines over rows and of a method's loop, those that are missing at once."""
         parts = [part for name in maps for part in self._map_parts(name, lanes)]
         self._objects(parts + (self._loop_parts(method, lanes) if method else []))
 
-    def _load_map(self, name: str, lanes: Lanes) -> Any:
+    def map_function(self, name: str, lanes: Lanes) -> Any:
         """The function that evaluates a routine over rows."""
-        return jit.load(self._objects(self._map_parts(name, lanes)), "kompono.map")
+        return self._function("kompono.map", name, lanes, self._map_parts)
 
-    def _load_loop(self, method: str, lanes: Lanes) -> Any:
+    def loop_function(self, method: str, lanes: Lanes) -> Any:
         """The function that runs a method's step loop."""
-        return jit.load(self._objects(self._loop_parts(method, lanes)), "kompono.loop")
+        return self._function("kompono.loop", method, lanes, self._loop_parts)
+
+    def _function(self, symbol: str, name: str, lanes: Lanes, parts: Callable[[str, Lanes], list[Part]]) -> Any:
+        """A function in memory, loaded when it is first asked for."""
+        key = symbol, name, lanes
+        if key not in self._functions:
+            self._functions[key] = jit.load(self._objects(parts(name, lanes)), symbol)
+        return self._functions[key]
 
     def worker_function(self, name: str) -> Any:
         """The function by which a thread helps with a table routine."""

@@ -134,7 +134,8 @@ class Run(ABC):
         else:
             times, values = np.zeros(1), vector("inputs", inputs, size).reshape(1, size)  # type: ignore[arg-type]
         if values.shape != (len(times), size) or not len(times) or np.any(np.diff(times) < 0):
-            raise RunError(f"a table of {size} inputs needs rising times and one row of {size} values for each.")
+            message = f"a table of {size} inputs needs rising times and one row of {size} values for each."
+            raise RunError(message, fix="Sort it by time.")
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
@@ -182,9 +183,10 @@ class FixedRun(Run):
         super().__init__(*base)
         self._block.guard_checks = guard_checks
         if not (step > 0 and math.isfinite(step)):
-            raise RunError(f"the step must be positive, not {step}.")
+            raise RunError(f"the step must be positive, not {step}.", fix="Use e.g. step=1e-3.")
         if every < 1:
-            raise RunError(f"`every` counts the steps from record to record, it cannot be {every}.")
+            message = f"`every` counts the steps from record to record, it cannot be {every}."
+            raise RunError(message, fix="Use every=1 to record all.")
         self._block.step_size, self._block.every = step, every
 
     @property
@@ -244,7 +246,7 @@ class AdaptiveRun(Run):
         self._vector("relative")[:] = rtol
         self._vector("absolute")[:] = atol
         if np.any(self._vector("absolute") < 0) or np.any(self._vector("absolute") + self._vector("relative") <= 0):
-            raise RunError("tolerances must not be negative, nor both zero.")
+            raise RunError("tolerances must not be negative, nor both zero.", fix="Use e.g. rtol=1e-8.")
         self._interval = interval
         self._block.step_size, self._block.min_step, self._block.max_step = first_step or 0.0, min_step, max_step
         self.aim(until)
@@ -253,11 +255,11 @@ class AdaptiveRun(Run):
         """Set the end; it may be moved further while running."""
         block = self._block
         if not until >= block.time:
-            raise RunError(f"the end {until} lies before the present {block.time}.")
+            raise RunError(f"the end {until} lies before the present {block.time}.", fix="Give a later one.")
         block.until = until
         if self._interval is not None:
             if not self._interval > 0:
-                raise RunError(f"the record interval must be positive, not {self._interval}.")
+                raise RunError(f"the record interval must be positive, not {self._interval}.", fix="Use e.g. 1e-3.")
             block.dense, block.interval = 1, self._interval
             block.record_count = math.floor((until - block.start) / self._interval + 1e-9) + 1
 
@@ -299,5 +301,5 @@ def vector(name: str, values: ArrayLike, size: int) -> np.ndarray:
     """A contiguous copy of a vector of the right size."""
     array = np.array(values, dtype=float).reshape(-1)
     if array.size != size:
-        raise RunError(f"{name} has {array.size} values, the program needs {size}.")
+        raise RunError(f"{name} has {array.size} values, the program needs {size}.", fix=f"Give {size}.")
     return array

@@ -12,7 +12,7 @@ from pathlib import Path
 from kompono.edges.plot import Picture
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
-from kompono.simulation import simulate
+from kompono.single import simulate
 
 
 def figures(model: Subsystem, result: Result) -> Iterator[Picture]:

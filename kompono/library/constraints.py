@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, nearest
-from kompono.given import scalar, shown, text
+from kompono.given import flag, scalar, shown, text
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.joint import Joint
@@ -54,7 +54,7 @@ class _Facing(_Directed):
 
     def __init__(self, first: Frame, second: Frame, *, axis: Axis = "z", opposed: bool = False) -> None:
         super().__init__(first, second, axis=axis)
-        self.opposed = bool(opposed)
+        self.opposed = flag(opposed, "opposed =")
 
     def holds(self, pose: Pose) -> Any:
         along = ca.dot(ca.DM(self.axis), pose.rotation @ ca.DM(self.axis))

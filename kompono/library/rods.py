@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import flag, number, scalar, shown
 from kompono.library import solids
 from kompono.library.forces import SpringDamper
 from kompono.library.joints import Cylindrical, Prismatic, dotted
@@ -44,9 +45,8 @@ class Link(Joint):
         **start: float | None,
     ) -> None:
         super().__init__(first, second, start=dotted(start))
-        if isinstance(length, bool) or not isinstance(length, int | float) or not 0 < length < np.inf:
-            raise ModelError(f"a rod of length {length!r} m.", fix="Give a positive length.")
-        self.length, self.axis = float(length), unit_axis(axis)
+        self.length = number(length, "the length", positive=True, fix="Give a positive length [m].")
+        self.axis = unit_axis(axis)
         self.along = across(self.axis)[0] if along is None else unit_axis(along)
         if abs(self.axis @ self.along) > 1e-9:
             raise ModelError("the rod must be perpendicular to its hinge.", fix='Use axis="z", along="x".')
@@ -100,13 +100,19 @@ class Strut(Subsystem):
         rod: MassProperties | None = None,
         turns: bool = True,
     ) -> None:
-        if isinstance(length, bool) or not isinstance(length, int | float) or not 0 < length < np.inf:
-            raise ModelError(f"a strut of length {length!r} m.", path="Strut", fix="Give a positive length.")
+        length = number(length, "the length", positive=True, fix="Give a positive length [m].")
+        mass = scalar(mass, "the mass", fix="Give a positive mass [kg].") if tube is None or rod is None else 0.0
+        radius = number(radius, "the radius", positive=True, fix="Give a positive radius [m].")
+        for given in (tube, rod):
+            if given is not None and not isinstance(given, MassProperties):
+                raise ModelError(f"{shown(given)} is no solid.", fix="Use solids.tube(...), or leave it out.")
         half = length / 2
-        self.tube = Body(tube or solids.tube(mass=mass / 2, length=half, radius=radius, wall=radius / 5))
-        self.rod = Body(rod or solids.rod(mass=mass / 2, length=half, radius=radius / 2))
+        self.tube = Body(
+            tube if tube is not None else solids.tube(mass=mass / 2, length=half, radius=radius, wall=radius / 5)
+        )
+        self.rod = Body(rod if rod is not None else solids.rod(mass=mass / 2, length=half, radius=radius / 2))
         self.bottom, self.top = self.tube.at(0, 0, -half / 2), self.rod.at(0, 0, half / 2)
-        joint = Cylindrical if turns else Prismatic
-        self.slide = joint(self.bottom, self.top, axis="z", displacement=float(length))
+        joint = Cylindrical if flag(turns, "turns =") else Prismatic
+        self.slide = joint(self.bottom, self.top, axis="z", displacement=length)
         self.spring = SpringDamper(self.bottom, self.top, k=k, c=c, rest=length if rest is None else rest)
         self.expose(self.tube, self.rod)

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
+from kompono.given import number
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.conditions import across
@@ -60,9 +61,8 @@ class Rolling(Joint):
         if orientation is not None:
             start = {**{f"e{k}": float(turned[k]) for k in range(4)}, **start}
         super().__init__(first, second, start=start)
-        if isinstance(radius, bool) or not isinstance(radius, int | float) or not 0 < radius < np.inf:
-            raise ModelError(f"a rolling body needs a radius [m], not {radius!r}.", fix="Give a positive number.")
-        self.radius, self.normal = float(radius), unit_axis(normal)
+        self.radius = number(radius, "the radius", positive=True, fix="Give a positive number [m].")
+        self.normal = unit_axis(normal)
         self.axis = None if axis is None else unit_axis(axis)
         if orientation is not None and self.axis is not None:
             leaning = np.cross(self.normal, np.asarray(ca.DM(quaternion_matrix(turned))) @ self.axis)

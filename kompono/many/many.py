@@ -31,6 +31,7 @@ from kompono.solve.many import Batch, at_times, fits_lanes, prepare, record_time
 from kompono.solve.outcome import Outcome, Outputs, check_step
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import routines_of
+from kompono.solve.verify import Samples
 
 EXPLAINED = 5  # failures that are traced to a component; to trace one takes longer than to run it
 CHECKED = 16  # runs that are asked first whether their step was short enough
@@ -74,7 +75,8 @@ def simulate_many(
     independent, projection, metric, baumgarte, native, cache.
     """
     if engine == "discrete":
-        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.")
+        fix = "Leave engine out, or call simulate once for each run."
+        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.", fix=fix)
     tolerances = rtol, 1e-3 * rtol if atol is None else atol
     settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
@@ -147,7 +149,7 @@ class _Gather:
         ]
         self.good = np.array([i for i in range(variation.runs) if i not in starts.failed])
         self.counts = dict.fromkeys(("steps", "evaluations", "rejected"), 0)
-        self.events: list[list[Any]] = [[] for _ in range(variation.runs)]
+        self.events: dict[int, list[Any]] = {}
         self.statistics: dict[str, Any] = {}
 
     def batch(self, lanes: int) -> Batch:
@@ -157,7 +159,7 @@ class _Gather:
     def take(self, parts: Iterable[tuple[np.ndarray, list[Outcome]]]) -> None:
         """All outcomes."""
         explained = 0
-        through: dict[int, Outcome] = {}
+        through: dict[int, Samples | None] = {}
         for runs, outcomes in parts:
             for run, outcome in zip(self.good[runs], outcomes, strict=True):
                 self.table[run] = at_times(outcome, self.times, 1e-9 * self.settings.step)
@@ -166,27 +168,32 @@ class _Gather:
                 explained += not self.status[run].ok
                 for name in self.counts:
                     self.counts[name] += outcome.statistics.get(name, 0)
-                self.events[run] = outcome.statistics.get("events", [])
+                if "events" in outcome.statistics:
+                    self.events[run] = outcome.statistics["events"]
                 if outcome.ok:
-                    through[int(run)] = replace(outcome, times=outcome.times[:0], table=outcome.table[:0])
+                    through[int(run)] = outcome.samples
         self._check_steps(through)
 
-    def _check_steps(self, through: Mapping[int, Outcome]) -> None:
-        """Ask some runs whether their step was short enough, and all others if it was not."""
+    def _check_steps(self, through: Mapping[int, Samples | None]) -> None:
+        """Ask some of the runs that came through whether their step was short enough, and all others if it was not."""
         runs = list(through)
-        first = runs[:: -(-len(runs) // CHECKED)] if runs else []
-        for several in (first, [run for run in runs if run not in set(first)]):
+        first = dict.fromkeys(runs[:: -(-len(runs) // CHECKED)] if runs else [])
+        for several in (first, [run for run in runs if run not in first]):
+            fine = True
             for run in several:
-                check_step(self.simulation.kernel, through[run], self.settings, self.parameters[run])
-                self.status[run] = self.simulation.status(through[run], self.settings, self.parameters[run], False)
-            if all(through[run].ok for run in several):
+                outcome = Outcome(np.zeros(0), np.zeros((0, 0)), time=self.status[run].time, samples=through[run])
+                check_step(self.simulation.kernel, outcome, self.settings, self.parameters[run])
+                if not outcome.ok:
+                    fine = False
+                    self.status[run] = self.simulation.status(outcome, self.settings, self.parameters[run], False)
+            if fine:
                 return
 
     def ensemble(self) -> Ensemble:
         """What was gathered."""
         program, chosen = self.simulation.program, [self.outputs.computed[i] for i in self.outputs.wanted]
         about = {"method": self.settings.method, "engine": self.simulation.engine, "step": self.settings.step}
-        events = {"events": self.events} if program.events else {}
+        events = {"events": [self.events.get(i, []) for i in range(len(self.status))]} if program.events else {}
         return Ensemble(
             self.times,
             [channel.name for channel in chosen],
@@ -199,6 +206,7 @@ class _Gather:
                 **self.counts,
                 "degrees_of_freedom": self.starts.degrees_of_freedom,
                 "redundant": list(self.starts.redundant),
+                "bytes": self.table.nbytes,
                 **self.statistics,
                 **events,
             },

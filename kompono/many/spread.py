@@ -16,6 +16,7 @@ import numpy as np
 
 from kompono.compile import cache, compile_program, native_lanes
 from kompono.errors import RunError
+from kompono.given import shown
 from kompono.result import extra
 from kompono.solve.inputs import Feed, Source
 from kompono.solve.many import Batch, run_group
@@ -24,6 +25,7 @@ from kompono.solve.progress import Progress
 from kompono.translate.program import Program
 
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep all others waiting
+KERNELS = 8  # a worker keeps
 
 _lock = threading.Lock()
 
@@ -34,7 +36,7 @@ def run_on_cluster(
     """Make all runs on the workers of a `dask.distributed.Client`; gives numbers of runs and outcomes, as they come."""
     distributed = extra("distributed", "dask")
     if not isinstance(client, distributed.Client):
-        raise RunError(f"client is {client!r}.", fix="Give a dask.distributed.Client.")
+        raise RunError(f"client is {shown(client)}.", fix="Give a dask.distributed.Client.")
     if any(source.is_callable for source in sources):
         raise RunError("callable inputs cannot go to other machines.", fix="Use a table, or leave `client` out.")
     places = max(sum(client.nthreads().values()), 1)
@@ -66,22 +68,25 @@ def _finished(distributed: Any, waiting: set[Any]) -> set[Any]:
         return set()
 
 
-class _Kernels:
-    """The kernels a worker has made, by program."""
+class Kernels:
+    """The kernels a worker has made, by program: the last few, for memory is short where many models run."""
 
     def __init__(self) -> None:
         self.made: dict[str, Any] = {}
 
     def get(self, key: str, program: Program) -> Any:
+        """The kernel of a program; those asked for longest ago go first."""
         with _lock:
-            if key not in self.made:
-                self.made[key] = compile_program(program)
-            return self.made[key]
+            kernel = self.made.pop(key, None) or compile_program(program)
+            self.made[key] = kernel
+            while len(self.made) > KERNELS:
+                del self.made[next(iter(self.made))]
+            return kernel
 
 
 @functools.cache
-def _kernels() -> _Kernels:
-    return _Kernels()
+def _kernels() -> Kernels:
+    return Kernels()
 
 
 def _task(shared: tuple[Program, tuple[Source, ...]], key: str, batch: Batch, own_lanes: bool) -> list[Outcome]:

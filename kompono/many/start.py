@@ -35,8 +35,9 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     starts = Starts(np.full((variation.runs, simulation.program.state_size), np.nan))
     told: dict[int, list[str]] = {}
     error: AssemblyError | None = None
-    for number, run in enumerate(first):
-        runs = np.flatnonzero(member.reshape(-1) == number)
+    member = member.reshape(-1)
+    alike = np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
+    for run, runs in zip(first, alike, strict=True):
         try:
             assembly = simulation.assemble(
                 variation.initial_of(run), parameters=parameters[run], feed=feed, native=len(distinct) >= NATIVE

@@ -17,7 +17,6 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.given import column, entries_of, has_symbols, number, numbers, scalar, shown
-from kompono.model.declared import placed
 from kompono.model.element import Element
 from kompono.model.shape import Shape, shapes_of
 from kompono.model.symbol import Symbol
@@ -114,7 +113,7 @@ class Carrier(Element, Frame):
         try:
             turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
         except ModelError as error:
-            raise placed(error, f"{self.label}.at") from None
+            raise error.at(f"{self.label}.at") from None
         return Frame(self, Pose(vector, turned))
 
     def _note_signals(self, frame: Frame) -> None:

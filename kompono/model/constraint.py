@@ -28,7 +28,7 @@ class Constraint(Element):
 
     def conditions(self, pose: Pose) -> list[Any]:
         """Groups of like conditions (columns of SX), zero when the constraint holds."""
-        raise ModelError(f"{type(self).__name__} does not define conditions(pose).")
+        raise ModelError(f"{type(self).__name__} does not define conditions(pose).", fix="Write that method.")
 
     def holds(self, pose: Pose) -> Any:
         """A column that is positive where the constraint holds as it is meant; None: the conditions say it all.
@@ -64,4 +64,4 @@ class Coupling(Element):
 
     def conditions(self) -> list[Any]:
         """Groups of like conditions (columns of SX in the joints' coordinate symbols and `time`)."""
-        raise ModelError(f"{type(self).__name__} does not define conditions().")
+        raise ModelError(f"{type(self).__name__} does not define conditions().", fix="Write that method.")

@@ -1,7 +1,8 @@
 """Errors while something is declared say what was being declared, though it has no path yet.
 
 An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
-gets the name of the innermost class under construction. CasADi's complaint about `if` on a symbol is put into words.
+gets the name of the innermost class under construction (and says the line, see `errors.py`). CasADi's complaint about
+`if` on a symbol, and Python's about arguments that do not exist or are missing, are put into words.
 What was made leaves its record (`making.py`).
 """
 
@@ -11,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kompono.errors import KomponoError, ModelError
+from kompono.given import how_to_call, misused
 from kompono.model.making import note, running
 
 CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decision belongs into the equations."
@@ -19,15 +21,6 @@ CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decisio
 def decides_by_a_symbol(error: BaseException) -> bool:
     """Whether this is what CasADi says to the truth value of an expression."""
     return isinstance(error, RuntimeError) and "truth value" in str(error)
-
-
-def placed(error: KomponoError, path: str) -> KomponoError:
-    """The same error with a path, if it has none."""
-    if error.path:
-        return error
-    found = type(error)(str(error), path=path)
-    found.fix = error.fix
-    return found
 
 
 class Declared(type):
@@ -49,9 +42,13 @@ class Declared(type):
             try:
                 element.__init__(*arguments, **keywords)
             except KomponoError as error:
-                if error.path:
+                error.at(cls.__name__)
+                raise
+            except TypeError as error:
+                if not misused(error):
                     raise
-                raise placed(error, cls.__name__).with_traceback(error.__traceback__) from error.__cause__
+                message, fix = how_to_call(cls.__init__, error, keywords)
+                raise ModelError(message, path=cls.__name__, fix=fix) from None
             except RuntimeError as error:
                 if not decides_by_a_symbol(error):
                     raise

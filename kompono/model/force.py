@@ -35,7 +35,7 @@ class Force(Element):
 
     def wrench(self, motion: Motion) -> Wrench:
         """The load on the second frame."""
-        raise ModelError(f"{type(self).__name__} does not define wrench(motion).")
+        raise ModelError(f"{type(self).__name__} does not define wrench(motion).", fix="Write that method.")
 
     def potential(self, motion: Motion) -> Any:
         """Potential energy [J], zero for what stores none."""
@@ -62,7 +62,7 @@ class Effort(Element):
 
     def effort(self, q: Any, v: Any) -> Any:
         """Generalized force (nv) on the joint at coordinates q and speeds v: [N m] on angles, [N] on displacements."""
-        raise ModelError(f"{type(self).__name__} does not define effort(q, v).")
+        raise ModelError(f"{type(self).__name__} does not define effort(q, v).", fix="Write that method.")
 
     def potential(self, q: Any) -> Any:
         """Potential energy [J], zero for what stores none."""
@@ -74,7 +74,7 @@ class Field(Element):
 
     def acceleration(self, position: Any) -> Any:
         """Acceleration (3) [m/s^2] of a free particle at a world position (3) [m]."""
-        raise ModelError(f"{type(self).__name__} does not define acceleration(position).")
+        raise ModelError(f"{type(self).__name__} does not define acceleration(position).", fix="Write that method.")
 
     def potential(self, position: Any) -> Any:
         """Potential per mass [m^2/s^2] at a world position (3) [m]."""

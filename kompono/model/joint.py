@@ -45,7 +45,7 @@ class Joint(Element):
         self.first, self.second = first, second
         self.q = Symbol.column("q", len(self.coordinates))
         self.v = Symbol.column("v", self.freedoms)
-        self.start = self._checked_start(start or {})
+        self.start = self._checked_start({} if start is None else start)
 
     def _checked_start(self, start: Mapping[str, float | None]) -> dict[str, float]:
         """Start values by name, those given."""
@@ -54,15 +54,20 @@ class Joint(Element):
             raise ModelError(f"start {shown(start)} is no values by name.", fix=f"Known names: {', '.join(known)}.")
         for name in start:
             if name not in known:
-                fix = nearest(str(name), known)
-                raise ModelError(f"{kind} has no start value {name!r}.", fix=fix)
-        return {name: number(value, f"the start value {name}") for name, value in start.items() if value is not None}
+                fix = nearest(str(name), known) or f"It has {', '.join(known) or 'none'}."
+                raise ModelError(f"{kind} has no start value {shown(name)}.", fix=fix)
+        fix = "Give a number [rad, m, or per second]."
+        return {
+            name: number(value, f"the start value {name}", fix=fix)
+            for name, value in start.items()
+            if value is not None
+        }
 
     # -- what a new joint defines
 
     def pose(self, q: Any) -> Pose:
         """The second frame seen from the first at coordinates q (nq)."""
-        raise ModelError(f"{type(self).__name__} does not define pose(q).")
+        raise ModelError(f"{type(self).__name__} does not define pose(q).", fix="Write that method.")
 
     def rate(self, q: Any, v: Any) -> Any:
         """q_dot (nq) from the speeds v (nv)."""

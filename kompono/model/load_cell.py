@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from kompono.errors import ModelError
+from kompono.given import choice, shown
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
@@ -35,14 +36,13 @@ class LoadCell(Element):
     ) -> None:
         if not isinstance(element, LOADED):
             raise ModelError(
-                f"a load cell measures a joint, constraint, force or effort, not {element!r}.",
+                f"a load cell measures a joint, constraint, force or effort, not {shown(element)}.",
                 fix="Give one of these; gears and drives have the channel effort.",
             )
         for given in (axes, at):
             if given is not None and not isinstance(given, Frame):
-                raise ModelError(f"{given!r} is not a frame.", fix="Use body or body.at(x, y, z).")
-        if on not in ("first", "second"):
-            raise ModelError(f"on={on!r} is not known.", fix='Use on="second" or on="first".')
+                raise ModelError(f"{shown(given)} is not a frame.", fix="Use body or body.at(x, y, z).")
+        choice(on, "on =", ("second", "first"))
         if on == "first" and isinstance(element, Force) and element.first is None:
             raise ModelError("this force acts on one frame only.", fix='Leave out on="first".')
         self.element, self.axes, self.at, self.on = element, axes, at, on

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import casadi as ca
 
-from kompono.errors import ModelError, nearest
+from kompono.errors import ModelError, suggest
 from kompono.given import shown
 from kompono.model.assignment import check_declared, check_replaced, elements_in
 from kompono.model.element import Element
@@ -120,7 +120,7 @@ class Subsystem(Element):
             if relative_path(element, self) == path:
                 return element
         known = [relative_path(element, self) for element in self.walk()]
-        raise ModelError(f"there is no {path!r} here.", path=self.label, fix=nearest(path, known))
+        raise ModelError(f"there is no {path!r} here.", path=self.label, fix=suggest(path, known))
 
     def _register(self, name: str, element: Element) -> None:
         if element._owner is not None:
@@ -128,7 +128,7 @@ class Subsystem(Element):
                 self._lent[name] = element
             return  # a second name for something that already has a place
         if element is self or (self._owner is not None and isinstance(element, Subsystem) and element.contains(self)):
-            raise ModelError("a subsystem cannot be its own member.", path=self.label)
+            raise ModelError("a subsystem cannot be its own member.", path=self.label, fix="Assign another one.")
         where = f"{self.path}.{name}" if self.path else f"{type(self).__name__}.{name}"
         if not isinstance(element, Subsystem):
             element._check(where)

@@ -91,7 +91,7 @@ class LiveFrame:
         array = np.asarray(values, dtype=float)
         if not np.all(np.isfinite(array)):
             name = self.live.inputs[inputs[int(np.argmin(np.isfinite(array)))]]
-            raise RunError(f"an input cannot be {array[~np.isfinite(array)][0]}.", path=name)
+            raise RunError(f"an input cannot be {array[~np.isfinite(array)][0]}.", path=name, fix="Write numbers.")
         self._held[[self._places[i] for i in inputs]] = array
 
     def stop(self, reason: str = "") -> None:

@@ -14,7 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, suggest
+from kompono.given import number, shown, texts
 from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.packet import HELLO, INPUTS, MOST, OUTPUTS, OVER, Mailbox, Packet, encode, layout_mark
 from kompono.realtime.seal import FROM, TO, Seal, SealedMailbox, checked_key
@@ -33,8 +34,11 @@ class Link(ABC):
         self, *, outputs: str | Iterable[str], inputs: Iterable[str] | None, wait: float, checksum: bool, exact: bool,
         key: bytes | str | None = None,
     ) -> None:  # fmt: skip
-        self.outputs = [outputs] if isinstance(outputs, str) else list(outputs)
-        self.inputs = None if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
+        fix = 'Give names or globs, e.g. ["pin.angle", "*.force.*"].'
+        self.outputs = list(texts(outputs, "outputs", error=RunError, fix=fix))
+        self.inputs = None if inputs is None else list(texts(inputs, "inputs", error=RunError, fix=fix))
+        if number(wait, "wait", error=RunError, fix="Give seconds, 0 for not at all.") < 0:
+            raise RunError(f"wait {shown(wait)} is negative.", fix="Give seconds, 0 for not at all.")
         self.wait, self.checksum, self._exact = wait, checksum, exact
         self._key, self._seal = checked_key(key), None
         self.mailbox = Mailbox(0, {})
@@ -240,7 +244,7 @@ class Client(ABC):
         """Send inputs by name; those not given stay at what was sent last."""
         for name in values:
             if name not in self.inputs:
-                raise RunError(f"{name!r} is not among the inputs.", fix=nearest(name, self.inputs))
+                raise RunError(f"{name!r} is not among the inputs.", fix=suggest(name, self.inputs))
         self._values.update(values)
         missing = [name for name in self.inputs if name not in self._values]
         if missing:

@@ -12,7 +12,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from kompono.errors import RunError, RunWarning, warn
+from kompono.given import listed, number, plain, shown
 from kompono.interruption import calls_users
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
@@ -29,6 +29,7 @@ from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
 from kompono.solve.scipy_methods import SCIPY_METHODS
 
+SHORTEST = 1e-6  # s: of a frame
 FOREVER = 1e9  # s: what a run without end is given
 Observer = Callable[[LiveFrame], Any]
 Evaluate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # time, state, inputs -> all channels
@@ -54,17 +55,28 @@ class RealTime:
 
     def __post_init__(self) -> None:
         for name in ("frame", "speed", "keep"):
-            value = getattr(self, name)
-            endless = name != "frame" and value == math.inf
-            if not isinstance(value, Real) or not (float(value) > 0 and (endless or math.isfinite(value))):
-                raise RunError(f"{name} = {value!r} is not positive.", fix=f"Use e.g. {name}={EXAMPLES[name]}.")
-        if not isinstance(self.spin, Real) or not 0 <= self.spin < math.inf:
-            raise RunError(f"spin = {self.spin!r} is no time to spin.", fix="Use e.g. spin=5e-4, or 0 for sleep alone.")
-        if self.behind not in POLICIES:
-            raise RunError(f"there is no policy {self.behind!r}.", fix=f"Use {' or '.join(map(repr, POLICIES))}.")
-        wrong = [observer for observer in self.observers if not callable(observer)]
+            fix, value = f"Use e.g. {name}={EXAMPLES[name]}.", getattr(self, name)
+            endless = name != "frame" and plain(value) == math.inf
+            value = number(value, f"{name} =", error=RunError, positive=True, finite=not endless, fix=fix)
+            object.__setattr__(self, name, value)
+        if self.frame < SHORTEST:
+            raise RunError(f"frame = {self.frame:g} s is shorter than a clock can keep.", fix="Use e.g. frame=0.01.")
+        fix = "Use e.g. spin=5e-4, or 0 for sleep alone."
+        object.__setattr__(self, "spin", number(self.spin, "spin =", error=RunError, fix=fix))
+        if self.spin < 0:
+            raise RunError(f"spin = {self.spin!r} is no time to spin.", fix=fix)
+        if not isinstance(self.behind, str) or self.behind not in POLICIES:
+            raise RunError(f"there is no policy {shown(self.behind)}.", fix=f"Use {' or '.join(map(repr, POLICIES))}.")
+        fix = "Give a function of one frame, or a list of them."
+        observers = (
+            [self.on_frame] if callable(self.on_frame) else listed(self.on_frame, "on_frame", error=RunError, fix=fix)
+        )
+        wrong = [observer for observer in observers if not callable(observer)]
         if wrong:
-            raise RunError(f"on_frame {wrong[0]!r} cannot be called.", fix="Give functions of one frame.")
+            raise RunError(f"on_frame {shown(wrong[0])} cannot be called.", fix=fix)
+        object.__setattr__(self, "on_frame", tuple(observers))
+        if self.clock is not None and not (hasattr(self.clock, "now") and hasattr(self.clock, "wait")):
+            raise RunError(f"clock {shown(self.clock)} is no clock.", fix="Give an object with now() and wait(until).")
 
     @property
     def observers(self) -> tuple[Observer, ...]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kompono.errors import RunError
+from kompono.given import shown
 from kompono.realtime.link import Client, Link
 from kompono.realtime.packet import HEADER, HELLO, MAGIC, BadPacket, decode, encode, size_of
 from kompono.trust import Untrusted, make_own, open_own, user
@@ -28,8 +29,8 @@ PAUSE = 1e-4  # s between looks of a client that waits
 
 def memory_file(name: str) -> Path:
     """The file behind a name: in memory where the system has a place for that, of this user only."""
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", name):
-        raise RunError(f"{name!r} is no name of a shared memory.", fix="Use letters, digits, '-' and '_'.")
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", name):
+        raise RunError(f"{shown(name)} is no name of a shared memory.", fix="Use letters, digits, '-' and '_'.")
     folder = Path("/dev/shm")
     who = os.getuid() if hasattr(os, "getuid") else 0
     return (folder if folder.is_dir() else Path(tempfile.gettempdir())) / f"kompono-{who}-{name}"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kompono.errors import RunError
+from kompono.given import flag, number, plain, shown, text
 from kompono.realtime.link import Client, Link
 from kompono.realtime.packet import OVER
 
@@ -27,6 +28,17 @@ def _address(host: str, port: int) -> tuple[Any, Any]:
     return found[0], found[4]
 
 
+def _host(host: Any) -> str:
+    return text(host, "the host", error=RunError, fix="Use e.g. host='127.0.0.1'.")
+
+
+def _port(port: Any) -> int:
+    value = plain(port)
+    if value is None or not 0 <= value <= LARGEST or value != int(value):
+        raise RunError(f"the port {shown(port)} is no number of one.", fix="Use e.g. port=5005.")
+    return int(value)
+
+
 class Udp(Link):
     """An observer that exchanges packets (see `kompono.realtime.packet`) with whoever greets it.
 
@@ -43,10 +55,14 @@ class Udp(Link):
         peer: tuple[str, int] | None = None, wait: float = 0.0, checksum: bool = True, hold: float = 2.0,
         key: bytes | str | None = None,
     ) -> None:  # fmt: skip
+        checksum = flag(checksum, "checksum =", error=RunError)
         super().__init__(outputs=outputs, inputs=inputs, wait=wait, checksum=checksum, exact=True, key=key)
-        if not hold >= 0:
+        if number(hold, "hold", error=RunError, fix="Use e.g. hold=2 [s].") < 0:
             raise RunError(f"hold={hold!r}: a time [s] is not negative.", fix="Use e.g. hold=2.")
-        self.host, self.port, self.peer, self.hold = host, port, peer, hold
+        self.host, self.port, self.hold = _host(host), _port(port), hold
+        if peer is not None and (not isinstance(peer, tuple | list) or len(peer) != 2):
+            raise RunError(f"the peer {shown(peer)} is no address.", fix='Use peer=("192.168.0.7", 5006).')
+        self.peer = None if peer is None else (_host(peer[0]), _port(peer[1]))
         self.unsent = 0
 
     @property
@@ -135,7 +151,7 @@ class UdpClient(Client):
         checksum: bool = True, key: bytes | str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(inputs=inputs, outputs=outputs, timeout=timeout, checksum=checksum, exact=True, key=key)
-        self.host, self.port = host, port
+        self.host, self.port = _host(host), _port(port)
 
     def _connect(self) -> None:
         family, address = _address(self.host, self.port)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, suggest
+from kompono.given import shown
 from kompono.result.extras import edge, extra
 from kompono.result.result import Result, Status, UnknownChannel, frozen, matching
 from kompono.result.summary import summarize_ensemble
@@ -59,10 +60,10 @@ class Ensemble(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The values (runs, n) of one channel, or the times (n,) for `time`."""
-        if name == "time":
+        if isinstance(name, str) and name == "time":
             return self.time
-        if name not in self._columns:
-            raise UnknownChannel(f"there is no channel {name!r}.", fix=nearest(name, self.names))
+        if not isinstance(name, str) or name not in self._columns:
+            raise UnknownChannel(f"there is no channel {shown(name)}.", fix=suggest(name, self.names))
         return self.table[:, :, self._columns[name]]
 
     def __iter__(self) -> Iterator[str]:
@@ -82,8 +83,8 @@ class Ensemble(Mapping[str, np.ndarray]):
 
     def run(self, i: int) -> Result:
         """One run as the result of `simulate`: of a run that failed, the rows up to its end."""
-        if not -self.runs <= i < self.runs:
-            raise RunError(f"there is no run {i}: the ensemble has {self.runs}, counted from 0.")
+        if not isinstance(i, int | np.integer) or isinstance(i, bool) or not -self.runs <= i < self.runs:
+            raise RunError(f"there is no run {shown(i)}: the ensemble has {self.runs}.", fix="Runs are counted from 0.")
         status, rows = self.status[i], len(self.time)
         if not status.ok:
             known = np.flatnonzero(np.isfinite(self.table[i]).any(axis=1))

@@ -11,6 +11,8 @@ from kompono.errors import RunError
 class MissingExtra(RunError, ImportError):
     """An optional package is not installed."""
 
+    by_the_user = False
+
 
 def extra(module: str, name: str) -> Any:
     """The optional `module`, or the error that says how to install the extra `name` it belongs to."""

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import FileError, RunError, nearest
+from kompono.errors import FileError, RunError, suggest
+from kompono.given import number, shown, texts
 from kompono.result import store
 from kompono.result.extras import edge, extra
 from kompono.result.summary import summarize
@@ -27,6 +28,7 @@ class UnknownChannel(RunError, KeyError):
     """No channel has this name, or none matches this pattern."""
 
     __str__ = Exception.__str__  # KeyError would show the message in quotes
+    names_call = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Result(Mapping[str, np.ndarray]):
             raise ValueError(f"{self.table.shape} values, {self.time.shape} times and {len(self.names)} names disagree")
         self._columns = {name: i for i, name in enumerate(self.names)}
         if len(self._columns) < len(self.names) or "time" in self._columns:
-            raise RunError("channels need different names, and none may be called 'time'.")
+            raise RunError("channels need different names, and none may be called 'time'.", fix="Rename one.")
         self.units = {name: (units or {}).get(name, "") for name in self.names}
         self.status = status or Status(time=float(self.time[-1]) if len(self.time) else 0.0)
         self.statistics = dict(statistics or {})
@@ -98,10 +100,10 @@ class Result(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The values (n,) of one channel, or the times for `time`."""
-        if name == "time":
+        if isinstance(name, str) and name == "time":
             return self.time
-        if name not in self._columns:
-            raise UnknownChannel(f"there is no channel {name!r}.", fix=nearest(name, self.names))
+        if not isinstance(name, str) or name not in self._columns:
+            raise UnknownChannel(f"there is no channel {shown(name)}.", fix=suggest(name, self.names))
         return self.table[:, self._columns[name]]
 
     def __iter__(self) -> Iterator[str]:
@@ -135,9 +137,11 @@ class Result(Mapping[str, np.ndarray]):
 
     def at(self, time: float) -> dict[str, float]:
         """All channels at one `time` [s]: exact at recorded times, linear between them."""
+        time = number(time, "the time", error=RunError, finite=False, fix="Give seconds.")
         if not len(self.time) or not self.time[0] <= time <= self.time[-1]:
             span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "nothing"
-            raise RunError(f"there is no value at {time:g} s: the result covers {span}.")
+            fix = "Give a time inside of it."
+            raise RunError(f"there is no value at {time:g} s: the result covers {span}.", fix=fix)
         i = int(np.searchsorted(self.time, time, side="right")) - 1
         row = self.table[i]
         if self.time[i] != time:
@@ -249,15 +253,16 @@ def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:
 
     A list too long to be made may bring its own `matching(pattern)`.
     """
-    texts = names if hasattr(names, "matching") else [getattr(entry, "name", entry) for entry in names]
+    known = names if hasattr(names, "matching") else [getattr(entry, "name", entry) for entry in names]
     chosen: set[int] = set()
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        if hasattr(texts, "matching"):
-            found = texts.matching(pattern)  # type: ignore[attr-defined]
+    fix = 'Give names or globs, e.g. ["*.angle", "energy.*"].'
+    for pattern in texts(patterns, "channels", error=RunError, fix=fix):
+        if hasattr(known, "matching"):
+            found = known.matching(pattern)  # type: ignore[attr-defined]
         else:
-            found = [i for i, name in enumerate(texts) if name == pattern or fnmatchcase(name, pattern)]
+            found = [i for i, name in enumerate(known) if name == pattern or fnmatchcase(name, pattern)]
         if not found and pattern != "*":
-            hint = nearest(pattern, texts) if isinstance(texts, list) else ""
+            hint = suggest(pattern, known) if isinstance(known, list) else "Give other globs."
             raise UnknownChannel(f"no channel matches {pattern!r}.", fix=hint)
         chosen.update(found)
     return sorted(chosen)

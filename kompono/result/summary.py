@@ -34,6 +34,7 @@ def summarize_ensemble(ensemble: Ensemble) -> str:
         lines.append(_line("failed", f"run {i}: {ensemble.status[i].message}"))
     if len(failed) > FAILURES:
         lines.append(_line("failed", f"and {len(failed) - FAILURES} more"))
+    lines.append(_line("memory", f"{ensemble.table.nbytes / 1e6:.4g} MB of channels"))
     return "\n".join([*lines, *_cost(ensemble), *_ranges(ensemble)])
 
 

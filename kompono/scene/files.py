@@ -34,7 +34,7 @@ def _read(file: str) -> tuple[Any, Any]:
     if hasattr(mesh, "to_mesh"):  # a glTF scene of several meshes
         mesh = mesh.to_mesh()
     if not len(getattr(mesh, "faces", ())):
-        raise RunError(f"the mesh {file} has no triangles.")
+        raise RunError(f"the mesh {file} has no triangles.", fix="Export it as a surface.")
     if len(mesh.faces) > LARGEST:
         raise RunError(f"the mesh {file} has {len(mesh.faces)} triangles.", fix=f"Reduce it to {LARGEST}.")
     return mesh.vertices.tolist(), mesh.faces.tolist()

@@ -100,7 +100,8 @@ def _made(source: Source) -> Source:
             fix="It is called without arguments when a run begins.",
         ) from error
     if not callable(function):
-        raise RunError(f"the factory made {function!r}, which cannot be called.", path=source.name)
+        fix = "Let it return a function of (t) or (t, read)."
+        raise RunError(f"the factory made {function!r}, which cannot be called.", path=source.name, fix=fix)
     return replace(source, function=function, factory=None)
 
 

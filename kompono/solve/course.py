@@ -14,8 +14,10 @@ from typing import Any
 from kompono.solve.inputs import Feed
 
 SAME = 1e-9  # of a step: times closer than this are the same
-WINDOW = 200_000  # attempts after which it is asked whether a run that chooses its steps still gets anywhere
-HOPELESS = 1e9  # steps a run may take at the pace of the last window
+FIRST, WINDOW = 2_000, 200_000  # attempts after which it is asked whether a run still gets anywhere: first, and later
+HOPELESS = 1e9  # steps a run may take at the pace of a whole window; of a shorter one, by its square more
+GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
+MAX_STEPS = 10**10  # attempts of a run without a limit of its own: hours of the quickest motion there is
 
 
 class FixedCourse:
@@ -68,13 +70,49 @@ class FixedCourse:
         return status
 
 
+class Pace:
+    """Whether a run that chooses its steps will reach `until` [s]: within `limit` attempts, or (None) at its pace.
+
+    Pace is looked at over windows that grow, for a short one may fall into a moment of haste. A run is given up if it
+    would take absurdly many steps more, the shorter the window the more, and neither the last step nor the pace since
+    the window before says that it recovers.
+    """
+
+    def __init__(self, until: float, limit: int | None, time: float = 0.0) -> None:
+        self.until, self.limit = until, limit
+        self.mark = 0, time, FIRST, math.inf  # attempts and time [s] where the window began, its size, the pace before
+        self.hopeless = False
+
+    def look(self, made: int, time: float, step: float) -> bool:
+        """Whether to give up after so many attempts at a time [s], with a step [s] proposed next."""
+        if time >= self.until:
+            return False
+        begun, since, window, before = self.mark
+        if made >= (MAX_STEPS if self.limit is None else self.limit):
+            self.hopeless = True
+        elif self.limit is None and made - begun >= min(window, WINDOW) and self.until < math.inf:
+            pace = (time - since) / (made - begun)  # [s] a step
+            most = HOPELESS * (WINDOW / min(made - begun, WINDOW)) ** 2
+            self.hopeless = max(pace, step) * most < self.until - time and pace <= 2 * before
+            self.mark = made, time, 2 * window, pace
+        return self.hopeless
+
+    def memory(self) -> list[float | None]:
+        """The present window, as plain data."""
+        return [*self.mark[:3], self.mark[3] if math.isfinite(self.mark[3]) else None]
+
+    def recall(self, memory: list[Any]) -> None:
+        """Go on with the window of another."""
+        begun, since, window, before = memory
+        self.mark = int(begun), float(since), int(window), math.inf if before is None else float(before)
+
+
 class AdaptiveCourse:
     """An `AdaptiveRun` to `until` [s], in at most `limit` attempts (None: as many as lead anywhere)."""
 
     def __init__(self, run: Any, feed: Feed, until: float, limit: int | None) -> None:
         self.run, self.feed, self.until, self.limit = run, feed, until, limit
-        self._mark = 0, run.time  # attempts and time [s] at the start of the window
-        self.hopeless = False  # whether the end will not be reached
+        self._pace = Pace(math.inf if feed.paced else until, limit, run.time)
 
     @property
     def done(self) -> bool:
@@ -82,31 +120,24 @@ class AdaptiveCourse:
         return self.run.time >= self.until
 
     def memory(self) -> dict[str, Any]:
-        """Where the window began, as plain data."""
-        return {"mark": list(self._mark)}
+        """How the run has got on, as plain data."""
+        return {"pace": self._pace.memory()}
 
     def recall(self, memory: dict[str, Any]) -> None:
         """Be where another course was."""
-        self._mark = int(memory["mark"][0]), float(memory["mark"][1])
+        self._pace.recall(memory["pace"])
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the end will not be reached."""
+        return self._pace.hopeless
 
     def move(self, size: int) -> Any:
         """Up to `size` attempts, not beyond the next sampling time; the status of the native run."""
-        if self.run.done:
-            self.run.aim(min(self.until, self.feed.next_due))
-        made = self.run.accepted + self.run.rejected
-        most = 1 << 30 if self.limit is None else self.limit - made
-        status = self.run.advance(max(1, min(size, most)))
-        self._judge(self.run.accepted + self.run.rejected)
+        run = self.run
+        if run.done:
+            run.aim(min(self.until, self.feed.next_due))
+        most = (MAX_STEPS if self.limit is None else self.limit) - (run.accepted + run.rejected)
+        status = run.advance(max(1, min(size, most)))
+        self._pace.look(run.accepted + run.rejected, run.time, run.step_size)
         return status
-
-    def _judge(self, made: int) -> None:
-        if self.done:
-            return
-        if self.limit is not None:
-            self.hopeless = made >= self.limit
-            return
-        before, since = self._mark
-        if made - before >= WINDOW:
-            pace = (self.run.time - since) / (made - before)  # [s] a step
-            self.hopeless = pace * HOPELESS < self.until - self.run.time
-            self._mark = made, self.run.time

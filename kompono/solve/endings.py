@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from kompono.solve.course import MAX_STEPS
 from kompono.solve.fastest import fastest_motion
 from kompono.solve.verify import rounded
 
 NOT_FINITE = "a value became infinite or not a number"
 NO_ROOM = "memory ended when the channels were computed"
+STEP_TOO_SMALL = "the step size fell below what the time can resolve; the model may be stiff or discontinuous"
+STIFF = ("Radau", "BDF", "LSODA")  # methods that stiffness does not slow down
 TOGETHER = 1e-6  # of a step: events closer than this in the mean belong to one instant
 
 _REASONS = {
@@ -67,15 +70,25 @@ def _guard(names: tuple[str, ...], run: Any) -> str:
 
 
 def _stuck(ended: str, problem: Any, settings: Any, run: Any) -> str:
-    """Steps that became so small that the end will not be reached, and the fastest motion, which makes them small."""
-    made, size = run.accepted + run.rejected, run.step_size
+    """Steps that became so small that the end will not be reached."""
     if ended == "STEP_TOO_SMALL":
-        what = "the step size fell below what the time can resolve; the model may be stiff or discontinuous"
-    elif settings.max_steps is not None:
-        what = f"{made} steps were made, as many as max_steps allows; the last was {size:.2g} s"
+        what = STEP_TOO_SMALL
     else:
-        rest = (settings.until - run.time) / max(size, 1e-300)
-        what = f"steps have become as short as {size:.2g} s, and {rest:.1g} more would be needed"
-    found = fastest_motion(problem.kernel, run.time, run.state, problem.feed.at(run.time), problem.parameters)
+        what = stalled(run.accepted + run.rejected, run.time, run.step_size, settings)
+    return what + blamed(problem, settings, run.time, run.state)
+
+
+def stalled(made: int, time: float, step: float, settings: Any) -> str:
+    """That steps lead nowhere, or are as many as there may be."""
+    if settings.max_steps is not None or made >= MAX_STEPS:
+        return f"{made} steps were made, as many as max_steps allows; the last was {step:.2g} s"
+    rest = (settings.until - time) / max(step, 1e-300)
+    return f"steps have become as short as {step:.2g} s, and {rest:.1g} more would be needed"
+
+
+def blamed(problem: Any, settings: Any, time: float, state: np.ndarray) -> str:
+    """The fastest motion at a state, which makes steps small, and what may help."""
+    found = fastest_motion(problem.kernel, time, state, problem.feed.at(time), problem.parameters)
     who = f"; the fastest motion is that of {found.name} (about {found.rate:.2g} 1/s)" if found else ""
-    return f"{what}{who}; try method='Radau', or give tiny masses and inertias a size that matters"
+    other = "a larger tolerance" if settings.method in STIFF else "method='Radau'"
+    return f"{who}; try {other}, or give tiny masses and inertias a size that matters"

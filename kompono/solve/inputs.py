@@ -197,9 +197,9 @@ def make_source(name: str, given: Any, period: float | None = None) -> Source:
             numbers(part, (-1,), "the table", name, error=RunError, finite=False, fix=fix) for part in given
         )
         if times.shape != values.shape or not len(times) or np.any(np.diff(times) <= 0):
-            raise RunError("a table needs rising times and as many values.", path=name)
+            raise RunError("a table needs rising times and as many values.", path=name, fix="Sort it by time.")
         if not np.all(np.isfinite(times)) or not np.all(np.isfinite(values)):
-            raise RunError("the table has entries that are not finite.", path=name)
+            raise RunError("the table has entries that are not finite.", path=name, fix="Leave these rows out.")
         return Source(name, table=(times, values))
     fix = "Give a number, a pair (times, values), or a pair (function, period)."
     return Source(name, value=number(value, "the value", name, error=RunError, truth=True, fix=fix))

@@ -15,8 +15,9 @@ import numpy as np
 
 from kompono.compile.snapshot import recall, snapshot
 from kompono.errors import RunError, nearest
+from kompono.given import shown
 from kompono.interruption import calls_users
-from kompono.solve.course import AdaptiveCourse, FixedCourse
+from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, Present
 from kompono.solve.journal import Journal
@@ -28,7 +29,6 @@ FIXED = ("rk2", "rk4", "adams", "leapfrog")
 METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
-GROWN = 1e15  # a coordinate or speed above this, in any unit, is no motion any more
 MOST = 1 << 53  # steps that can be counted in a double
 TOGETHER = 1000  # rows taken from a run at once
 
@@ -108,7 +108,7 @@ def check_settings(settings: Settings) -> None:
     if settings.method not in METHODS:
         raise RunError(
             f"there is no method {settings.method!r}.",
-            fix=nearest(settings.method, METHODS) or f"Methods: {', '.join(METHODS)}.",
+            fix=nearest(str(settings.method), METHODS) or f"Methods: {', '.join(METHODS)}.",
         )
     for name in ("until", "step", "rtol", "atol"):
         value = getattr(settings, name)
@@ -135,7 +135,9 @@ def check_settings(settings: Settings) -> None:
         if value is None and name == "max_steps":
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
-            raise RunError(f"{name} = {value!r} is not a count.", fix=f"Give {name} as a whole number from {least} on.")
+            raise RunError(
+                f"{name} = {shown(value)} is not a count.", fix=f"Give {name} as a whole number from {least} on."
+            )
     if settings.rtol + settings.atol <= 0:
         raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
 

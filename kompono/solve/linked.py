@@ -44,7 +44,7 @@ class Linking:
         found = fastest(self.kernel, time, state, inputs, whole, step)
         if not found.stable:
             path, message = self._complaint(table, strength, found, step)
-            raise RunError(message, path=path)
+            raise RunError(message, path=path, fix="Leave stiffness= and damping= out, or take a smaller step.")
         return whole
 
     def loaded(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, time: float = 0.0) -> np.ndarray:

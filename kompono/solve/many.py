@@ -8,9 +8,11 @@ sine has a limit. A thread takes one group after the other; native code runs wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,11 @@ import numpy as np
 from kompono.solve.endings import NO_ROOM
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate
-from kompono.solve.outcome import Outcome, Outputs, channels, conclude
+from kompono.solve.outcome import Outcome, Outputs, channels, conclude, opening
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import SCIPY_METHODS, routines_of
+
+AHEAD = 4  # groups for each thread that are made or wait for one: enough that no thread waits for the next
 
 MakeFeed = Callable[[], Feed]
 MakeReader = Callable[[np.ndarray], Callable[[float, np.ndarray, np.ndarray, str], float]]  # of a run's parameters
@@ -107,43 +111,53 @@ class _Part(Progress):
         self.reached = reached
 
 
+@dataclass
+class _Task:
+    """A group under way: the numbers of its runs, what they tell, what comes of them."""
+
+    runs: np.ndarray
+    part: _Part
+    future: Future[list[Outcome]]
+
+    @property
+    def reached(self) -> float:
+        """Simulated time [s] of its runs together."""
+        return len(self.runs) * (self.part.until if self.future.done() else self.part.reached)
+
+
 def run_batch(
     kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, threads: int, progress: Progress
 ) -> Iterator[tuple[np.ndarray, list[Outcome]]]:
-    """Make all runs; gives the numbers of each group's runs and their outcomes, in order."""
-    groups = batch.groups()
-    parts = [_Part(progress, batch.settings.until) for _ in groups]
+    """Make all runs; gives the numbers of each group's runs and their outcomes, in order.
+
+    Only some groups are under way at a time, so that neither memory nor time grows with the number of those that wait
+    or are done. When somebody wants it to end, no further group begins.
+    """
+    waiting = iter(batch.groups())
+    ahead: deque[_Task] = deque()
+    done = 0.0  # simulated time [s] of the groups that are over
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        futures = [
-            pool.submit(run_group, kernel, batch.part(runs), make_feed, read, part)
-            for runs, part in zip(groups, parts, strict=True)
-        ]
         try:
-            for k, (runs, future) in enumerate(zip(groups, futures, strict=True)):
-                while not future.done():
-                    wait(futures[k:], timeout=0.1, return_when=FIRST_EXCEPTION)
-                    _show(progress, groups, parts, futures)
-                _show(progress, groups, parts, futures)
-                yield runs, future.result()
-                futures[k] = _NOTHING
+            while True:
+                for runs in islice(waiting, 0 if progress.interrupted else AHEAD * threads - len(ahead)):
+                    part = _Part(progress, batch.settings.until)
+                    future = pool.submit(run_group, kernel, batch.part(runs), make_feed, read, part)
+                    ahead.append(_Task(runs, part, future))
+                if not ahead:
+                    return
+                task = ahead[0]
+                while not task.future.done():
+                    wait([task.future for task in ahead], timeout=0.1, return_when=FIRST_EXCEPTION)
+                    progress.update(done + sum(task.reached for task in ahead))
+                ahead.popleft()
+                done += task.reached
+                progress.update(done)
+                yield task.runs, task.future.result()
         except BaseException:
             progress.interrupted = True
-            for future in futures:
-                future.cancel()
+            for task in ahead:
+                task.future.cancel()
             raise
-
-
-_NOTHING: Future = Future()
-_NOTHING.set_result([])
-
-
-def _show(progress: Progress, groups: Sequence[np.ndarray], parts: Sequence[_Part], futures: Sequence[Future]) -> None:
-    """Tell the simulated time of all runs together."""
-    total = sum(
-        len(runs) * (part.until if future.done() else part.reached)
-        for runs, part, future in zip(groups, parts, futures, strict=True)
-    )
-    progress.update(total)
 
 
 def run_group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, progress: Progress) -> list[Outcome]:
@@ -201,6 +215,7 @@ def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: MakeReader, prog
     """One run by itself."""
     values = batch.parameters[i]
     problem = Problem(kernel, batch.states[i], values, feed, read(values))
+    problem.is_open = opening(kernel, batch.outputs, batch.settings, feed, values)
     trajectory = integrate(problem, batch.settings, progress)
     table = channels(kernel, batch.outputs, trajectory.rows, values)
     return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, suggest
 
 Evaluate = Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel
 
@@ -85,7 +85,7 @@ def column_finder(channels: Any) -> Callable[[str], int]:
         def search(name: str) -> int:
             found = channels.matching(name) if isinstance(name, str) else []
             if len(found) != 1:
-                raise RunError(f"there is no channel {name!r}.")
+                raise RunError(f"there is no channel {name!r}.", fix="Give its whole name, without globs.")
             return found[0]
 
         return search
@@ -95,7 +95,7 @@ def column_finder(channels: Any) -> Callable[[str], int]:
         if not columns:
             columns.update((channel.name, i) for i, channel in enumerate(channels))
         if name not in columns:
-            raise RunError(f"there is no channel {name!r}.", fix=nearest(str(name), columns))
+            raise RunError(f"there is no channel {name!r}.", fix=suggest(str(name), columns))
         return columns[name]
 
     return find

@@ -1,7 +1,7 @@
 """SciPy's integrators by name, stepped one by one so that loops stay closed and results survive an interruption.
 
-The implicit ones (Radau, BDF) get the exact Jacobian of the model. After each step the state is projected back on the
-loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
+The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model. After each step the state is projected back
+on the loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.staying import NEAR
-from kompono.solve.endings import NOT_FINITE
+from kompono.solve.course import GROWN, Pace
+from kompono.solve.endings import NOT_FINITE, STEP_TOO_SMALL, STIFF, blamed, stalled
 
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-IMPLICIT = ("Radau", "BDF", "LSODA")  # that are given the Jacobian
+TOO_SMALL = "step size is less than spacing"  # SciPy's words for it
+LEAST = 1e-300  # absolute tolerance: of nothing, SciPy makes a step that is not a number, and tries it forever
+LOOKED = 100  # steps from one look at the size of the state to the next
 
 
 def routines_of(method: str, known: Any) -> list[str]:
@@ -23,7 +26,7 @@ def routines_of(method: str, known: Any) -> list[str]:
         return []
     import scipy.integrate  # noqa: F401 (so that a run does not wait for it)
 
-    names = ("derivative", "project", "gap", *(("jacobian",) if method in IMPLICIT else ()))
+    names = ("derivative", "project", "gap", *(("jacobian",) if method in STIFF else ()))
     return [name for name in names if name in known]
 
 
@@ -76,13 +79,14 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         times = np.append(times, settings.until)
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
-    options = {"jac": model.jacobian} if settings.method in IMPLICIT else {}
+    options = {"jac": model.jacobian} if settings.method in STIFF else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
     rows: list[np.ndarray] = []
     diary = _Diary(problem.journal, model, statistics)
     if diary.resumed is not None:
         rows, time, state = diary.recall()
+    pace = Pace(settings.until, settings.max_steps)
     while time < settings.until or not rows:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
         rows = rows or [np.concatenate([[0.0], state, feed.at(0.0)])]
@@ -98,13 +102,15 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         if time >= settings.until:
             break
         end = min(settings.until, feed.next_due)
-        tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": settings.atol}
+        tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": max(settings.atol, LEAST)}
         solver = diary.started(method(model.rate, time, state, end, **tolerances, **options))
         good = state
         while solver.status == "running":
             message = _step(solver, model)
             if message:
                 ended = "NOT_FINITE" if message == NOT_FINITE else "STEP_TOO_SMALL"
+                if TOO_SMALL in message:
+                    message = STEP_TOO_SMALL + blamed(problem, settings, time, good)
                 return _until(rows, time, good, feed), ended, message, time, statistics
             rows += _recorded(solver, model, times[len(rows) :], feed)
             time = float(solver.t)
@@ -117,9 +123,9 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
             if progress.interrupted:
                 diary.keep(rows, solver, feed)
                 return _until(rows, time, solver.y, feed), "INTERRUPTED", "interrupted by the user", time, statistics
-            if settings.max_steps is not None and statistics["steps"] >= settings.max_steps and time < settings.until:
-                message = f"{statistics['steps']} steps were made, as many as max_steps allows"
-                return _until(rows, time, solver.y, feed), "HOPELESS", message, time, statistics
+            ended, message = _stuck(problem, settings, solver, pace, statistics["steps"])
+            if ended:
+                return _until(rows, time, solver.y, feed), ended, message, time, statistics
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
     return np.array(rows), "", "", float(time), statistics
@@ -181,6 +187,17 @@ class _Diary:
         return {"scipy": words, "feed": feed.memory()}, {}, np.zeros((0, 2))
 
 
+def _stuck(problem: Any, settings: Any, solver: Any, pace: Pace, made: int) -> tuple[str, str]:
+    """The kind of an end before the end, and why: steps that lead nowhere, a motion without bound."""
+    time = float(solver.t)
+    if pace.look(made, time, float(solver.step_size or 0.0)):
+        why = stalled(made, time, float(solver.step_size or 0.0), settings)
+        return "HOPELESS", why + blamed(problem, settings, time, solver.y)
+    if made % LOOKED == 0 and np.abs(solver.y).max(initial=0.0) > GROWN:
+        return "GROWN", "the motion grew without bound"
+    return "", ""
+
+
 def _until(rows: list[np.ndarray], time: float, state: np.ndarray, feed: Any) -> np.ndarray:
     """All rows, and one at the last good state."""
     last = [np.concatenate([[time], state, feed.at(time)])] if time > rows[-1][0] else []
@@ -200,7 +217,7 @@ def _step(solver: Any, model: _Watched) -> str:
 
 def _recorded(solver: Any, model: _Watched, times: np.ndarray, feed: Any) -> list[np.ndarray]:
     """Rows at the recording times the last step passed."""
-    due = times[times <= solver.t * (1 + 1e-14)]
+    due = times[: np.searchsorted(times, solver.t * (1 + 1e-14), side="right")]
     if not len(due):
         return []
     dense = solver.dense_output()

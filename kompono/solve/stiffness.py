@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, suggest
 
 KAPPA, GAMMA = 1.25, 0.3
 LIMIT = 4.0  # of h^2 k + 4 h c
@@ -112,7 +112,7 @@ def given_by_group(table: LinkTable, value: Given, name: str) -> np.ndarray:
     for pattern, numbers in wanted.items():
         chosen = [k for k, path in enumerate(paths) if fnmatchcase(path, pattern)]
         if not chosen and pattern != "*":
-            raise RunError(f"{name}: there is no joint or constraint {pattern!r}.", fix=nearest(pattern, set(paths)))
+            raise RunError(f"{name}: there is no joint or constraint {pattern!r}.", fix=suggest(pattern, set(paths)))
         for path in dict.fromkeys(paths[k] for k in chosen):
             mine = [k for k in chosen if paths[k] == path]
             result[mine] = _numbers(numbers, len(mine), f"{name} of {path}")

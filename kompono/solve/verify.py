@@ -34,12 +34,13 @@ class Samples:
 def pick(rows: np.ndarray, size: int, speeds: slice) -> Samples:
     """Samples spread over a run, those with the greatest speeds and the greatest change of them among them."""
     states = rows[:, 1 : 1 + size]
-    ranges = np.ptp(states, axis=0) if len(rows) else np.zeros(size)
+    ranges = np.ptp(np.ascontiguousarray(states.T), axis=1) if len(rows) else np.zeros(size)
     count = len(rows)
     chosen = {int(i) for i in np.linspace(0, count - 1, SAMPLES - 2)} if count else set()
     if count > SAMPLES and speeds.stop > speeds.start:
-        chosen.add(int(np.argmax(np.abs(states[:, speeds]).max(axis=1))))
-        chosen.add(int(np.argmax(np.abs(np.diff(states[:, speeds], axis=0)).max(axis=1))))
+        fast = np.abs(states[:, speeds])
+        chosen.add(int(np.argmax(fast)) // fast.shape[1])
+        chosen.add(int(np.argmax(np.abs(np.diff(states[:, speeds], axis=0)))) // fast.shape[1])
     return Samples(rows[sorted(chosen)].copy(), ranges)
 
 

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import entries_of, scalar, shown
+from kompono.given import entries_of, flag, scalar, shown
 from kompono.spatial.rotation import Axis, constant_matrix, unit_axis, unit_quaternion
 
 _HOW = 'Use rotation("x", 0.1), or rotation(("z", 0.3), ("x", 0.1)) for one turn after the other.'
@@ -46,11 +46,11 @@ def euler(sequence: str, *angles: Any, fixed: bool = False) -> Any:
     """
     if not isinstance(sequence, str) or not sequence or set(sequence) - set("xyz") or len(sequence) != len(angles):
         raise ModelError(
-            f"the sequence {sequence!r} does not go with {len(angles)} angles.",
+            f"the sequence {shown(sequence)} does not go with {len(angles)} angles.",
             fix='Use one of x, y, z for each angle: euler("zxz", a, b, c).',
         )
     turns = list(zip(sequence, angles, strict=True))
-    return rotation(*(reversed(turns) if fixed else turns))
+    return rotation(*(reversed(turns) if flag(fixed, "fixed =", "euler") else turns))
 
 
 def roll_pitch_yaw(roll: Any, pitch: Any, yaw: Any) -> Any:

@@ -78,3 +78,15 @@ def check_inertia(mass: Any, inertia: np.ndarray) -> str:
             "inequality (no body has one larger than the sum of the others)"
         )
     return ""
+
+
+def doubtful_inertias(masses: np.ndarray, inertias: np.ndarray) -> np.ndarray:
+    """Which of many mass properties, (n,) and (n, 3, 3), `check_inertia` should look at: all that are not plainly
+    fine.
+    """
+    fine = np.isfinite(masses) & (masses > 0) & np.isfinite(inertias).all(axis=(1, 2))
+    known = np.where(fine[:, None, None], inertias, 0.0)
+    moments, scale = np.linalg.eigvalsh(known), np.abs(known).max(axis=(1, 2))
+    fine &= np.abs(known - known.transpose(0, 2, 1)).max(axis=(1, 2)) <= 1e-9 * scale
+    fine &= (moments[:, 0] >= -1e-12 * scale) & (moments[:, 0] + moments[:, 1] >= moments[:, 2] * (1 - 1e-9))
+    return np.flatnonzero(~fine)

@@ -16,7 +16,7 @@ import numpy as np
 
 from kompono.errors import KomponoError, TranslationError
 from kompono.given import check_expression, numbers, shown
-from kompono.model.declared import CHOICE, decides_by_a_symbol, placed
+from kompono.model.declared import CHOICE, decides_by_a_symbol
 from kompono.model.element import Element
 from kompono.model.force import Effort
 from kompono.model.joint import Joint
@@ -92,9 +92,7 @@ class Law:
         try:
             return law(*arguments)
         except KomponoError as error:
-            if error.path:
-                raise
-            raise placed(error, self.path) from None
+            raise error.at(self.path) from None
         except Exception as error:
             what = self.called(name)
             if decides_by_a_symbol(error):

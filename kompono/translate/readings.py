@@ -73,7 +73,8 @@ class Readings:
         """The value of one of an element's symbols."""
         found = {reading.kind: reading.value for reading in self.of(element)}
         if kind not in found:
-            raise TranslationError(f"{type(element).__name__} has no {kind} to read.", path=self.path(element))
+            fix = f"It has {', '.join(found) or 'none'}."
+            raise TranslationError(f"{type(element).__name__} has no {kind} to read.", path=self.path(element), fix=fix)
         return found[kind]
 
     def _make(self, element: Any) -> Iterator[Reading]:
@@ -104,7 +105,9 @@ class Readings:
         units = tuple(effort_unit(unit) for unit in coupling.units) or ("",) * count
         if len(units) != count:
             raise TranslationError(
-                f"its units {coupling.units} are not one for each of its {count} conditions.", path=self.path(coupling)
+                f"its units {coupling.units} are not one for each of its {count} conditions.",
+                path=self.path(coupling),
+                fix="Give one unit for each.",
             )
         return Reading("effort", names, units, self.tracer.call(lambda m: -m, multiplier))
 

@@ -20,7 +20,7 @@ from kompono.model.constraint import Coupling
 from kompono.model.free import Turned
 from kompono.model.joint import Joint
 from kompono.spatial.rotation import quaternion_matrix
-from kompono.spatial.vectors import check_inertia
+from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.asked import BODY, AskedBody, AskedJoint, Rows, Start
 from kompono.translate.closure import group_sizes
 from kompono.translate.elaborate import Elaborated
@@ -248,9 +248,10 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
         if mass.is_constant() and inertia.is_constant():
             continue
         solid = ca.Function("solid", [symbols], [mass, ca.densify(inertia)])
-        for run, values in enumerate(sets):
-            numbers = solid(values)
-            problem = check_inertia(float(numbers[0]), np.asarray(numbers[1].full()))
+        masses, inertias = (np.asarray(numbers.full()) for numbers in solid(np.array(sets).T))
+        masses, inertias = masses[0], inertias.reshape(3, len(sets), 3).transpose(1, 0, 2)
+        for run in doubtful_inertias(masses, inertias):
+            problem = check_inertia(float(masses[run]), inertias[run])
             if problem:
                 which = f"run {run}: " if len(sets) > 1 else ""
                 fix = "Check the tunable parameters it depends on."

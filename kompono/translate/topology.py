@@ -18,7 +18,7 @@ from typing import Any
 
 import casadi as ca
 
-from kompono.errors import ModelError, TranslationError, nearest
+from kompono.errors import ModelError, TranslationError, suggest
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.free import Free, Placed
 from kompono.model.joint import Joint
@@ -194,7 +194,7 @@ class _Growth:
 def _named(model: Elaborated, path: str, known: Iterable[Any], what: str) -> Any:
     paths = {model.path(element): element for element in known}
     if path not in paths:
-        raise ModelError(f"there is no {what} {path!r}.", fix=nearest(path, paths))
+        raise ModelError(f"there is no {what} {path!r}.", fix=suggest(path, paths))
     return paths[path]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kompono.edges.plot.names import method, run_labels
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, suggest
 from kompono.result import Ensemble, Result, UnknownChannel, matching
 
 SAME = 1e-12  # times closer than this, relative to the span, are the same
@@ -54,7 +54,7 @@ def channels(results: Sequence[Result | Ensemble], patterns: Iterable[str]) -> l
     for pattern in patterns:
         found.update(dict.fromkeys(known[i] for i in matching(pattern, known)))
     if not found or not any(len(result.time) for result in results):
-        raise RunError("there is nothing to draw: the result is empty.")
+        raise RunError("there is nothing to draw: the result is empty.", fix="Give other globs, or a longer run.")
     return list(found)
 
 
@@ -65,13 +65,13 @@ def curves(
     found = []
     for run, result in enumerate(results):
         if over != "time" and over not in result:
-            raise UnknownChannel(f"there is no channel {over!r} for the x axis.", fix=nearest(over, result.names))
+            raise UnknownChannel(f"there is no channel {over!r} for the x axis.", fix=suggest(over, result.names))
         for name in names:
             if name in result and name != over:
                 found.append(_spread(result, run, name, over) if isinstance(result, Ensemble) else
                              _single(result, run, name, over, less))  # fmt: skip
     if not found:
-        raise RunError("there is nothing to draw but the x axis itself.")
+        raise RunError("there is nothing to draw but the x axis itself.", fix="Give other channels.")
     return found
 
 
@@ -91,7 +91,7 @@ def at_times(reference: Result, name: str, times: np.ndarray) -> tuple[np.ndarra
     than that of most methods; across a jump it rings.
     """
     if name not in reference:
-        raise UnknownChannel(f"the reference has no channel {name!r}.", fix=nearest(name, reference.names))
+        raise UnknownChannel(f"the reference has no channel {name!r}.", fix=suggest(name, reference.names))
     known, where = np.unique(reference.time, return_index=True)
     values = reference[name][where]
     slack = SAME * max(np.ptp(known), 1e-300) if len(known) else 0.0
@@ -99,7 +99,7 @@ def at_times(reference: Result, name: str, times: np.ndarray) -> tuple[np.ndarra
         (times >= known[0] - slack) & (times <= known[-1] + slack) if len(known) else np.zeros(len(times), dtype=bool)
     )
     if not rows.any():
-        raise RunError("the reference covers no time of the result.")
+        raise RunError("the reference covers no time of the result.", fix="Compare runs of the same time.")
     wanted = times[rows]
     place = np.clip(np.searchsorted(known, wanted), 1, max(len(known) - 1, 1))
     near = np.where(np.abs(known[place - 1] - wanted) < np.abs(known[np.minimum(place, len(known) - 1)] - wanted),
@@ -111,7 +111,7 @@ def at_times(reference: Result, name: str, times: np.ndarray) -> tuple[np.ndarra
 
         finite = np.isfinite(values)
         if finite.sum() < 4:
-            raise RunError("the reference has too few rows to be interpolated.")
+            raise RunError("the reference has too few rows to be interpolated.", fix="Record it more often.")
         found[~exact] = CubicSpline(known[finite], values[finite])(wanted[~exact])
     return rows, found
 

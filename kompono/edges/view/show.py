@@ -18,7 +18,7 @@ from kompono.result.beside import write_text
 from kompono.result.target import check_target
 from kompono.scene import POSE_CHANNELS, Scene
 from kompono.scene.record import record
-from kompono.simulation import simulate
+from kompono.single import simulate
 
 ENGINE = ("engine", "cut", "independent", "projection", "metric")
 

@@ -1,0 +1,223 @@
+"""Everything public that is called with values, each with arguments that are right: the fuzzer replaces one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import kompono
+from kompono import (
+    Body,
+    Frame,
+    Ground,
+    Joint,
+    Mode,
+    Pose,
+    library,
+    realtime,
+    spatial,
+    time,
+)
+from kompono.library import Revolute, shapes, solids
+
+AXIS = np.array([0.0, 0.0, 1.0])
+REST = {"Subsystem", "Field"}  # that take no values
+OTHERS = {  # public names that are no constructors of models, and are met elsewhere or not called by users
+    "AssemblyError", "CompileError", "KomponoError", "ModelError", "ModelWarning", "RunError", "RunWarning",
+    "TranslationError", "Cost", "Ensemble", "Evaluation", "LiveView", "Report", "Result", "Simulation", "cost",
+    "evaluate", "inspect", "simulate", "simulate_many", "spatial", "time", "view", "shapes", "solids",
+}  # fmt: skip
+
+
+class Things:
+    """New components to connect, as many as are asked for."""
+
+    @property
+    def ground(self) -> Frame:
+        return Ground().at(0, 0, 0)
+
+    @property
+    def body(self) -> Body:
+        return Body(solids.sphere(mass=1.0, radius=0.1))
+
+    @property
+    def joint(self) -> Joint:
+        return Revolute(Ground(), self.body)
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        return {"first": self.ground, "second": self.body}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something to call and arguments that are right; those that are numbered go by position."""
+
+    name: str
+    make: Callable[..., Any]
+    arguments: Callable[[], Mapping[str, Any]]
+
+    def call(self, **replaced: Any) -> Any:
+        """What comes of it with some arguments replaced, by name or number ("0")."""
+        given = {**self.arguments(), **replaced}
+        places = [given.pop(name) for name in sorted(given) if name.isdigit()]
+        return self.make(*places, **given)
+
+
+def _joints(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
+    turning = {"axis": "y", "angle": 0.1, "angle_rate": 0.2}
+    return {
+        "Revolute": lambda: {**things.frames, **turning},
+        "Prismatic": lambda: {**things.frames, "axis": (1, 0, 0), "displacement": 0.1, "displacement_rate": None},
+        "Cylindrical": lambda: {**things.frames, **turning, "displacement": 0.1},
+        "Screw": lambda: {**things.frames, "pitch": 0.01, "axis": "z", "angle": 0.1},
+        "Spherical": lambda: {**things.frames, "e0": 1.0, "e1": 0.0},
+        "Universal": lambda: {**things.frames, "first_axis": "x", "second_axis": "y"},
+        "Planar": lambda: {**things.frames, "normal": "z"},
+        "Free": lambda: {**things.frames, "x": 0.1},
+        "Weld": lambda: {**things.frames, "start": None},
+        "Link": lambda: {**things.frames, "length": 0.5, "axis": "z", "along": "x"},
+        "Rolling": lambda: {**things.frames, "radius": 0.3, "normal": "z", "axis": "y", "orientation": None},
+    }
+
+
+def _conditions(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
+    planes = {"axis": "z", "opposed": False}
+    return {
+        "Distance": lambda: {**things.frames, "length": 0.5},
+        "ParallelAxes": lambda: {**things.frames, **planes},
+        "PlaneToPlane": lambda: {**things.frames, **planes},
+        "PointInPlane": lambda: {**things.frames, "axis": "z"},
+        "PointOnLine": lambda: {**things.frames, "axis": "z"},
+        "Drive": lambda: {"joint": things.joint, "motion": 0.1 * time, "coordinate": "angle"},
+        "Gear": lambda: {
+            "first": things.joint, "second": things.joint, "ratio": 2.0, "offset": 0.1, "first_coordinate": "angle",
+            "second_coordinate": "angle",
+        },
+    }  # fmt: skip
+
+
+def _loads(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
+    spring = {"k": 10.0, "c": 0.1, "rest": 0.2}
+    return {
+        "AppliedLoad": lambda: {
+            "frame": things.body, "force": (0, 0, 1), "torque": (0, 1, 0), "reaction": things.ground, "axes": "body"
+        },
+        "Bushing": lambda: {**things.frames, "k": (1.0,) * 6, "c": np.eye(6)},
+        "Gravity": lambda: {"acceleration": (0, 0, -9.81)},
+        "JointEffort": lambda: {"joint": things.joint, "effort": 1.0, "coordinate": None},
+        "RotationalSpringDamper": lambda: {"joint": things.joint, **spring, "coordinate": None},
+        "SpringDamper": lambda: {**things.frames, **spring},
+        "Strut": lambda: {
+            "length": 0.6, "k": 10.0, "c": 0.1, "rest": 0.5, "mass": 2.0, "radius": 0.03, "turns": True,
+            "tube": solids.point(mass=1.0), "rod": solids.point(mass=1.0),
+        },
+    }  # fmt: skip
+
+
+def _model(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
+    return {
+        "Body": lambda: {
+            "mass": 1.0, "inertia": (1, 1, 1), "start_position": (0, 0, 1), "start_orientation": (1, 0, 0, 0),
+            "start_velocity": (0, 0, 0), "start_angular_velocity": (0, 0, 1), "shape": shapes.sphere(0.1),
+        },
+        "Ground": lambda: {"position": (0, 0, 1), "orientation": (1, 0, 0, 0), "shape": shapes.sphere(0.1)},
+        "Frame": lambda: {"body": things.body, "pose": Pose()},
+        "MassProperties": lambda: {"mass": 1.0, "inertia": np.eye(3), "shape": ("sphere", {"radius": 0.1})},
+        "Constraint": lambda: things.frames,
+        "Coupling": lambda: {"0": things.joint, "1": things.joint},
+        "Effort": lambda: {"joint": things.joint},
+        "Force": lambda: things.frames,
+        "Joint": lambda: {**things.frames, "start": None},
+        "Event": lambda: {"guard": time - 1.0, "changes": {Mode(0): 1.0}},
+        "Mode": lambda: {"start": 1.0},
+        "Input": lambda: {"value": 1.0, "table": None, "period": None, "factory": None, "unit": "N"},
+        "Output": lambda: {"expression": time, "unit": "s"},
+        "Parameter": lambda: {"value": 1.0, "unit": "m"},
+        "LoadCell": lambda: {"element": things.joint, "axes": things.ground, "at": None, "on": "first"},
+        "Sensor": lambda: {"frame": things.body.at(0, 0, 1), "base": things.ground, "axes": None},
+        "Motion": lambda: {"position": AXIS, "rotation": np.eye(3), "velocity": AXIS, "angular_velocity": AXIS},
+        "Pose": lambda: {"position": (0, 0, 1), "rotation": np.eye(3)},
+        "Wrench": lambda: {"force": (0, 0, 1), "torque": (0, 0, 1)},
+        "euler": lambda: {"0": "zxz", "1": 0.1, "2": 0.2, "3": 0.3, "fixed": False},
+        "roll_pitch_yaw": lambda: {"roll": 0.1, "pitch": 0.2, "yaw": 0.3},
+        "rotation": lambda: {"axis": "z", "angle": 0.1},
+    }  # fmt: skip
+
+
+def _solids() -> dict[str, Callable[[], Mapping[str, Any]]]:
+    return {
+        "box": lambda: {"mass": 1.0, "size": (0.1, 0.2, 0.3)},
+        "cylinder": lambda: {"mass": 1.0, "length": 0.5, "radius": 0.1, "axis": "z"},
+        "given": lambda: {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)},
+        "point": lambda: {"mass": 1.0},
+        "ring": lambda: {"mass": 1.0, "radius": 0.1, "axis": "z"},
+        "rod": lambda: {"mass": 1.0, "length": 0.5, "radius": 0.1, "axis": "z"},
+        "sphere": lambda: {"mass": 1.0, "radius": 0.1},
+        "tube": lambda: {"mass": 1.0, "length": 0.5, "radius": 0.1, "wall": 0.01, "axis": "z"},
+    }
+
+
+def _shapes() -> dict[str, Callable[[], Mapping[str, Any]]]:
+    round_ = {"length": 0.5, "radius": 0.1, "axis": "z"}
+    return {
+        "bar": lambda: {"start": (0, 0, 0), "end": (0, 0, 1), "radius": 0.1},
+        "box": lambda: {"size": (0.1, 0.2, 0.3)},
+        "cone": lambda: {**round_, "top": 0.05},
+        "cylinder": lambda: dict(round_),
+        "ellipsoid": lambda: {"size": (0.1, 0.2, 0.3)},
+        "mesh": lambda: {"file": "part.stl", "scale": 1.0},
+        "plate": lambda: {"outline": [(0, 0), (1, 0), (0, 1)], "thickness": 0.1, "axis": "z"},
+        "ring": lambda: {"radius": 0.1, "thickness": 0.01, "axis": "z"},
+        "sphere": lambda: {"radius": 0.1},
+        "tube": lambda: {**round_, "wall": 0.01},
+    }
+
+
+def _realtime() -> dict[str, Callable[[], Mapping[str, Any]]]:
+    names = {"outputs": "*.angle", "inputs": ["torque"], "wait": 0.0}
+    return {
+        "RealTime": lambda: {
+            "frame": 0.01, "speed": 1.0, "on_frame": (), "behind": "catch up", "keep": 1.0, "spin": 0.0005,
+            "clock": None,
+        },
+        "Udp": lambda: {"port": 5005, **names, "host": "127.0.0.1", "peer": ("127.0.0.1", 5006), "checksum": True},
+        "SharedMemory": lambda: {"name": "kompono-fuzz", **names},
+    }  # fmt: skip
+
+
+def cases() -> list[Case]:
+    """All of them."""
+    things = Things()
+    folders: list[tuple[Any, str, Mapping[str, Callable[[], Mapping[str, Any]]]]] = [
+        (kompono, "", _model(things)),
+        (library, "", {**_joints(things), **_conditions(things), **_loads(things)}),
+        (solids, "solids.", _solids()),
+        (shapes, "shapes.", _shapes()),
+        (realtime, "realtime.", _realtime()),
+    ]
+    found = [
+        Case(prefix + name, getattr(module, name), arguments)
+        for module, prefix, table in folders
+        for name, arguments in table.items()
+    ]
+    body = lambda: things.body  # noqa: E731
+    found += [
+        Case("Body.at", lambda *place, **turned: body().at(*place, **turned), lambda: {"0": 0, "1": 0, "2": 1.0}),
+        Case("Body.at", lambda **given: body().at(given["point"], orientation=given["orientation"]),
+             lambda: {"point": (0, 0, 1), "orientation": (1, 0, 0, 0)}),
+        Case("unit_axis", spatial.unit_axis, lambda: {"axis": (1, 0, 0)}),
+        Case("unit_quaternion", spatial.unit_quaternion, lambda: {"quaternion": (1, 0, 0, 0)}),
+        Case("Shape.at", shapes.sphere(0.1).at, lambda: {"x": 0, "y": 0, "z": 1, "orientation": None}),
+        Case("Shape.coloured", shapes.sphere(0.1).coloured, lambda: {"colour": "#d55e00", "opacity": 0.5}),
+    ]  # fmt: skip
+    return found
+
+
+def uncovered() -> set[str]:
+    """Public names without a case."""
+    known = {case.name for case in cases()} | REST | OTHERS
+    return (set(kompono.__all__) | set(library.__all__)) - known
