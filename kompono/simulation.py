@@ -217,8 +217,6 @@ class Simulation:
             seconds_run=seconds + (journal.before if journal else 0.0),
         )
         result = self._result(trajectory, outputs, settings, values, scene)
-        if asked() and result.status.ok:
-            warn("interrupted by the user when the run was over: the result is complete", RunWarning)
         result = session.complete(result) if session else result
         return keeping.finish(result) if keeping else result
 
@@ -231,6 +229,8 @@ class Simulation:
         status = self.status(outcome, settings, parameters, records=trajectory.rows)
         if not status.ok:
             warn(f"{self.name} did not run as planned: {status.message}", RunWarning)
+        elif asked():
+            warn("interrupted by the user when the run was over: the result is complete", RunWarning)
         about = {"method": settings.method, "engine": self.engine, "step": settings.step}
         return Result(
             outcome.times,
@@ -280,7 +280,7 @@ class Simulation:
         outputs: Outputs | None = None,
         settings: Settings | None = None,
     ) -> Problem:
-        """What `integrate` wants, from a consistent state; with `outputs` and `settings` it looks at guards and drift."""
+        """What `integrate` wants, from a consistent state; with `outputs`, `settings` it looks at guards and drift."""
         problem = Problem(self.kernel, state, parameters, feed, self.reader.run(parameters))
         if outputs is not None and settings is not None:
             problem.columns = len(outputs.computed)

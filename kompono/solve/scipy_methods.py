@@ -73,10 +73,7 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
     import scipy.integrate
 
     feed = problem.feed
-    interval = settings.step * settings.every
-    times = np.arange(int(np.floor(settings.until / interval + 1e-9)) + 1) * interval
-    if settings.until - times[-1] > 1e-9 * interval:
-        times = np.append(times, settings.until)
+    times = _instants(settings)
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
     options = {"jac": model.jacobian} if settings.method in STIFF else {}
@@ -129,6 +126,13 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
     return np.array(rows), "", "", float(time), statistics
+
+
+def _instants(settings: Any) -> np.ndarray:
+    """When rows are recorded [s]: at multiples of the interval, and at the end."""
+    interval = settings.step * settings.every
+    times = np.arange(int(np.floor(settings.until / interval + 1e-9)) + 1) * interval
+    return np.append(times, settings.until) if settings.until - times[-1] > 1e-9 * interval else times
 
 
 class _Diary:

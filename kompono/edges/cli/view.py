@@ -6,6 +6,7 @@ A model is shown as assembled at its start; with --run it is simulated first, as
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,9 @@ def command(options: argparse.Namespace) -> int:
     else:
         with listening() as heard:
             heard.release()
-            print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
-            shown.wait()
+            with suppress(KeyboardInterrupt):  # as soon as the address is known
+                print(f"{shown.url}  (Ctrl-C ends it)", flush=True)
+                shown.wait()
     return 0
 
 
