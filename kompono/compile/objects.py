@@ -103,7 +103,18 @@ class Objects:
 
         shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
         parts = [self._part(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
-        return parts + ([] if inline else [self._part("routine", [routine], lanes) for routine in routines])
+        parts += [] if inline else [self._part("routine", [routine], lanes) for routine in routines]
+        return parts + self._called_parts(routines, lanes)
+
+    def _called_parts(self, routines: list[Routine], lanes: Lanes) -> list[Part]:
+        """Closed functions, each an object of its own that does not depend on who calls it."""
+
+        def text(function: Any) -> str:
+            body = schedule.define_called(function, lanes)
+            return prelude(body, lanes) + body
+
+        found = schedule.called(self._program, routines)
+        return [Part(cache.key("closed", [], (name, lanes)), lambda f=f: text(f), False) for name, f in found.items()]
 
     def _part(
         self,
