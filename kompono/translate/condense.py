@@ -76,7 +76,7 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
     operations: list[Operation] = []
     hung: set[int] = set()
     _plan_component(model.model, by_level, loops, operations, hung)
-    joints = {id(joint): joint for joint in topology.tree_joints}
+    joints = {id(link.joint): link.joint for link in topology.links if link.joint is not None}
     return Plan(tuple(operations), _last_uses(groups, operations), joints, groups)
 
 
@@ -88,7 +88,7 @@ def _plan_component(
     component: Subsystem, by_level: Any, loops: Any, operations: list[Operation], hung: set[int]
 ) -> None:
     for part in component.members.values():
-        if isinstance(part, Subsystem):
+        if isinstance(part, Subsystem) and id(part) in by_level:
             _plan_component(part, by_level, loops, operations, hung)
     pending = list(loops[id(component)])
 
@@ -117,12 +117,26 @@ def _last_uses(groups: RigidGroups, operations: list[Operation]) -> dict[int, in
         else:
             for joint in path_joints(groups.topology, operation.element):
                 last[id(joint)] = i
+    for link in groups.topology.links:
+        if link.crosses:  # a port goes before what moves the part as a whole
+            for above in _moving_above(groups.topology, link.parent):
+                last[id(above)] = max(last[id(above)], last[id(link.joint)])
     for operation in operations:
         if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
             latest = max(last[id(joint)] for joint in operation.element.dependent)
             for joint in operation.element.joints:
                 last[id(joint)] = max(last[id(joint)], latest)
     return last
+
+
+def _moving_above(topology: Topology, carrier: Carrier) -> list[Joint]:
+    joints = []
+    while carrier is not topology.world:
+        link = topology.link(carrier)
+        if link.joint is not None and link.joint.freedoms:
+            joints.append(link.joint)
+        carrier = link.parent
+    return joints
 
 
 def chain_to_unknown(groups: RigidGroups, link: Link, when: dict[int, int], now: int) -> list[Link]:
@@ -215,10 +229,13 @@ class Condensation:
             if key in self.substituted:
                 self._substitute(joint, *self.substituted[key])
             elif joint.freedoms:
-                self.elimination.pivot(("joint", key), self.model.path(joint) or joint._name)
+                self._pivot(joint)
         for rows in self.elimination.ready_rows():
             element = next(e for e in self.closures.values() if ("rows", id(e.element)) == rows).element
             self.elimination.pivot(rows, self.model.path(element))
+
+    def _pivot(self, joint: Joint) -> None:
+        self.elimination.pivot(("joint", id(joint)), self.model.path(joint) or joint._name)
 
     def _substitute(self, joint: Joint, linear: LinearSet, row: int) -> None:
         """Express a joint's acceleration through those of others."""

@@ -56,10 +56,12 @@ class RigidGroups:
             carrier = link.parent
         return pose
 
-    def inertia(self, kinematics: Kinematics, lead: Body) -> Any:
-        """6x6 inertia of a whole group in the working frame of its lead."""
-        total = ca.SX(body_inertia(kinematics, lead))
-        for body in self.followers.get(id(lead), ()):
+    def inertia(self, kinematics: Kinematics, lead: Body, *, own: bool = False) -> Any:
+        """6x6 inertia of a whole group in the working frame of its lead; `own`: without what stands for closed parts."""
+        total = ca.SX(6, 6)
+        for body in (lead, *self.followers.get(id(lead), ())):
+            if own and id(body) in kinematics.stand_ins:
+                continue
             carried = twist_matrix(self.offset(kinematics, body))
             total = total + carried.T @ body_inertia(kinematics, body) @ carried
         return ca.sparsify(symmetric(total))
@@ -77,7 +79,13 @@ class RigidGroups:
                     lambda a, f, x=offset: a + carry_wrench_back(x, f), applied, loads.wrenches[id(body)],
                     path=kinematics.model.path(body),
                 )  # fmt: skip
-        inertia, twist = self.inertia(kinematics, lead), kinematics.absolute(lead).twist
+        for body in (lead, *followers):
+            if id(body) in kinematics.stand_ins:
+                offset = self.offset(kinematics, body)
+                applied = kinematics.tracer.call(
+                    lambda a, p, x=offset: a - carry_wrench_back(x, p), applied, kinematics.stand_ins[id(body)].bias
+                )
+        inertia, twist = self.inertia(kinematics, lead, own=True), kinematics.absolute(lead).twist
         return kinematics.tracer.call(
             lambda w, f: wrench_cross(w, inertia @ w) - f, twist, applied, path=kinematics.model.path(lead)
         )

@@ -11,7 +11,7 @@ else.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,8 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, TranslationError, nearest
-from kompono.model.body import Body, Carrier, Ground
-from kompono.model.free import Free, Placed
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.free import Crossing, Free, Placed
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import symbolic_pose
@@ -45,6 +45,11 @@ class Link:
         """Whether the carrier cannot move relative to its parent."""
         return self.joint is not None and not self.joint.freedoms
 
+    @property
+    def crosses(self) -> bool:
+        """Whether a closed part moves the carrier from inside."""
+        return isinstance(self.joint, Crossing)
+
 
 @dataclass(frozen=True)
 class Topology:
@@ -66,7 +71,7 @@ class Topology:
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
         """Joints of the tree, roots first."""
-        return tuple(link.joint for link in self.links if link.joint is not None)
+        return tuple(link.joint for link in self.links if link.joint is not None and not link.crosses)
 
     def path(self, start: Carrier, end: Carrier) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
         """Links to climb from `start` and to descend to `end` through their nearest common ancestor."""
@@ -85,20 +90,42 @@ class Topology:
         return chain
 
 
-def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Topology:
-    """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots."""
+@dataclass(frozen=True)
+class Closed:
+    """Frames of a closed part: the tree reaches it at one of them, the base, and goes on from all others at once. One
+    that `stands` on a ground of its own is reached from the start, and has no base.
+    """
+
+    ports: tuple[Frame, ...]
+    stands: bool
+    owner: Subsystem
+    path: str
+
+
+def find_topology(
+    model: Elaborated,
+    *,
+    cut: Iterable[str] = (),
+    independent: Iterable[str] = (),
+    closed: Sequence[Closed] = (),
+    world: Ground | None = None,
+) -> Topology:
+    """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots, `closed`
+    parts that are known by their ports.
+    """
     cut_joints = {id(_named(model, path, model.joints, "joint")) for path in cut}
     roots = [_named(model, path, model.bodies, "body") for path in independent]
-    world = Ground()
+    world = world or Ground()
     links: dict[int, Link] = {}
     for ground in model.grounds:
         links[id(ground)] = Link(ground, world, None, False, 1)
     pairs = firm_pairs(model)
-    growth = _Growth(model, world, links, cut_joints)
+    growth = _Growth(model, world, links, cut_joints, closed)
     growth.weld(pairs)
+    standing = [body for part in closed if part.stands for body in growth.cross(part, world)]
     for body in roots:
         growth.free(body)
-    growth.grow([world, *model.grounds, *roots])
+    growth.grow([world, *model.grounds, *standing, *roots])
     loose = [body for body in model.bodies if id(body) not in links]
     for body in sorted(loose, key=lambda body: (-len(body.given_start), -len(growth.neighbours[id(body)]))):
         if id(body) not in links:
@@ -137,8 +164,11 @@ def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
 class _Growth:
     """Prim's algorithm on the joints of a model."""
 
-    def __init__(self, model: Elaborated, world: Ground, links: dict[int, Link], cut: set[int]) -> None:
+    def __init__(
+        self, model: Elaborated, world: Ground, links: dict[int, Link], cut: set[int], closed: Iterable[Closed]
+    ) -> None:
         self.model, self.world, self.links = model, world, links
+        self.closed = {id(port.body): part for part in closed for port in part.ports}
         self.neighbours: dict[int, list[tuple[tuple[Any, ...], Joint]]] = {
             id(carrier): [] for carrier in (*model.bodies, *model.grounds, world)
         }
@@ -170,6 +200,17 @@ class _Growth:
         joint._name = self.model.path(body)
         self.links[id(body)] = Link(body, self.world, joint, False, 1, independent=True)
 
+    def cross(self, part: Closed, base: Carrier) -> list[Carrier]:
+        """Reach all ports of a closed part that are not reached yet, from its base or from the world."""
+        reached = []
+        for port in part.ports:
+            if id(port.body) not in self.links:
+                joint = Crossing(base, port)
+                joint._name, joint._owner = f"{part.path}.{port.body._name}", part.owner
+                self.links[id(port.body)] = Link(port.body, base, joint, False, self.depth(base) + 1)
+                reached.append(port.body)
+        return reached
+
     def grow(self, seeds: list[Carrier]) -> None:
         frontier: list[tuple[Any, ...]] = []
 
@@ -178,8 +219,14 @@ class _Growth:
                 key = (not_needed, no_start, self.depth(carrier), joint.freedoms, order)
                 heapq.heappush(frontier, (key, id(joint), joint))
 
+        def reach(carrier: Carrier) -> None:
+            offer(carrier)
+            if id(carrier) in self.closed:
+                for other in self.cross(self.closed[id(carrier)], carrier):
+                    offer(other)
+
         for seed in seeds:
-            offer(seed)
+            reach(seed)
         while frontier:
             _, _, joint = heapq.heappop(frontier)
             first, second = joint.first.body, joint.second.body
@@ -188,7 +235,7 @@ class _Growth:
                 continue
             parent, child = (first, second) if known_first else (second, first)
             self.links[id(child)] = Link(child, parent, joint, child is first, self.depth(parent) + 1)
-            offer(child)
+            reach(child)
 
 
 def _named(model: Elaborated, path: str, known: Iterable[Any], what: str) -> Any:
