@@ -251,7 +251,10 @@ class Condensation:
 
     def accelerations(self, loads: Loads) -> dict[Any, Any]:
         """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
-        solution = self.elimination.solve(self.right_side(loads))
+        return self.with_followers(self.elimination.solve(self.right_side(loads)), loads)
+
+    def with_followers(self, solution: dict[Any, Any], loads: Loads) -> dict[Any, Any]:
+        """A solution with the accelerations of bodies that are welded to others."""
         groups = self.plan.groups
         for body in self.model.bodies:
             if not groups.leads(body):

@@ -123,6 +123,11 @@ class Compartment:
         return make_plan(self.model, self.topology, (*self.loops, *self.twin.sets))
 
     @cached_property
+    def whole_plan(self) -> Plan:
+        """The same with a multiplier for every own condition."""
+        return make_plan(self.model, self.topology, self.closing) if self.twin.sets else self.plan
+
+    @cached_property
     def ports(self) -> set[int]:
         """Bodies that carry ports of parts, by id."""
         return {id(port.body) for part in self.parts for port in part.border.ports}

@@ -26,7 +26,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix
 from kompono.translate.closure import Closure
-from kompono.translate.condense import Condensation, ground_acceleration
+from kompono.translate.condense import Condensation, Plan, ground_acceleration
 from kompono.translate.elimination import Reference, RightSide
 from kompono.translate.kinematics import Kinematics, StandIn
 from kompono.translate.loads import Loads
@@ -58,6 +58,7 @@ class PartedCondensation(Condensation):
         self,
         compartment: Compartment,
         kinematics: Kinematics,
+        plan: Plan,
         closures: dict[int, Closure],
         references: dict[int, Reference],
         tolerance: Any,
@@ -65,7 +66,7 @@ class PartedCondensation(Condensation):
     ) -> None:
         self.compartment, self.answers = compartment, dict(answers)
         self._show(kinematics)
-        super().__init__(kinematics, compartment.plan, closures, references, tolerance)
+        super().__init__(kinematics, plan, closures, references, tolerance)
 
     def _show(self, kinematics: Kinematics) -> None:
         """Let parts stand for the bodies at their ports."""

@@ -5,7 +5,9 @@
     resolve      the same, a and tau                 rates of x
     violated_*   time, x                             the block, and the vector of a violation inside; how near a loss of rank
     corrected_*  the same, a and tau                 x with the violation undone
-    normalize, gap                                   x with unit quaternions; how far x is off the conditions inside
+    normalize, gap, drift                            x with unit quaternions; how far x is off the conditions inside
+    report       as resolve                          channels and energies of the inside
+    guards, switch_k                                 values whose rise is an event; new values of modes
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
 functions are named by their content: equal parts share them, and nothing around a part changes them.
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +31,8 @@ from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_answer, 
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.moment import Moment
+from kompono.translate.parts.report import drift_of, report_inside
+from kompono.translate.program import Channel
 from kompono.translate.relative import Close
 from kompono.translate.tracer import InlineTracer
 
@@ -103,7 +107,12 @@ class Part:
             "resolve": self._resolve,
             "normalize": lambda now, _: self.inside.pack(now.normalized()),
             "gap": lambda now, _: now.gap(),
+            "drift": lambda now, _: ca.vertcat(*drift_of(now)),
+            "report": self._report,
+            "guards": lambda now, _: self._guards(now),
         }
+        for k, event in enumerate(self.inside.whole.events):
+            made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
         for level in LEVELS:
             made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
@@ -134,6 +143,20 @@ class Part:
     def _resolve(self, now: Moment, given: Any) -> Any:
         condensed = now.forces()
         return self.inside.pack(now.rates(condensed, condensed.resolve(given)))
+
+    def _report(self, now: Moment, given: Any) -> Any:
+        channels, values, energies = report_inside(now, given)
+        self._channels = channels
+        return ca.vertcat(ca.SX(0, 1), *values, *energies)
+
+    def channels(self) -> tuple[Channel, ...]:
+        """What is reported of the inside, with paths from the owner."""
+        self.closed("report")
+        return tuple(replace(channel, name=f"{self.path}.{channel.name}") for channel in self._channels)
+
+    def _guards(self, now: Moment) -> Any:
+        found = now.guards()
+        return ca.vertcat(ca.SX(0, 1), *[found[id(event)] for event in self.inside.whole.events])
 
     def _violated(self, now: Moment, level: str) -> Any:
         if level == "residual":

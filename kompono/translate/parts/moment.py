@@ -7,7 +7,7 @@ Levels of an answer: "force" gives accelerations; "rate" makes speeds consistent
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -40,6 +40,7 @@ class Condensed:
     eliminated: dict[Any, Any]
     loads: CompartmentLoads | None = None
     nears: tuple[Any, ...] = ()  # of parts
+    declared: dict[int, Closure] = field(default_factory=dict)  # own conditions
 
     def answer(self) -> tuple[Any, Any]:
         """Block and vector at the border."""
@@ -117,11 +118,14 @@ class Moment:
 
     # -- conditions
 
-    def closures(self) -> tuple[dict[int, Closure], dict[int, Closure]]:
-        """Own conditions as declared, and by their live rows with those of linear sets."""
+    def closures(self, *, whole: bool = False) -> tuple[dict[int, Closure], dict[int, Closure]]:
+        """Own conditions as declared, and by their live rows with those of linear sets; `whole`: nothing is taken as
+        linear.
+        """
         twin, kinematics = self.compartment.twin, self.kinematics
-        declared = {id(e): trace_closure(kinematics, e, twin.laws) for e in self.compartment.loops}
-        return declared, twin._live_closures(kinematics, declared, twin.sets)
+        elements = self.compartment.closing if whole else self.compartment.loops
+        declared = {id(e): trace_closure(kinematics, e, twin.laws) for e in elements}
+        return declared, twin._live_closures(kinematics, declared, () if whole else twin.sets)
 
     def violations(self, level: str) -> dict[int, Any]:
         """How far own conditions are violated, or how fast."""
@@ -134,12 +138,12 @@ class Moment:
 
     # -- up
 
-    def forces(self) -> Condensed:
-        """Condense the equations of motion."""
+    def forces(self, *, whole: bool = False) -> Condensed:
+        """Condense the equations of motion; `whole`: with a multiplier for every own condition."""
         loads = self.loads()
-        _, closures = self.closures()
-        condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads))
-        return self._swept(condensation, condensation.right_side(loads), loads)
+        declared, closures = self.closures(whole=whole)
+        condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads), whole)
+        return replace(self._swept(condensation, condensation.right_side(loads), loads), declared=declared)
 
     def loads(self) -> CompartmentLoads:
         return CompartmentLoads(self.compartment, self.kinematics, self.fields)
@@ -166,15 +170,27 @@ class Moment:
         gaps = self.violations("residual" if level == "residual" else "rate")
         return self._swept(condensation, condensation.corrections_of(gaps), None, tuple(nears))
 
-    def _condense(self, closures: dict[int, Closure], tolerance: Any, answers: Mapping[int, Answer]) -> Any:
-        references = self.compartment.twin._references
-        return PartedCondensation(self.compartment, self.kinematics, closures, references, tolerance, answers)
+    def _condense(
+        self, closures: dict[int, Closure], tolerance: Any, answers: Mapping[int, Answer], whole: bool = False
+    ) -> PartedCondensation:
+        compartment = self.compartment
+        plan = compartment.whole_plan if whole else compartment.plan
+        return PartedCondensation(
+            compartment, self.kinematics, plan, closures, compartment.twin._references, tolerance, answers
+        )
 
     def _swept(
         self, condensation: Any, right: RightSide, loads: CompartmentLoads | None, nears: tuple[Any, ...] = ()
     ) -> Condensed:
         left, eliminated = condensation.elimination.forward(right)
         return Condensed(self, condensation, right, left, eliminated, loads, nears)
+
+    def settled(self) -> tuple[Moment, Condensed | None]:
+        """This state with speeds that meet all conditions, and the factors that made them."""
+        if not self.compartment.settles:
+            return self, None
+        condensed = self.violated("rate")
+        return self.at(self.corrected(condensed, condensed.resolve(ca.SX(0, 1)), "rate")), condensed
 
     def forces_after(self, settled: Condensed) -> Condensed:
         """Condense the equations of motion at consistent speeds with the factors of the correction that gave them."""
@@ -233,6 +249,28 @@ class Moment:
         }
         inner = {id(part): self._ask(part, "normalize") for part in self.compartment.parts}
         return Values(q, values.v, values.modes, inner)
+
+    def guards(self) -> dict[int, Any]:
+        """Values whose rise through zero is an event, by id(event), of this compartment and its parts."""
+        call, model = self.tracer.call, self.compartment.model
+        found = {id(e): call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
+        for part in self.compartment.parts:
+            events = part.inside.whole.events
+            values = self._ask(part, "guards", kinematics=self.kinematics) if events else ()
+            found |= {id(event): values[k, :] for k, event in enumerate(events)}
+        return found
+
+    def switched(self, event: Any) -> list[tuple[Any, Any]]:
+        """Modes an event changes, with their new values."""
+        for part in self.compartment.parts:
+            events = part.inside.whole.events
+            for k, known in enumerate(events):
+                if known is event:
+                    values = self._ask(part, f"switch_{k}")
+                    return [(mode, values[i, :]) for i, (mode, _) in enumerate(event.changes)]
+        path = self.compartment.model.path(event)
+        call = self.tracer.call
+        return [(mode, call(lambda value=value: value, path=path, free=True)) for mode, value in event.changes]
 
     def gap(self) -> Any:
         """The largest violation of a condition, in units of what a stage may have."""

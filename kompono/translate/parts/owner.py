@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,8 @@ import casadi as ca
 
 from kompono.translate.parts.compartment import Compartment, Twin
 from kompono.translate.parts.moment import Moment
-from kompono.translate.program import Routine
+from kompono.translate.parts.report import report_whole
+from kompono.translate.program import Channel, Routine
 from kompono.translate.tracer import Tracer
 
 
@@ -39,12 +41,8 @@ class PartedEngine(Twin):
     @cached_property
     def _derivative(self) -> Routine:
         tracer, now = self._moment()
-        if self.compartment.settles:
-            settled = now.violated("rate")
-            now = now.at(now.corrected(settled, settled.resolve(ca.SX(0, 1)), "rate"))
-            condensed = now.forces_after(settled)
-        else:
-            condensed = now.forces()
+        now, settled = now.settled()
+        condensed = now.forces() if settled is None else now.forces_after(settled)
         rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
 
@@ -65,3 +63,37 @@ class PartedEngine(Twin):
     def gap(self) -> Routine:
         tracer, now = self._moment()
         return tracer.routine("gap", [("gap", now.gap())])
+
+    # -- results
+
+    @cached_property
+    def _settled(self) -> tuple[Tracer, Moment, Moment]:
+        """This state as it is, and with speeds that meet all conditions."""
+        tracer, before = self._moment()
+        return tracer, before, before.settled()[0]
+
+    @cached_property
+    def _traced_channels(self) -> tuple[tuple[Channel, ...], Any]:
+        _, before, now = self._settled
+        now = now.at(now.values)  # symbols mean this state
+        channels, values = report_whole(now, before)
+        return channels, ca.densify(ca.vertcat(*values))
+
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> Routine:
+        values = self._traced_channels[1]
+        chosen = values if columns is None else ca.vertcat(*[values[i] for i in columns])
+        return self._settled[0].routine(name, [("channels", chosen)])
+
+    def guards(self) -> Routine:
+        tracer, _, now = self._settled
+        found = now.at(now.values).guards()
+        return tracer.routine("guards", [("values", ca.vertcat(*[found[id(event)] for event in self.model.events]))])
+
+    def switch(self, number: int) -> Routine:
+        tracer, before, now = self._settled
+        event = self.model.events[number]
+        state = ca.SX(tracer.values["state"])
+        for mode, value in now.at(now.values).switched(event):
+            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            state[self.nq + self.nv + place] = value
+        return tracer.routine(f"switch_{number}", [("state", state)])
