@@ -55,6 +55,7 @@ class Simulation:
         engine: str = "relative",
         cut: Iterable[str] = (),
         independent: Iterable[str] = (),
+        closed: Iterable[str] = (),
         projection: str | None = None,
         metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
@@ -74,6 +75,7 @@ class Simulation:
         self._translate = functools.partial(
             translate, model, engine=engine, cut=self._cut, independent=self._independent, baumgarte=baumgarte,
             projection=projection or "distributed", metric=metric or "mass", nested_from=nested_from, shelf=self._shelf,
+            closed=tuple(closed),
         )  # fmt: skip
         self._compile = functools.partial(compile_program, native=native, cache=cache, threads=threads)
         self._make(closed_start)
@@ -323,6 +325,7 @@ def simulate(
     stabilize: bool = True,
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
+    closed: Iterable[str] = (),
     projection: str | None = None,
     metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
@@ -341,8 +344,9 @@ def simulate(
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
     of what to keep.
     `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
-    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree. `threads` may work
-    on one run of a large model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
+    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree, `closed` (globs of
+    paths) components that shall be solved as closed parts. `threads` may work on one run of a large model (None: as
+    many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
     in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
     `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
     each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
@@ -357,7 +361,7 @@ def simulate(
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(_paced(settings, progress, realtime)[0])
     simulation = Simulation(
-        model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
+        model, engine=engine, cut=cut, independent=independent, closed=closed, projection=projection, metric=metric,
         baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
     )  # fmt: skip
     return simulation.run(

@@ -12,6 +12,7 @@ from kompono.translate.parts.compartment import Compartment, Twin
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import report_whole
 from kompono.translate.program import Channel, Routine
+from kompono.translate.relative import RelativeEngine
 from kompono.translate.tracer import Tracer
 
 
@@ -45,6 +46,9 @@ class PartedEngine(Twin):
         condensed = now.forces() if settled is None else now.forces_after(settled)
         rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
+
+    def opened_derivative(self) -> Routine:
+        return RelativeEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
 
     def project(self) -> Routine:
         """state -> state on the conditions, here and inside all parts."""
