@@ -64,7 +64,9 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
     groups = RigidGroups(topology)
     for link in topology.links:
         if link.joint is not None and not link.rigid:
-            owner = link.joint.owner or link.carrier.owner
+            owner: Any = link.joint.owner or link.carrier.owner
+            while id(owner) not in by_level:  # inside a closed part
+                owner = owner.owner
             by_level[id(owner)].append(link)
     loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
     for element in closing:

@@ -73,11 +73,11 @@ class Compartment:
         self.whole, self.border, self.close = model, border, close
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
         cut, independent = list(cut), list(independent)
-        if border is not None and border.base is not None:
-            independent = [model.path(border.base.body)]
         contracted = [Closed(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
         own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
         own_roots = [path for path in independent if not any(_below(path, p.path) for p in self.enclosed)]
+        if border is not None and border.base is not None:
+            own_roots = [model.path(border.base.body)]
         topology = find_topology(
             self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world or Ground()
         )
