@@ -590,8 +590,6 @@ def build(
     for k, carrier in enumerate(m.carriers):
         element = make_carrier(m, k, carrier)
         level(nesting[k]).add(f"ground{k}" if isinstance(carrier, Guided) else f"body{k}", element)
-        for depth in range(1, len(nesting[k]) + 1):
-            level(nesting[k][:depth]).expose(element)
         carriers.append(element)
 
     def frame(mark: Mark) -> Any:
@@ -616,7 +614,18 @@ def build(
     add_actions(m, top, joints, frame, owner)
     if local is not None and m.local_gravity is not None:
         level(local).add("local_gravity", Gravity(m.local_gravity[0]))
+    expose_what_is_used(top)
     return Built(top, carriers, joints, constraints, levels)
+
+
+def expose_what_is_used(top: Subsystem) -> None:
+    """Let every level expose the carriers that elements of levels above it connect."""
+    for element in list(top.walk()):
+        for frame in (getattr(element, "first", None), getattr(element, "second", None)):
+            around = None if frame is None else frame.body.owner
+            while around is not None and around is not element.owner and not around.contains(element):
+                around.expose(frame.body)
+                around = around.owner
 
 
 def make_carrier(m: Mechanism, k: int, carrier: Solid | Guided) -> Any:

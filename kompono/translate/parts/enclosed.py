@@ -1,4 +1,4 @@
-"""What lies inside closed parts, which of their ports others use, and what cannot be closed.
+"""What lies inside closed parts, which ports they have, and what cannot be closed.
 
 Dividing a model leaves its owner with its own elements and, in the place of each closed part, the bodies that carry
 its ports. Whatever else an element outside would touch is refused here, with the part's path.
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kompono.errors import ModelError, nearest
-from kompono.model.body import Carrier, Frame, Ground
+from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem
@@ -23,8 +23,8 @@ _KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "us
 
 @dataclass(frozen=True)
 class Enclosed:
-    """A closed part: its elements alone, and the ports in use, one for each body that carries some. The motion of
-    `grounds` others use is prescribed, so they are told it.
+    """A closed part: its elements alone, and its ports, one for each body that carries some. The motion of `grounds`
+    others use is prescribed, so they are told it.
     """
 
     part: Subsystem
@@ -85,9 +85,19 @@ def _enclose(model: Elaborated, part: Subsystem, used: Sequence[Frame]) -> Enclo
     path = model.path(part)
     if not inner.bodies:
         raise ModelError("a part without bodies cannot be closed.", path=path, fix="Leave it open.")
+    shown = {id(port.body): port for port in _ports(part)}
     touched = _touched(model, part, path, used)
-    ports = tuple(carrier for carrier in touched if not isinstance(carrier, Ground))
+    for carrier in touched:
+        shown.setdefault(id(carrier), carrier)
+    ports = tuple(shown[id(body)] for body in inner.bodies if id(body) in shown)
     return Enclosed(part, inner, ports, tuple(c for c in touched if isinstance(c, Ground)), path)
+
+
+def _ports(part: Subsystem) -> list[Frame]:
+    """What a part shows, whoever uses it: bodies, and frames of others."""
+    bodies: list[Frame] = [element for element in part.exposed if isinstance(element, Body)]
+    known = {id(port.body) for port in bodies}
+    return [*bodies, *(frame for frame in part.exposed_frames.values() if id(frame.body) not in known)]
 
 
 def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame]) -> list[Carrier]:
@@ -100,11 +110,11 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
             if part.contains(frame.body):
                 found[id(frame.body)] = frame.body
         for reached in (*_acted_on(element), *model.uses.get(id(element), ())):
-            if not part.contains(reached) or isinstance(reached, Parameter | Input):
+            if isinstance(reached, Frame):
+                if part.contains(reached.body):
+                    found[id(reached.body)] = reached.body
                 continue
-            if isinstance(reached, Carrier):
-                found[id(reached)] = reached
-            else:
+            if part.contains(reached) and not isinstance(reached, Parameter | Input):
                 raise ModelError(
                     f"it reaches {model.path(reached)} inside the closed part {path}, which shows its ports only.",
                     path=model.path(element),
