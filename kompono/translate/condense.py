@@ -20,7 +20,7 @@ from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Pose
-from kompono.spatial.vectors import carry_twist, twist_matrix
+from kompono.spatial.vectors import carry_twist, symmetric, twist_matrix
 from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination, Reference, RightSide
@@ -187,8 +187,13 @@ class Condensation:
         return [body for body in self.model.bodies if self.plan.groups.leads(body)]
 
     def _inertia(self, body: Body) -> Any:
-        inertia = self.plan.groups.inertia(self.kinematics, body)
-        return self.kinematics.tracer.call(lambda: inertia, path=self.model.path(body))
+        groups, call, path = self.plan.groups, self.kinematics.tracer.call, self.model.path(body)
+        inertia = groups.inertia(self.kinematics, body)
+        total = call(lambda: inertia, path=path)
+        for offset, shown in groups.shown(self.kinematics, body):
+            carried = twist_matrix(offset)
+            total = call(lambda t, i, x=carried: symmetric(t + x.T @ i @ x), total, shown.inertia, path=path)
+        return total
 
     def _hang(self, link: Link, chain: list[Link]) -> None:
         """Express the body through the nearest unknown body above (or a ground) and the joints in between."""

@@ -299,10 +299,10 @@ def rate_along(joint: Joint, reverse: bool, q: Any, v: Any) -> Any:
         return ca.SX(6, 1)
     if not reverse:
         return joint.subspace_rate(q, v)
-    x = ca.SX.sym("x", len(joint.coordinates))
-    twist = ca.densify(joint_subspace(joint, x, reverse) @ v)
-    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, v))))
-    return ca.substitute(along, x, ca.SX(q))
+    x, s = ca.SX.sym("x", len(joint.coordinates)), ca.SX.sym("s", joint.freedoms)
+    twist = ca.densify(joint_subspace(joint, x, reverse) @ s)
+    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, s))))
+    return ca.substitute(along, ca.vertcat(x, s), ca.densify(ca.vertcat(ca.SX(q), ca.SX(v))))
 
 
 def speeds_of_twist(subspace: Any, twist: Any) -> Any:

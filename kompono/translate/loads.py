@@ -149,8 +149,6 @@ def central_inertia(body: Body) -> Any:
 
 def body_inertia(kinematics: Kinematics, body: Body) -> Any:
     """6x6 inertia in the working frame (constant, or of tunable parameters)."""
-    if id(body) in kinematics.stand_ins:
-        return kinematics.stand_ins[id(body)].inertia
     centre = kinematics.frames.centre(body)
     inertia = body.solid.inertia
     tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)

@@ -203,11 +203,13 @@ class ChannelWriter:
             return self._transmitted
         call, total = self.tracer.call, {}
         for body in self.model.bodies:
-            inertia = body_inertia(self.kinematics, body)
-            total[id(body)] = call(
-                lambda a, b, m=inertia: m @ a + b, self.solution["body", id(body)], self.loads.bias(body),
-                path=self.model.path(body),
-            )  # fmt: skip
+            a, bias, path = self.solution["body", id(body)], self.loads.bias(body), self.model.path(body)
+            if id(body) in self.kinematics.stand_ins:
+                shown = self.kinematics.stand_ins[id(body)].inertia
+                total[id(body)] = call(lambda a, b, m: m @ a + b, a, bias, shown, path=path)
+            else:
+                inertia = body_inertia(self.kinematics, body)
+                total[id(body)] = call(lambda a, b, m=inertia: m @ a + b, a, bias, path=path)
         for key, (inertia, bias) in self.hanging.items():
             total[key] = call(lambda t, m, b, a: t + m @ a + b, total[key], inertia, bias, self.solution["body", key])
         self._subtract_closing(total)
