@@ -49,6 +49,8 @@ def closed_subsystems(model: Elaborated, patterns: Iterable[str]) -> list[Subsys
     chosen = {id(part): part for part in paths.values() if getattr(part, "closed", False) is True}
     for pattern in patterns:
         found = [part for path, part in paths.items() if fnmatchcase(path, pattern)]
+        if pattern not in paths:  # a pattern means those that can be closed
+            found = [part for part in found if any(part.contains(body) for body in model.bodies)]
         if not found:
             raise ModelError(f"there is no component {pattern!r} to close.", fix=nearest(pattern, paths))
         chosen |= {id(part): part for part in found}
