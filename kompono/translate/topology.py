@@ -59,6 +59,7 @@ class Topology:
     links: tuple[Link, ...]
     closing: tuple[Joint, ...]
     firm: tuple[FirmPair, ...] = ()
+    placed: bool = False  # every body is placed in the world by itself
 
     def link(self, carrier: Carrier) -> Link:
         """The link of a carrier (not of the world)."""
@@ -143,11 +144,19 @@ def find_topology(
     return Topology(world, tuple(links.values()), closing, tuple(pair for pair in pairs if id(pair.joint) in used))
 
 
-def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
-    """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop."""
-    world = Ground()
+def place_all(
+    model: Elaborated, placed: type[Free] = Placed, closed: Sequence[Closed] = (), world: Ground | None = None
+) -> Topology:
+    """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop.
+    Ports of `closed` parts are placed by these.
+    """
+    world = world or Ground()
     links = [Link(ground, world, None, False, 1) for ground in model.grounds]
+    ports = {id(port.body): (part, port) for part in closed for port in part.ports}
     for body in model.bodies:
+        if id(body) in ports:
+            links.append(Link(body, world, _crossing(*ports[id(body)], world), False, 1))
+            continue
         joint = placed(world, body)
         joint._name = model.path(body)
         links.append(Link(body, world, joint, False, 1, independent=True))
@@ -158,7 +167,13 @@ def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
                 path=model.path(joint),
                 fix="Write conditions(pose) for it, or use engine='relative'.",
             )
-    return Topology(world, tuple(links), model.joints)
+    return Topology(world, tuple(links), model.joints, placed=True)
+
+
+def _crossing(part: Closed, port: Frame, base: Carrier) -> Crossing:
+    joint = Crossing(base, port)
+    joint._name, joint._owner = f"{part.path}.{port.body._name}", part.owner
+    return joint
 
 
 class _Growth:
@@ -205,8 +220,7 @@ class _Growth:
         reached = []
         for port in part.ports:
             if id(port.body) not in self.links:
-                joint = Crossing(base, port)
-                joint._name, joint._owner = f"{part.path}.{port.body._name}", part.owner
+                joint = _crossing(part, port, base)
                 self.links[id(port.body)] = Link(port.body, base, joint, False, self.depth(base) + 1)
                 reached.append(port.body)
         return reached

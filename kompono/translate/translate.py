@@ -27,7 +27,7 @@ from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import closed_subsystems
-from kompono.translate.parts.owner import PartedEngine
+from kompono.translate.parts.owner import PartedAbsoluteEngine, PartedEngine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
@@ -137,7 +137,7 @@ def translate(
     parts = closed_subsystems(elaborated, closed)
     compartment = None
     if parts:
-        compartment = _compartment(elaborated, parts, engine, cut, independent, close)
+        compartment = _compartment(elaborated, parts, (engine, projection, metric), cut, independent, close)
         topology = compartment.twin_topology
     else:
         topology = _topology(elaborated, engine, cut, independent)
@@ -148,7 +148,8 @@ def translate(
 
     def make(shared: bool) -> Engine:
         if compartment is not None:
-            return PartedEngine(compartment, kernels, shared=shared)
+            kind = PartedEngine if relative else PartedAbsoluteEngine
+            return kind(compartment, kernels, shared=shared)
         if relative:
             return RelativeEngine(elaborated, topology, kernels, shared=shared, close=close)
         if engine == "discrete":
@@ -174,15 +175,22 @@ def translate(
 
 
 def _compartment(
-    model: Elaborated, parts: list[Subsystem], engine: str, cut: Iterable[str], independent: Iterable[str],
-    close: Close | None,
+    model: Elaborated, parts: list[Subsystem], way: tuple[str, str, str], cut: Iterable[str],
+    independent: Iterable[str], close: Close | None,
 ) -> Compartment:  # fmt: skip
-    if engine != "relative":
+    engine, projection, metric = way
+    names = ", ".join(model.path(part) for part in parts)
+    if engine == "discrete":
         raise RunError(
-            f"closed parts ({', '.join(model.path(part) for part in parts)}) need engine='relative'.",
-            fix=f"Leave engine={engine!r} out, or leave the parts open.",
+            f"closed parts ({names}) answer with accelerations; engine='discrete' asks for forces of springs alone.",
+            fix="Use engine='relative' or 'absolute', or leave the parts open.",
         )
-    return Compartment(model, parts, cut=cut, independent=independent, close=close)
+    if engine == "absolute" and (projection, metric) != ("distributed", "mass"):
+        raise RunError(
+            f"closed parts ({names}) are projected part by part and by their masses.",
+            fix=f"Leave projection={projection!r} and metric={metric!r} out, or leave the parts open.",
+        )
+    return Compartment(model, parts, cut=cut, independent=independent, close=close, placed=engine == "absolute")
 
 
 def _strays(engine: Engine) -> bool:

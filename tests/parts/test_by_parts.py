@@ -47,6 +47,14 @@ def test_parts_solve_what_the_whole_solves(data: Any, case: Case) -> None:
     event(f"{case.note} redundant {case.solution.redundant > 0}")
 
 
+@examples(3)
+@given(st.data(), st.one_of(trees(bodies=(3, 5)), loops(), redundant_loops()))
+def test_parts_solve_what_the_whole_solves_with_bodies_placed_one_by_one(data: Any, case: Case) -> None:
+    nesting = data.draw(nestings(len(case.m.carriers)))
+    e = evaluated(case, nesting, data.draw(closings(nesting)), engine="absolute")
+    check_motion(case, e, 1e-10)
+
+
 @examples(2)
 @given(st.data(), st.one_of(loops(), redundant_loops()))
 def test_parts_project_as_the_whole_does(data: Any, case: Case) -> None:

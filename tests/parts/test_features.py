@@ -64,6 +64,12 @@ def test_all_methods(opened: Any, make: Any, closed: str, method: dict[str, Any]
     compare(simulate(make(), **RUN, **method, closed=[closed]), opened(make, **method), 1e-6)
 
 
+@pytest.mark.parametrize(("make", "closed"), [(Rig, ["platform"]), (Rig, ["struts.*"]), (Walker, ["*"])])
+def test_bodies_placed_one_by_one(opened: Any, make: Any, closed: list[str]) -> None:
+    request = {"engine": "absolute", "until": 0.1}
+    compare(simulate(make(), **{**RUN, **request}, closed=closed), opened(make, **request), 1e-8)
+
+
 def test_parts_say_themselves_that_they_are_closed(opened: Any) -> None:
     compare(simulate(Rig(closed=("platform",)), **RUN), opened(Rig))
     assert Strut(closed=True).closed is True

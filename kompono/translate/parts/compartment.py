@@ -14,15 +14,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.body import Body, Ground
 from kompono.model.subsystem import Subsystem
+from kompono.translate.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
+from kompono.translate.absolute import AbsoluteEngine
+from kompono.translate.closure import group_sizes
 from kompono.translate.condense import Plan, closing_elements, make_plan
 from kompono.translate.elaborate import Elaborated
+from kompono.translate.elimination import Reference
+from kompono.translate.engine import Engine
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
-from kompono.translate.relative import Close, RelativeEngine
-from kompono.translate.topology import Closed, Link, Topology, find_topology
+from kompono.translate.rank import Live
+from kompono.translate.references import referenced_joints
+from kompono.translate.relative import PROJECTION_TOLERANCE, Close, RelativeEngine
+from kompono.translate.topology import Closed, Link, Topology, find_topology, place_all
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
@@ -32,6 +40,7 @@ class Twin(RelativeEngine):
     """A compartment with all its parts opened; conditions that cross a part are not taken as linear."""
 
     compartment: Compartment
+    projection_tolerance = PROJECTION_TOLERANCE
 
     @cached_property
     def forms(self) -> dict[int, Any]:
@@ -40,18 +49,53 @@ class Twin(RelativeEngine):
         forms = RelativeEngine.forms.func(self)  # type: ignore[attr-defined]
         return {key: form for key, form in forms.items() if key in own and key not in crossing}
 
+    @property
+    def row_references(self) -> dict[int, Reference]:
+        """What pivots of live rows are compared with."""
+        return self._references
+
     def _elimination_order(self) -> list[int]:
         """Conditions inside parts first, then those with linear conditions."""
         own = {id(element) for element in self.compartment.closing}
         return sorted(map(id, self.closing), key=lambda key: (key in own, key not in self.forms))
 
 
+class PlacedTwin(AbsoluteEngine):
+    """The same with every body placed by itself; nothing is substituted."""
+
+    compartment: Compartment
+    projection_tolerance = ABSOLUTE_TOLERANCE
+    sets = ()
+
+    @property
+    def loops(self) -> tuple[Any, ...]:
+        return self.closing
+
+    @cached_property
+    def live(self) -> dict[int, Live]:
+        """All rows as they are declared."""
+        return {id(e): Live(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
+
+    @property
+    def row_references(self) -> dict[int, Reference]:
+        return self.references(unit=False)
+
+    def _live_closures(self, _kinematics: Any, declared: dict[int, Any], _sets: Any) -> dict[int, Any]:
+        return declared
+
+    def _closed_tolerance(self, _tracer: Any, _gaps: Any) -> float:
+        return ABSOLUTE_TOLERANCE
+
+
 @dataclass(frozen=True)
 class Values:
-    """The state of a compartment by element: q and v by id(joint), modes in order, states of parts by id(part)."""
+    """The state of a compartment by element: q and v by id(joint), counted angles, modes in order, states of parts by
+    id(part).
+    """
 
     q: dict[int, Any]
     v: dict[int, Any]
+    counted: dict[int, Any]
     modes: Any
     inner: dict[int, Any]
 
@@ -69,8 +113,10 @@ class Compartment:
         independent: Iterable[str] = (),
         close: Close | None = None,
         world: Ground | None = None,
+        placed: bool = False,
     ) -> None:
-        self.whole, self.border, self.close = model, border, close
+        self.whole, self.border, self.close, self.placed = model, border, close, placed
+        world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
         cut, independent = list(cut), list(independent)
         contracted = [Closed(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
@@ -78,28 +124,32 @@ class Compartment:
         own_roots = [path for path in independent if not any(_below(path, p.path) for p in self.enclosed)]
         if border is not None and border.base is not None:
             own_roots = [model.path(border.base.body)]
-        topology = find_topology(
-            self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world or Ground()
-        )
+        if placed:
+            topology = place_all(self.model, closed=contracted, world=world)
+        else:
+            topology = find_topology(self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world)
         self.topology = _with_base(topology, border)
         from kompono.translate.parts.inside import Part
 
         self.parts = tuple(
-            Part(enclosed, closed, _border_of(topology, enclosed), _inner(cut, enclosed.path), close, topology.world)
+            Part(enclosed, closed, _border_of(topology, enclosed), _inner(cut, enclosed.path), close, world, placed)
             for enclosed in self.enclosed
         )
-        self.twin_topology = opened(topology, self.parts)
+        self.twin_topology = opened(topology, self.parts, model)
         self.joints = self.topology.tree_joints
+        angular = (joint for joint in referenced_joints(self.model) if "rad" in joint.units)
+        self.counted = tuple(angular) if placed else ()
         self.closing = closing_elements(self.model, self.topology)
 
     @cached_property
-    def twin(self) -> Twin:
+    def twin(self) -> Twin | PlacedTwin:
         """The same with all parts opened."""
-        twin = Twin(self.whole, self.twin_topology, {}, shared=False, close=self.close)
+        kind = PlacedTwin if self.placed else Twin
+        twin = kind(self.whole, self.twin_topology, {}, shared=False, close=self.close)
         twin.compartment = self
         return twin
 
-    def adopt(self, twin: Twin) -> None:
+    def adopt(self, twin: Twin | PlacedTwin) -> None:
         """Take an engine with all parts opened that somebody else made."""
         self.__dict__["twin"] = twin
         twin.compartment = self
@@ -140,11 +190,20 @@ class Compartment:
     @cached_property
     def settles(self) -> bool:
         """Whether speeds have to be made consistent with conditions, here or inside a part."""
-        return bool(self.closing) and not self._linear or any(part.inside.settles for part in self.parts)
+        if self.placed:
+            return False
+        return (bool(self.closing) and not self._linear) or any(part.inside.settles for part in self.parts)
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether there are conditions to keep, here or inside a part."""
+        return bool(self.closing) or any(part.inside.keeps for part in self.parts)
 
     @cached_property
     def _linear(self) -> bool:
         """Whether all own conditions are linear, so that methods keep them."""
+        if self.placed:
+            return False
         kinematics = self.twin.probe.kinematics
         level = self.twin._level
         settled = (ca.SX(level(kinematics, linear, "bias")).nnz() == 0 for linear in self.twin.sets)
@@ -156,12 +215,14 @@ class Compartment:
     def size(self) -> int:
         """Length of the state."""
         own = sum(len(joint.coordinates) + joint.freedoms for joint in self.joints)
+        own += sum(len(joint.coordinates) for joint in self.counted)
         return own + len(self.model.modes) + sum(part.inside.size for part in self.parts)
 
     @cached_property
     def symbols(self) -> Any:
         """The state as symbols of the model; those inside parts are nobody's."""
-        own = [*(joint.q for joint in self.joints), *(joint.v for joint in self.joints), *map(ca.SX, self.model.modes)]
+        own = [*(joint.q for joint in self.joints), *(joint.v for joint in self.joints)]
+        own += [*(ca.SX.sym("counted", len(j.coordinates)) for j in self.counted), *map(ca.SX, self.model.modes)]
         return ca.vertcat(ca.SX(0, 1), *own, *[ca.SX.sym("x", part.inside.size) for part in self.parts])
 
     def unpack(self, state: Any) -> Values:
@@ -175,29 +236,35 @@ class Compartment:
 
         q = {id(joint): take(len(joint.coordinates)) for joint in self.joints}
         v = {id(joint): take(joint.freedoms) for joint in self.joints}
+        counted = {id(joint): take(len(joint.coordinates)) for joint in self.counted}
         modes = take(len(self.model.modes))
-        return Values(q, v, modes, {id(part): take(part.inside.size) for part in self.parts})
+        return Values(q, v, counted, modes, {id(part): take(part.inside.size) for part in self.parts})
 
     def pack(self, values: Values) -> Any:
         """The other way round."""
-        own = [*(values.q[id(j)] for j in self.joints), *(values.v[id(j)] for j in self.joints), values.modes]
+        own = [*(values.q[id(j)] for j in self.joints), *(values.v[id(j)] for j in self.joints)]
+        own += [*(values.counted[id(j)] for j in self.counted), values.modes]
         return ca.densify(ca.vertcat(ca.SX(0, 1), *own, *[values.inner[id(part)] for part in self.parts]))
 
-    def places(self, twin: RelativeEngine) -> list[int]:
+    def places(self, twin: Engine) -> list[int]:
         """Where each entry of the state is in that of an engine that knows all coordinates."""
         q, v = _starts(twin)
         modes = {id(mode): twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
         own = [q[id(j)] + k for j in self.joints for k in range(len(j.coordinates))]
         own += [v[id(j)] + k for j in self.joints for k in range(j.freedoms)]
+        own += [q[id(j)] + k for j in self.counted for k in range(len(j.coordinates))]
         own += [modes[id(mode)] for mode in self.model.modes]
         return own + [place for part in self.parts for place in part.inside.places(twin)]
 
 
-def _starts(twin: RelativeEngine) -> tuple[dict[int, int], dict[int, int]]:
+def _starts(twin: Engine) -> tuple[dict[int, int], dict[int, int]]:
     q, v, i, k = {}, {}, 0, twin.nq
     for joint in twin.joints:
         q[id(joint)], v[id(joint)] = i, k
         i, k = i + len(joint.coordinates), k + joint.freedoms
+    for joint in twin.counted:
+        q[id(joint)] = i
+        i += len(joint.coordinates)
     return q, v
 
 
@@ -227,7 +294,7 @@ def _with_base(topology: Topology, border: Border | None) -> Topology:
     return Topology(topology.world, links, topology.closing, topology.firm)
 
 
-def opened(topology: Topology, parts: Sequence[Part]) -> Topology:
+def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topology:
     """The tree of a compartment with the trees of its parts in the place of their ports."""
     base_of: dict[int, Part] = {id(part.border.base.body): part for part in parts if part.border.base is not None}
     world = topology.world
@@ -259,4 +326,8 @@ def opened(topology: Topology, parts: Sequence[Part]) -> Topology:
             open_part(base_of[id(link.carrier)])
     closing = [*(joint for part in parts for joint in part.inside.twin_topology.closing), *topology.closing]
     firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
+    if topology.placed:  # bodies in order of declaration
+        order = {id(carrier): k for k, carrier in enumerate((*model.grounds, *model.bodies))}
+        links.sort(key=lambda link: order[id(link.carrier)])
+        return Topology(world, tuple(links), model.joints, placed=True)
     return Topology(world, tuple(links), tuple(closing), tuple(firm))

@@ -61,10 +61,10 @@ class Part:
 
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
-        world: Ground,
+        world: Ground, placed: bool,
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
-        self.inside = Compartment(enclosed.model, closed, border, cut=cut, close=close, world=world)
+        self.inside = Compartment(enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed)
         self._made: dict[str, Closed] = {}
 
     def has(self, carrier: Carrier) -> bool:

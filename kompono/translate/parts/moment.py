@@ -20,7 +20,6 @@ from kompono.translate.parts.border import pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment, Values
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
-from kompono.translate.relative import PROJECTION_TOLERANCE
 from kompono.translate.signals import bind_signals
 from kompono.translate.sweeps import TOLERANCE
 from kompono.translate.tracer import Tracer
@@ -89,8 +88,8 @@ class Moment:
             key = id(border.base.body)
             steps[key], frames[key] = (lambda _: _base_step(self.base)), border.base.pose
         kinematics = Kinematics(
-            self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v,
-            given=Given(steps, frames),
+            self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
+            Given(steps, frames),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
@@ -157,7 +156,7 @@ class Moment:
 
     def violated(self, level: str) -> Condensed:
         """Condense a correction of coordinates ("residual") or speeds ("rate", "speed")."""
-        tolerance: Any = {"rate": TOLERANCE, "residual": PROJECTION_TOLERANCE}.get(level)
+        tolerance: Any = {"rate": TOLERANCE, "residual": self.compartment.twin.projection_tolerance}.get(level)
         if tolerance is None:
             tolerance = self.compartment.twin._closed_tolerance(self.tracer, self.violations("residual"))
         answers, nears = {}, []
@@ -176,7 +175,7 @@ class Moment:
         compartment = self.compartment
         plan = compartment.whole_plan if whole else compartment.plan
         return PartedCondensation(
-            compartment, self.kinematics, plan, closures, compartment.twin._references, tolerance, answers
+            compartment, self.kinematics, plan, closures, compartment.twin.row_references, tolerance, answers
         )
 
     def _swept(
@@ -211,7 +210,14 @@ class Moment:
         for part in self.compartment.parts:
             given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
             inner[id(part)] = self._ask(part, "resolve", fields=fields, given=given)
-        return Values(q, v, ca.SX(len(self.compartment.model.modes), 1), inner)
+        return Values(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
+
+    def _counted_rates(self) -> dict[int, Any]:
+        found = {}
+        for joint in self.compartment.counted:
+            q, v = self.kinematics.joint_state(joint)
+            found[id(joint)] = self.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
+        return found
 
     def corrected(self, condensed: Condensed, solution: Mapping[Any, Any], level: str) -> Values:
         """The state with a correction made."""
@@ -225,7 +231,7 @@ class Moment:
         for part in self.compartment.parts:
             given = self._given(part, condensed, solution)
             inner[id(part)] = self._ask(part, f"corrected_{level}", given=given)
-        return Values(q, v, values.modes, inner)
+        return Values(q, v, values.counted, values.modes, inner)
 
     def _given(self, part: Part, condensed: Condensed, solution: Mapping[Any, Any]) -> Any:
         return condensed.condensation.given_to(part, solution, condensed.loads)
@@ -241,14 +247,15 @@ class Moment:
         return self.tracer.call(lambda v, d: v + d, v, solution["joint", id(joint)])
 
     def normalized(self) -> Values:
-        """The state with quaternions of unit length."""
+        """The state with quaternions of unit length; counted angles are measured anew."""
         values = self.values
         q = {
             id(j): self.tracer.call(lambda q, j=j: j.normalize(q), values.q[id(j)]) if j.coordinates else values.q[id(j)]
             for j in self.compartment.joints
         }
         inner = {id(part): self._ask(part, "normalize") for part in self.compartment.parts}
-        return Values(q, values.v, values.modes, inner)
+        counted = {id(joint): self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
+        return Values(q, values.v, counted, values.modes, inner)
 
     def guards(self) -> dict[int, Any]:
         """Values whose rise through zero is an event, by id(event), of this compartment and its parts."""

@@ -1,4 +1,4 @@
-"""The engine of a model with closed parts: in joint coordinates, by what its parts answer."""
+"""The engines of a model with closed parts: by what its parts answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import casadi as ca
 
-from kompono.translate.parts.compartment import Compartment, Twin
+from kompono.translate.absolute import AbsoluteEngine
+from kompono.translate.engine import Engine
+from kompono.translate.parts.compartment import Compartment, PlacedTwin, Twin
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import report_whole
 from kompono.translate.program import Channel, Routine
@@ -16,16 +18,11 @@ from kompono.translate.relative import RelativeEngine
 from kompono.translate.tracer import Tracer
 
 
-class PartedEngine(Twin):
+class ByParts(Engine):
     """State and names are those of the model with all parts opened; motion comes from the parts as they are."""
 
-    def __init__(self, compartment: Compartment, kernels: dict[str, ca.Function], *, shared: bool) -> None:
-        super().__init__(
-            compartment.whole, compartment.twin_topology, kernels, shared=shared, close=compartment.close
-        )
-        compartment.adopt(self)
-        self.compartment = compartment
-        self.places = compartment.places(self)
+    compartment: Compartment
+    places: list[int]
 
     def _moment(self) -> tuple[Tracer, Moment]:
         tracer, _ = self._start()
@@ -47,15 +44,12 @@ class PartedEngine(Twin):
         rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
 
-    def opened_derivative(self) -> Routine:
-        return RelativeEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
-
     def project(self) -> Routine:
         """state -> state on the conditions, here and inside all parts."""
         tracer, now = self._moment()
         near = ca.SX.ones(2)
         now = now.at(now.normalized())
-        if self.compartment.settles or self.closing:
+        if self.compartment.keeps:
             for level in ("residual", "speed"):
                 for _ in range(2):
                     condensed = now.violated(level)
@@ -101,3 +95,31 @@ class PartedEngine(Twin):
             place = next(i for i, known in enumerate(self.model.modes) if known is mode)
             state[self.nq + self.nv + place] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
+
+
+class PartedEngine(ByParts, Twin):
+    """In joint coordinates."""
+
+    def __init__(self, compartment: Compartment, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        Twin.__init__(
+            self, compartment.whole, compartment.twin_topology, kernels, shared=shared, close=compartment.close
+        )
+        compartment.adopt(self)
+        self.places = compartment.places(self)
+
+    def opened_derivative(self) -> Routine:
+        return RelativeEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
+
+
+class PartedAbsoluteEngine(ByParts, PlacedTwin):
+    """With every body placed by itself."""
+
+    def __init__(self, compartment: Compartment, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        PlacedTwin.__init__(
+            self, compartment.whole, compartment.twin_topology, kernels, shared=shared, close=compartment.close
+        )
+        compartment.adopt(self)
+        self.places = compartment.places(self)
+
+    def opened_derivative(self) -> Routine:
+        return AbsoluteEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
