@@ -9,7 +9,8 @@ they make
 Four steps eliminate unknowns; each is recorded, so the matrix part is factored once and `solve` replays only
 vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
 joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
-multipliers, and `pair` eliminates the acceleration of a port together with the wrench on it. `solve` runs forward (condense, leaves to root) and backward (resolve, root to leaves).
+multipliers, and `pair` eliminates the acceleration of a port together with the wrench on it. `solve` runs forward
+(condense, leaves to root) and backward (resolve, root to leaves).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
-from kompono.translate.sweeps import TOLERANCE, generalized_inverse, inverse_of
+from kompono.translate.sweeps import TOLERANCE, generalized_inverse, inverse_of, pair_inverse
 from kompono.translate.tracer import Tracer
 
 Key = tuple[str, int]  # kind (body, joint, rows) and identity
@@ -201,7 +202,7 @@ class Elimination:
         self._take(s, tau)
         self.neighbours[s].discard(tau)
         self.neighbours[tau].discard(s)
-        inverse = self.tracer.call(_pair_inverse, m, d, path=path)
+        inverse = self.tracer.call(pair_inverse, m, d, path=path)
         empty = ca.SX(6, 0)
         coupled = {}
         for other in self._sorted(self.neighbours[s] | self.neighbours[tau]):
@@ -363,36 +364,3 @@ def _check_mass(own: Any, path: str) -> None:
 def _downdate(coupled: Any, scaled: Any, sign: int, same: bool) -> Any:
     product = -sign * (coupled.T @ scaled)
     return ca.sparsify(symmetric(product) if same else product)
-
-
-def _pair_inverse(m: Any, h: Any) -> Any:
-    """The inverse of [M, 1; 1, -D] with h = -D: with W = (1 + D M)^-1 D it is [W, 1 - W M; 1 - M W, -(M - M W M)].
-
-    W is found by adding what hangs on the port to its compliance one direction at a time, W - W m m^T W / (1 + m^T W m)
-    for each m of M = sum m m^T, so that nothing is divided by what may be zero.
-    """
-    w, unit = ca.sparsify(-h), ca.SX(ca.DM.eye(6))
-    for column, weight in _directions(m):
-        moved = w @ column
-        w = symmetric(w - (moved @ moved.T) * (weight / (1 + weight * (column.T @ moved))))
-    across = unit - w @ m
-    corner = symmetric(m - m @ w @ m)
-    return ca.sparsify(ca.blockcat([[w, across], [across.T, -corner]]))
-
-
-def _directions(m: Any) -> list[tuple[Any, Any]]:
-    """Columns l and weights d with M = sum d l l^T for a positive semidefinite M."""
-    found, rest = [], ca.SX(m)
-    for k in range(m.shape[0]):
-        pivot = rest[k, k]
-        if ca.sparsify(rest[:, k]).nnz() == 0:
-            continue
-        small = pivot <= 1e-14 * m[k, k]
-        column = ca.sparsify(rest[:, k] * ca.if_else(small, 0, 1 / ca.if_else(small, 1, pivot)))
-        weight = ca.if_else(small, 0, pivot)
-        found.append((column, weight))
-        rest = ca.sparsify(symmetric(rest - weight * (column @ column.T)))
-        rest[k, :] = 0
-        rest[:, k] = 0
-        rest = ca.sparsify(rest)
-    return found

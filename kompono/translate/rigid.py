@@ -86,9 +86,7 @@ class RigidGroups:
                     path=kinematics.model.path(body),
                 )  # fmt: skip
         for offset, shown in self.shown(kinematics, lead):
-            applied = kinematics.tracer.call(
-                lambda a, p, x=offset: a - carry_wrench_back(x, p), applied, shown.bias
-            )
+            applied = kinematics.tracer.call(lambda a, p, x=offset: a - carry_wrench_back(x, p), applied, shown.bias)
         inertia, twist = self.inertia(kinematics, lead), kinematics.absolute(lead).twist
         return kinematics.tracer.call(
             lambda w, f: wrench_cross(w, inertia @ w) - f, twist, applied, path=kinematics.model.path(lead)

@@ -671,7 +671,9 @@ def add_actions(m: Mechanism, top: Subsystem, joints: list[Joint], frame: Any, o
         level.add(f"gear{k}", Gear(joints[a], joints[b], ratio=gear.ratio, offset=gear.offset, **names))
     for k, drive in enumerate(m.drives):
         j, i = drive.joint
-        joints[j].owner.add(f"drive{k}", Drive(joints[j], drive.motion.symbol(time, ca.sin), coordinate=joints[j].coordinates[i]))
+        joints[j].owner.add(
+            f"drive{k}", Drive(joints[j], drive.motion.symbol(time, ca.sin), coordinate=joints[j].coordinates[i])
+        )
     top.add("gravity", Gravity(m.gravity))
     for k, s in enumerate(m.springs):
         owner(s.first.on, s.second.on).add(

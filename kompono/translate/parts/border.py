@@ -80,4 +80,3 @@ def unpack_answer(answer: Any, size: int) -> tuple[Any, Any]:
 def port_in(kinematics: Kinematics, frame: Frame) -> Pose:
     """A port in the working frame of its carrier."""
     return kinematics.frames.locate(frame)
-

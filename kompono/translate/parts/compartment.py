@@ -14,77 +14,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
-import numpy as np
 
 from kompono.model.body import Body, Ground
 from kompono.model.subsystem import Subsystem
-from kompono.translate.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
-from kompono.translate.absolute import AbsoluteEngine
-from kompono.translate.closure import group_sizes
 from kompono.translate.condense import Plan, closing_elements, make_plan
 from kompono.translate.elaborate import Elaborated
-from kompono.translate.elimination import Reference
 from kompono.translate.engine import Engine
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
-from kompono.translate.rank import Live
+from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.references import referenced_joints
-from kompono.translate.relative import PROJECTION_TOLERANCE, Close, RelativeEngine
+from kompono.translate.relative import Close
 from kompono.translate.topology import Closed, Link, Topology, find_topology, place_all
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
-
-
-class Twin(RelativeEngine):
-    """A compartment with all its parts opened; conditions that cross a part are not taken as linear."""
-
-    compartment: Compartment
-    projection_tolerance = PROJECTION_TOLERANCE
-
-    @cached_property
-    def forms(self) -> dict[int, Any]:
-        own = {id(element) for element in self.compartment.closing}
-        crossing = {id(element) for element in self.compartment.closing if self.compartment.crosses(element)}
-        forms = RelativeEngine.forms.func(self)  # type: ignore[attr-defined]
-        return {key: form for key, form in forms.items() if key in own and key not in crossing}
-
-    @property
-    def row_references(self) -> dict[int, Reference]:
-        """What pivots of live rows are compared with."""
-        return self._references
-
-    def _elimination_order(self) -> list[int]:
-        """Conditions inside parts first, then those with linear conditions."""
-        own = {id(element) for element in self.compartment.closing}
-        return sorted(map(id, self.closing), key=lambda key: (key in own, key not in self.forms))
-
-
-class PlacedTwin(AbsoluteEngine):
-    """The same with every body placed by itself; nothing is substituted."""
-
-    compartment: Compartment
-    projection_tolerance = ABSOLUTE_TOLERANCE
-    sets = ()
-
-    @property
-    def loops(self) -> tuple[Any, ...]:
-        return self.closing
-
-    @cached_property
-    def live(self) -> dict[int, Live]:
-        """All rows as they are declared."""
-        return {id(e): Live(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
-
-    @property
-    def row_references(self) -> dict[int, Reference]:
-        return self.references(unit=False)
-
-    def _live_closures(self, _kinematics: Any, declared: dict[int, Any], _sets: Any) -> dict[int, Any]:
-        return declared
-
-    def _closed_tolerance(self, _tracer: Any, _gaps: Any) -> float:
-        return ABSOLUTE_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -192,7 +136,7 @@ class Compartment:
         """Whether speeds have to be made consistent with conditions, here or inside a part."""
         if self.placed:
             return False
-        return (bool(self.closing) and not self._linear) or any(part.inside.settles for part in self.parts)
+        return (bool(self.closing) and not self.linear) or any(part.inside.settles for part in self.parts)
 
     @cached_property
     def keeps(self) -> bool:
@@ -200,14 +144,9 @@ class Compartment:
         return bool(self.closing) or any(part.inside.keeps for part in self.parts)
 
     @cached_property
-    def _linear(self) -> bool:
+    def linear(self) -> bool:
         """Whether all own conditions are linear, so that methods keep them."""
-        if self.placed:
-            return False
-        kinematics = self.twin.probe.kinematics
-        level = self.twin._level
-        settled = (ca.SX(level(kinematics, linear, "bias")).nnz() == 0 for linear in self.twin.sets)
-        return not self.loops and all(settled)
+        return not self.loops and self.twin.steady
 
     # -- the state
 

@@ -110,8 +110,9 @@ class PartedCondensation(Condensation):
             elimination.add(("wrench", id(port)), 6)
             lead, carried = self._carried(port.body)
             if isinstance(lead, Body):
-                carried = self.kinematics.tracer.call(lambda x=self._at(port) @ carried: -x)
-                elimination.couple(("wrench", id(port)), ("body", id(lead)), carried)
+                moved = self._at(port) @ carried
+                block = self.kinematics.tracer.call(lambda x=moved: -x)
+                elimination.couple(("wrench", id(port)), ("body", id(lead)), block)
 
     def _carried(self, carrier: Any) -> tuple[Any, Any]:
         """The lead of a carrier, and the matrix from the lead's acceleration to the carrier's (working frames)."""

@@ -57,9 +57,7 @@ class Condensed:
         """The smallest pivot of a condition, here or in a part, and how many have multipliers (2)."""
         found = self.condensation.elimination.nearness()
         for other in self.nears:
-            found = self.moment.tracer.call(
-                lambda a, b: ca.vertcat(ca.fmin(a[0], b[0]), a[1] + b[1]), found, other
-            )
+            found = self.moment.tracer.call(lambda a, b: ca.vertcat(ca.fmin(a[0], b[0]), a[1] + b[1]), found, other)
         return found
 
 
@@ -124,7 +122,7 @@ class Moment:
         twin, kinematics = self.compartment.twin, self.kinematics
         elements = self.compartment.closing if whole else self.compartment.loops
         declared = {id(e): trace_closure(kinematics, e, twin.laws) for e in elements}
-        return declared, twin._live_closures(kinematics, declared, () if whole else twin.sets)
+        return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
 
     def violations(self, level: str) -> dict[int, Any]:
         """How far own conditions are violated, or how fast."""
@@ -133,7 +131,7 @@ class Moment:
             id(e): twin.live[id(e)].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
             for e in self.compartment.loops
         }
-        return gaps | {id(linear): twin._level(kinematics, linear, level) for linear in twin.sets}
+        return gaps | {id(linear): twin.level(kinematics, linear, level) for linear in twin.sets}
 
     # -- up
 
@@ -158,7 +156,7 @@ class Moment:
         """Condense a correction of coordinates ("residual") or speeds ("rate", "speed")."""
         tolerance: Any = {"rate": TOLERANCE, "residual": self.compartment.twin.projection_tolerance}.get(level)
         if tolerance is None:
-            tolerance = self.compartment.twin._closed_tolerance(self.tracer, self.violations("residual"))
+            tolerance = self.compartment.twin.closed_tolerance(self.tracer, self.violations("residual"))
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
@@ -208,6 +206,7 @@ class Moment:
         v = {id(j): solution["joint", id(j)] if j.freedoms else ca.SX(0, 1) for j in self.compartment.joints}
         inner = {}
         for part in self.compartment.parts:
+            assert condensed.loads is not None
             given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
             inner[id(part)] = self._ask(part, "resolve", fields=fields, given=given)
         return Values(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
@@ -250,7 +249,9 @@ class Moment:
         """The state with quaternions of unit length; counted angles are measured anew."""
         values = self.values
         q = {
-            id(j): self.tracer.call(lambda q, j=j: j.normalize(q), values.q[id(j)]) if j.coordinates else values.q[id(j)]
+            id(j): self.tracer.call(lambda q, j=j: j.normalize(q), values.q[id(j)])
+            if j.coordinates
+            else values.q[id(j)]
             for j in self.compartment.joints
         }
         inner = {id(part): self._ask(part, "normalize") for part in self.compartment.parts}
@@ -263,7 +264,7 @@ class Moment:
         found = {id(e): call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
         for part in self.compartment.parts:
             events = part.inside.whole.events
-            values = self._ask(part, "guards", kinematics=self.kinematics) if events else ()
+            values = self._ask(part, "guards") if events else ca.SX(0, 1)
             found |= {id(event): values[k, :] for k, event in enumerate(events)}
         return found
 
@@ -283,11 +284,9 @@ class Moment:
         """The largest violation of a condition, in units of what a stage may have."""
         twin = self.compartment.twin
         worst = ca.SX(0)
-        for element in self.compartment.closing if not self.compartment._linear else ():
+        for element in self.compartment.closing if not self.compartment.linear else ():
             gap = trace_violation(self.kinematics, element, twin.laws, "residual")
-            worst = self.tracer.call(
-                lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap
-            )
+            worst = self.tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
         worst = self.tracer.call(lambda w: w / twin.allowed_gap, worst)
         for part in self.compartment.parts:
             inside = self._ask(part, "gap")

@@ -10,9 +10,10 @@ import casadi as ca
 
 from kompono.translate.absolute import AbsoluteEngine
 from kompono.translate.engine import Engine
-from kompono.translate.parts.compartment import Compartment, PlacedTwin, Twin
+from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import report_whole
+from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
 from kompono.translate.relative import RelativeEngine
 from kompono.translate.tracer import Tracer
@@ -88,7 +89,7 @@ class ByParts(Engine):
         return tracer.routine("guards", [("values", ca.vertcat(*[found[id(event)] for event in self.model.events]))])
 
     def switch(self, number: int) -> Routine:
-        tracer, before, now = self._settled
+        tracer, _, now = self._settled
         event = self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in now.at(now.values).switched(event):

@@ -34,6 +34,7 @@ class PartedWriter(ChannelWriter):
     def _ask(self, part: Any) -> Any:
         """What a part reports: its channels, then kinetic and potential energy."""
         loads = self.condensed.loads
+        assert loads is not None
         given = self.condensed.condensation.given_to(part, self.solution, loads)
         return self.now._ask(part, "report", fields=loads.for_part(part), given=given)
 
@@ -73,7 +74,9 @@ class PartedWriter(ChannelWriter):
                 lambda t, c, f, x=at: t + carry_wrench_back(x, c @ f), total[key], block, wrenches, path=part.path
             )
         border = compartment.border
-        for k, port in enumerate(border.others if border is not None else ()):
+        if border is None:
+            return
+        for k, port in enumerate(border.others):
             key, first = id(port.body), 6 * (k + border.based)
             if key in total:
                 wrench, at = self.given[first : first + 6, :], port_in(kinematics, port)
