@@ -62,12 +62,10 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
     """Order the operations by component and find the last use of each joint."""
     by_level: dict[int, list[Link]] = {id(subsystem): [] for subsystem in model.subsystems}
     groups = RigidGroups(topology)
+    levels = _levels(topology, groups, by_level)
     for link in topology.links:
         if link.joint is not None and not link.rigid:
-            owner: Any = link.joint.owner or link.carrier.owner
-            while id(owner) not in by_level:  # inside a closed part
-                owner = owner.owner
-            by_level[id(owner)].append(link)
+            by_level[id(levels[id(link.carrier)])].append(link)
     loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
     for element in closing:
         joints = path_joints(topology, element)
@@ -80,6 +78,21 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
     _plan_component(model.model, by_level, loops, operations, hung)
     joints = {id(link.joint): link.joint for link in topology.links if link.joint is not None}
     return Plan(tuple(operations), _last_uses(groups, operations), joints, groups)
+
+
+def _levels(topology: Topology, groups: RigidGroups, known: Any) -> dict[int, Subsystem]:
+    """The component each link belongs to, by id(carrier). What carries a closed part waits until its ports are hung."""
+    found: dict[int, Any] = {}
+    for link in topology.links:
+        owner: Any = (link.joint.owner if link.joint is not None else None) or link.carrier.owner
+        while owner is not None and id(owner) not in known:  # inside a closed part
+            owner = owner.owner
+        found[id(link.carrier)] = owner
+    for link in topology.links:
+        lead = groups.lead(link.parent)
+        if link.crosses and id(lead) in found and found[id(link.carrier)].contains(found[id(lead)]):
+            found[id(lead)] = found[id(link.carrier)]
+    return found
 
 
 def _independent(topology: Topology, joint: Joint) -> Carrier:

@@ -119,7 +119,9 @@ class Compartment:
     @cached_property
     def whole_plan(self) -> Plan:
         """The same with a multiplier for every own condition."""
-        return make_plan(self.model, self.topology, self.closing) if self.twin.sets else self.plan
+        if not self.twin.sets and len(self.loops) == len(self.closing):
+            return self.plan
+        return make_plan(self.model, self.topology, self.closing)
 
     @cached_property
     def ports(self) -> set[int]:
