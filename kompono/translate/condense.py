@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
@@ -62,7 +63,7 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
     """Order the operations by component and find the last use of each joint."""
     by_level: dict[int, list[Link]] = {id(subsystem): [] for subsystem in model.subsystems}
     groups = RigidGroups(topology)
-    levels = _levels(topology, groups, by_level)
+    levels, crossed = _levels(topology, groups, by_level), any(link.crosses for link in topology.links)
     for link in topology.links:
         if link.joint is not None and not link.rigid:
             by_level[id(levels[id(link.carrier)])].append(link)
@@ -72,10 +73,16 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
         level = common_owner(
             model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
         )
+        for joint in joints if crossed else ():
+            above = levels[id(_independent(topology, joint))]
+            level = above if above.contains(level) else level
         loops[id(level)].append((element, {id(joint) for joint in joints}))
     operations: list[Operation] = []
     hung: set[int] = set()
     _plan_component(model.model, by_level, loops, operations, hung)
+    planned = sum(operation.element is not None for operation in operations)
+    if planned != sum(map(len, loops.values())):
+        raise TranslationError("internal: a loop is closed by no component")
     joints = {id(link.joint): link.joint for link in topology.links if link.joint is not None}
     return Plan(tuple(operations), _last_uses(groups, operations), joints, groups)
 
