@@ -3,7 +3,7 @@
     move         time, x                             motion of the other ports as seen from the base
     condense     time, base, fields, x               the block and the vector at its ports
     resolve      the same, a and tau                 rates of x
-    violated_*   time, x                             the block, the vector of a violation inside; nearness of a lost rank
+    violated_*   time, x                             block, vector of a violation inside, how near a lost rank
     corrected_*  the same, a and tau                 x with the violation undone
     normalize, gap, drift                            x with unit quaternions; how far x is off the conditions inside
     report       as resolve                          channels and energies of the inside
