@@ -251,6 +251,13 @@ def _instructions(function: ca.Function) -> list[_Instruction]:
     return found
 
 
+def zero_results(function: ca.Function) -> tuple[int, ...]:
+    """Which results of a function are zero whatever its arguments."""
+    found = _instructions(function)
+    made = [(k.index, found[k.operands[0]]) for k in found if k.op == ca.OP_OUTPUT]
+    return tuple(sorted(index for index, maker in made if maker.op == ca.OP_CONST and maker.constant == 0))
+
+
 def _fusions(instructions: Sequence[_Instruction]) -> dict[int, int]:
     """Sums that take in a product nobody else uses: their number -> the operand that is the product."""
     uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
