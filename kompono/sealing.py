@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 import kompono
-from kompono.compile import lifted, targets
+from kompono.compile import Interpreter, lifted
+from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import check_shape, zero_results
 from kompono.errors import SealedError
+from kompono.model.body import Body
+from kompono.model.shape import Shape as Picture
+from kompono.model.shape import shapes_of
+from kompono.model.signal import Input, Parameter
+from kompono.model.subsystem import Subsystem, relative_path
 from kompono.notice import Notice
 from kompono.sealed import keys
 from kompono.sealed.read import SealedFile
-from kompono.sealed.shape import Described, Shape, Variant
+from kompono.sealed.shape import Described, Port, Published, Quantity, Shape, Variant
 from kompono.sealed.shape_data import from_data, to_data
 from kompono.sealed.write import write_sealed
+from kompono.solve.assemble import assemble
+from kompono.starting import closed_start
+from kompono.translate import placing_program
+from kompono.translate.alone import Alone, alone
+from kompono.translate.probe import first_values
+from kompono.translate.start import start_state
 
 
 def seal_functions(
@@ -39,7 +53,7 @@ def seal_functions(
     files of cards) the numbers can be read by these only. `targets` are names of `compile.targets.TARGETS`, all if
     None.
     """
-    wanted = _targets(targets)
+    wanted = machines.chosen(targets)
     signer = author or keys.needed()
     cards = [card if isinstance(card, keys.Card) else keys.read_card(card) for card in recipients]
     shape, native = _numbered(shape, functions)
@@ -49,18 +63,10 @@ def seal_functions(
     with Notice("sealing") as notice:
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
-            objects[target.name] = {lanes: _compiled(code, lanes, target) for lanes in target.lanes}
+            objects[target.name] = {w: machines.assemble(code.text(Lanes(w)), target) for w in target.lanes}
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=kompono.__version__, recipients=cards
     )
-
-
-def _targets(names: Iterable[str] | None) -> list[targets.Target]:
-    return targets.chosen(names)
-
-
-def _compiled(code: lifted.Lifted, lanes: int, target: targets.Target) -> bytes:
-    return targets.assemble([code.text(Lanes(lanes))], target)[0]
 
 
 def _numbered(shape: Shape, functions: Sequence[Mapping[str, ca.Function]]) -> tuple[Shape, list[ca.Function]]:
@@ -89,3 +95,88 @@ def _numbered(shape: Shape, functions: Sequence[Mapping[str, ca.Function]]) -> t
         made = {name: described(variant.functions[name], given[name]) for name in sorted(given)}
         variants.append(replace(variant, functions=made))
     return replace(shape, variants=tuple(variants)), native
+
+
+def seal(
+    part: Subsystem | type[Subsystem],
+    path: str | Path,
+    *,
+    public: Iterable[str] = (),
+    pictures: Mapping[str, Picture | Sequence[Picture]] | None = None,
+    author: keys.Identity | None = None,
+    recipients: Iterable[keys.Card | str | Path] = (),
+    targets: Iterable[str] | None = None,
+) -> SealedFile:
+    """Seal a component: `seal(Damper, "damper.part", public=["damping"])`.
+
+    Its ports are what it exposes. `public` are names, or patterns of names, of its parameters, inputs, outputs and
+    channels; nothing else inside has a name in the file, and other parameters are fixed at their values. Of a class,
+    keywords of its constructor may be public as well: they become parameters with the value they have by default.
+    `pictures` are shapes by port for viewers. The rest is as for `seal_functions`.
+    """
+    names = list(public)
+    component = built(part, names) if isinstance(part, type) else part
+    shown, entered = alone(component, names, closed_start)
+    channels, visible = entered[0].reported()
+    shown.check(channel.name for channel in channels)
+    shape = Shape(
+        name=type(component).__name__,
+        ports=tuple(Port(shown.model.path(port)) for port in shown.ports),
+        variants=tuple(map(_variant, entered)),
+        parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
+        inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
+        channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
+        outputs=tuple(name for o in shown.model.outputs if (name := shown.model.path(o)) in {c.name for c in visible}),
+        events=len(shown.model.events),
+        pictures=_pictures(pictures or {}),
+    )
+    functions = [{name: one.closed(name).function for name in one.names} for one in entered]
+    return seal_functions(functions, shape, path, author=author, recipients=recipients, targets=targets)
+
+
+def built(kind: type[Subsystem], names: Iterable[str], **arguments: Any) -> Subsystem:
+    """A component whose constructor gets parameters for the keywords among `names`."""
+    known = {
+        name: keyword.default
+        for name, keyword in inspect.signature(kind).parameters.items()
+        if keyword.kind in (keyword.KEYWORD_ONLY, keyword.POSITIONAL_OR_KEYWORD)
+    }
+    made: dict[str, Parameter] = {}
+    for name in names:
+        value = arguments.get(name, known.get(name))
+        if name in known and isinstance(value, int | float) and not isinstance(value, bool):
+            made[name] = Parameter(float(value))
+    component = kind(**{**arguments, **made})
+    for name, parameter in made.items():
+        if parameter.owner is None:
+            setattr(component, name, parameter)
+    return component
+
+
+def pictures_of(part: Subsystem) -> dict[str, tuple[Picture, ...]]:
+    """The shapes of the bodies a component exposes, by port."""
+    return {relative_path(port, part): port.shape or () for port in part.exposed if isinstance(port, Body)}
+
+
+def _variant(part: Alone) -> Variant:
+    base = part.border.base
+    path = part.model.path
+    engine = part.engine()
+    parameters = np.array([parameter.value for parameter in part.model.parameters], dtype=float)
+    kernel, first = Interpreter(placing_program(engine)), first_values(part.model)
+    state = assemble(kernel, 0.0, start_state(engine, {}), first, parameters).state
+    return Variant(
+        base=None if base is None else path(base.body),
+        ports=tuple(path(port.body) for port in part.border.ports),
+        size=part.inside.size,
+        functions={name: Described(part.closed(name).groups, part.signals(name)) for name in part.names},
+        start=tuple(part.start(state, engine).tolist()),
+    )
+
+
+def _value(signal: Input) -> float:
+    return 0.0 if callable(signal.value) else float(signal.value)
+
+
+def _pictures(given: Mapping[str, Picture | Sequence[Picture]]) -> dict[str, tuple[Picture, ...]]:
+    return {port: shapes_of(shapes, port) or () for port, shapes in given.items()}

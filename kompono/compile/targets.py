@@ -7,7 +7,7 @@ every processor with AVX2 and fused multiply-add (since 2013), `x86_64-linux` on
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +88,9 @@ def _machine(target: Target) -> Any:
     return found.create_target_machine(cpu=target.processor, opt=2, reloc="pic", codemodel="small", jit=True)
 
 
-def assemble(texts: Sequence[str], target: Target) -> list[bytes]:
-    """Object code of straight-line texts for a target."""
+def assemble(text: str, target: Target) -> bytes:
+    """Object code of a straight-line text for a target."""
     try:
-        return [assembler.emit(text, _machine(target), loops=False) for text in texts]
+        return assembler.emit(text, _machine(target), loops=False)
     except RuntimeError as error:
         raise CompileError(f"no code for {target.name} could be made: {error}") from error
