@@ -99,6 +99,8 @@ def _define(functions: tuple[ca.Function, ...], lanes: Lanes, table: Table) -> s
         raise CompileError("two closed functions have one name.")
     inside = {f.name(): f for function in functions for f in function.find_functions()}
     known = outside | inside
+    if any(function.class_name() != "SXFunction" for function in known.values()):
+        raise CompileError("it calls machine code that is sealed already.", fix="Seal a part that has no sealed parts.")
     numbers = {name: k for k, name in enumerate(known)}
     return "".join(
         _function(function, numbers, lanes, table, "" if name in outside else "internal ")

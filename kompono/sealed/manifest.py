@@ -20,6 +20,7 @@ from kompono.sealed.shape_data import from_data, to_data
 FORMAT = 1  # of the file: members, fields of the manifest
 ABI = 1  # of the code: its arguments, the groups, how borders are packed (see docs/sealed.md)
 _KEYS = {"format", "abi", "kompono", "author", "shape", "code", "numbers", "members"}
+_LANES = {1, 2, 4, 8, 16}
 _DAMAGED = "Get the file again from its author."
 
 
@@ -120,7 +121,8 @@ def understand(found: dict[str, Any], data: bytes, path: str) -> Manifest:
         )
         wanted = {member(name, width) for name, widths in manifest.targets.items() for width in widths}
         wanted |= {f"numbers/{plain(mark)}.box" for mark in manifest.recipients} or {"numbers.bin"}
-        if wanted != set(manifest.members) or not all(1 in widths for widths in manifest.targets.values()):
+        widths = [set(lanes) for lanes in manifest.targets.values()]
+        if wanted != set(manifest.members) or not all(1 in lanes and lanes <= _LANES for lanes in widths):
             raise ValueError("members")
         if not manifest.code.isalpha() or not manifest.code.isascii() or not 0 <= numbers["count"] < 1 << 24:
             raise ValueError("code")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -83,5 +84,5 @@ def check(key: bytes, name: str, path: str) -> None:
     raise SealedError(
         f"its author {name!r} ({mark}) is not trusted. It holds machine code, which would run with your rights.{doubt}",
         path=path,
-        fix=f"If you trust whoever has this fingerprint: kompono trust add '{path}'",
+        fix=f"If you trust whoever has this fingerprint: kompono trust add {shlex.quote(path)}",
     )
