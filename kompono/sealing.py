@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.notice import Notice
 from kompono.sealed import keys
+from kompono.sealed.manifest import spell
 from kompono.sealed.read import SealedFile
 from kompono.sealed.shape import Described, Port, Published, Quantity, Shape, Variant
 from kompono.sealed.shape_data import from_data, to_data
@@ -57,7 +59,7 @@ def seal_functions(
     signer = author or keys.needed()
     cards = [card if isinstance(card, keys.Card) else keys.read_card(card) for card in recipients]
     shape, native = _numbered(shape, functions)
-    from_data(to_data(shape), str(path))  # what a reader would refuse is refused here
+    _check_shape(shape, str(path))
     code = lifted.lift(native)
     objects: dict[str, dict[int, bytes]] = {}
     with Notice("sealing") as notice:
@@ -67,6 +69,16 @@ def seal_functions(
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=kompono.__version__, recipients=cards
     )
+
+
+def _check_shape(shape: Shape, path: str) -> None:
+    """Refuse here what a reader would refuse."""
+    fix = "Use names of letters and digits, finite numbers, and shapes without files."
+    try:
+        data = json.loads(spell(to_data(shape)))
+    except (TypeError, ValueError) as error:
+        raise SealedError(f"what shall be public cannot be written ({error}).", path=path, fix=fix) from error
+    from_data(data, path, fix)
 
 
 def _numbered(shape: Shape, functions: Sequence[Mapping[str, ca.Function]]) -> tuple[Shape, list[ca.Function]]:

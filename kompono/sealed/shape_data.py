@@ -63,12 +63,11 @@ class _Wrong(ValueError):
     """Something in the data is not what it should be."""
 
 
-def from_data(data: Any, path: str) -> Shape:
+def from_data(data: Any, path: str, fix: str = "Ask its author to seal it again.") -> Shape:
     """A shape from JSON, checked."""
     try:
         return _checked(_shape(data))
-    except (_Wrong, KeyError, TypeError, AttributeError, ValueError) as error:
-        fix = "Ask its author to seal it again."
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise SealedError(f"what it says about itself is not in order ({error}).", path=path, fix=fix) from error
 
 

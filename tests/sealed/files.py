@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 from collections.abc import Callable
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from kompono.compile import assembler, jit
 from kompono.sealed import Described, Port, Quantity, Shape, Variant, archive, crypto, keys
 from kompono.sealed.manifest import spell
 from kompono.sealing import seal_functions
@@ -49,3 +52,13 @@ def changed(data: bytes, change: Callable[[dict[str, Any], dict[str, bytes]], No
     manifest["members"] = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     text = spell(manifest)
     return archive.pack({"manifest.json": text, "signature": crypto.sign(author.signing, text), **members})
+
+
+def run(objects: list[bytes], symbol: str, arguments: list[np.ndarray]) -> None:
+    """Call a native function of addresses."""
+    places = "".join(f"%q{k} = getelementptr ptr, ptr %a, i64 {k}\n%p{k} = load ptr, ptr %q{k}\n" for k in range(len(arguments)))
+    kinds, values = ", ".join(["ptr"] * len(arguments)), ", ".join(f"ptr %p{k}" for k in range(len(arguments)))
+    text = f"declare void @{symbol}({kinds})\ndefine i64 @enter(ptr %a) {{\n{places}"
+    text += f"call void @{symbol}({values})\nret i64 0\n}}\n"
+    pointers = (ctypes.c_void_p * len(arguments))(*[array.ctypes.data for array in arguments])
+    jit.load([*objects, assembler.assemble(text)], "enter")(ctypes.addressof(pointers))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 from typing import Any
@@ -10,23 +9,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from sealed.files import HERE, SECRETS, functions
+from sealed.files import HERE, SECRETS, functions, run
 
-from kompono.compile import assembler, jit, lifted, schedule, split, targets
+from kompono.compile import assembler, lifted, schedule, split, targets
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
-
-
-def run(objects: list[bytes], symbol: str, arguments: list[np.ndarray]) -> None:
-    """Call a native function of addresses."""
-    places = "".join(f"%q{k} = getelementptr ptr, ptr %a, i64 {k}\n%p{k} = load ptr, ptr %q{k}\n" for k in range(len(arguments)))
-    kinds, values = ", ".join(["ptr"] * len(arguments)), ", ".join(f"ptr %p{k}" for k in range(len(arguments)))
-    text = f"declare void @{symbol}({kinds})\ndefine i64 @enter(ptr %a) {{\n{places}"
-    text += f"call void @{symbol}({values})\nret i64 0\n}}\n"
-    pointers = (ctypes.c_void_p * len(arguments))(*[array.ctypes.data for array in arguments])
-    jit.load([*objects, assembler.assemble(text)], "enter")(ctypes.addressof(pointers))
 
 
 def both(function: ca.Function, lanes: Lanes) -> tuple[np.ndarray, np.ndarray]:
@@ -67,9 +56,11 @@ def test_long_functions_are_cut_as_well(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def readable(data: bytes, value: float) -> bool:
-    """Whether a number, its negative or its inverse can be read in bytes, as a double, a float or text."""
+    """Whether a number, its negative or its inverse can be read in bytes, as a double, a float (of processors with the
+    lowest byte first, which all targets have) or text.
+    """
     forms = [sign * number for sign in (1, -1) for number in (value, 1 / value)]
-    packed = [struct.pack(order + kind, form) for form in forms for order in "<>" for kind in "df"]
+    packed = [struct.pack(kind, form) for form in forms for kind in ("<d", "<f")]
     texts = {text for form in forms for text in (repr(form), f"{form:g}", f"{form:.17g}", struct.pack(">d", form).hex())}
     return any(word in data for word in packed) or any(text.encode() in data.lower() for text in texts)
 
