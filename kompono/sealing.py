@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-import kompono
 from kompono.compile import Interpreter, lifted
 from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
@@ -67,8 +67,12 @@ def seal_functions(
             notice.text = f"sealing, code for {target.name}"
             objects[target.name] = {w: machines.assemble(code.text(Lanes(w)), target) for w in target.lanes}
     return write_sealed(
-        path, shape, code.digest, objects, code.numbers, author=signer, version=kompono.__version__, recipients=cards
+        path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
     )
+
+
+def _version() -> str:
+    return importlib.import_module("kompono").__version__
 
 
 def _check_shape(shape: Shape, path: str) -> None:

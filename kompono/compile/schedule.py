@@ -233,9 +233,7 @@ def _kernel(name: str, function: ca.Function, lanes: Lanes) -> str:
     lower(function, lines, read, write, lanes=lanes, calls=calls)
     head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
     arguments = ("%in", "%out", "%row")
-    return split.function(
-        f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size
-    )
+    return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size)
 
 
 def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:

@@ -36,7 +36,9 @@ def check_target(names: Iterable[str], path: str) -> str:
     names = list(names)
     fit = targets.fitting(names)
     if fit is None:
-        alike = targets.here() in {targets.system(targets.TARGETS[name].triple) for name in names if name in targets.TARGETS}
+        alike = targets.here() in {
+            targets.system(targets.TARGETS[name].triple) for name in names if name in targets.TARGETS
+        }
         why = "this processor is too old for that" if alike else f"this machine is {targets.here()}"
         raise SealedError(
             f"it has code for {', '.join(names) or 'no machine'}; {why}.", path=path,

@@ -138,12 +138,14 @@ def _open_numbers(file: SealedFile) -> bytes:
         raise SealedError(f"{locked}, your key is {mark}.", path=file.path, fix=fix)
     numbers = crypto.unlock(file.members[f"numbers/{plain(mark)}.box"], identity.opening, manifest.bound)
     if numbers is None:
-        raise SealedError("its numbers do not open with your key.", path=file.path, fix="Ask its author for a new file.")
+        raise SealedError(
+            "its numbers do not open with your key.", path=file.path, fix="Ask its author for a new file."
+        )
     return numbers
 
 
 def find(name: str) -> tuple[SealedCode, int] | None:
-    """The sealed part a CasADi function belongs to, and the number of the function there; None for any other function."""
+    """The sealed part a CasADi function belongs to, and its number there; None for any other function."""
     matched = _NAME.fullmatch(name)
     code = _loaded.get(matched[1]) if matched else None
     return (code, int(matched[2])) if matched and code is not None else None

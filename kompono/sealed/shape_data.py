@@ -1,5 +1,5 @@
-"""A shape as plain data for JSON, and back. What comes from a file is checked field by field: whoever is trusted may still
-have made a mistake.
+"""A shape as plain data for JSON, and back. What comes from a file is checked field by field: whoever is trusted may
+still have made a mistake.
 """
 
 from __future__ import annotations

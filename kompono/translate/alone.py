@@ -57,9 +57,9 @@ class Public:
     def folded(self) -> list[tuple[Any, float]]:
         """All other parameters and inputs, with their values."""
         shown = {id(signal) for signal in (*self.parameters, *self.inputs)}
-        found = [s for s in (*self.model.parameters, *self.model.inputs) if id(s) not in shown]
+        found: list[Any] = [s for s in (*self.model.parameters, *self.model.inputs) if id(s) not in shown]
         for signal in found:
-            if isinstance(signal, Input) and (signal.table or signal.factory or callable(signal.value)):
+            if isinstance(signal, Input) and (signal.table is not None or signal.factory or callable(signal.value)):
                 path = self.model.path(signal)
                 raise ModelError("this input changes and is not public.", path=path, fix=f"Add {path!r} to public.")
         return [(ca.SX(signal), float(signal.value)) for signal in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def me(config: Path) -> Iterator[keys.Identity]:
+def me(config: Path) -> keys.Identity:
     """My own key."""
-    yield keys.make("Ada")
+    return keys.make("Ada")

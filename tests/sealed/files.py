@@ -56,7 +56,9 @@ def changed(data: bytes, change: Callable[[dict[str, Any], dict[str, bytes]], No
 
 def run(objects: list[bytes], symbol: str, arguments: list[np.ndarray]) -> None:
     """Call a native function of addresses."""
-    places = "".join(f"%q{k} = getelementptr ptr, ptr %a, i64 {k}\n%p{k} = load ptr, ptr %q{k}\n" for k in range(len(arguments)))
+    places = "".join(
+        f"%q{k} = getelementptr ptr, ptr %a, i64 {k}\n%p{k} = load ptr, ptr %q{k}\n" for k in range(len(arguments))
+    )
     kinds, values = ", ".join(["ptr"] * len(arguments)), ", ".join(f"ptr %p{k}" for k in range(len(arguments)))
     text = f"declare void @{symbol}({kinds})\ndefine i64 @enter(ptr %a) {{\n{places}"
     text += f"call void @{symbol}({values})\nret i64 0\n}}\n"

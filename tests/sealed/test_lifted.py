@@ -36,12 +36,20 @@ def busy(size: int) -> ca.Function:
     x = ca.SX.sym("x", 3)
     a, b, c = x[0], x[1], x[2]
     for k in range(size):
-        a, b, c = ca.sin(0.37 * b) - (k + 0.1) * c, a * b - 4.75, ca.fmax(b, -0.3) * 1.7 + ca.if_else(a < 0.2, 3.3 - a, c)
-    return ca.Function("busy", [x], [ca.vertcat(a, b / 7.7, ca.constpow(ca.fabs(c) + 0.9, 1.3), 11.5, 0, -0.25 * a - b)])
+        a, b, c = (
+            ca.sin(0.37 * b) - (k + 0.1) * c,
+            a * b - 4.75,
+            ca.fmax(b, -0.3) * 1.7 + ca.if_else(a < 0.2, 3.3 - a, c),
+        )
+    return ca.Function(
+        "busy", [x], [ca.vertcat(a, b / 7.7, ca.constpow(ca.fabs(c) + 0.9, 1.3), 11.5, 0, -0.25 * a - b)]
+    )
 
 
 @pytest.mark.parametrize("count", [1, 4, 8])
-@pytest.mark.parametrize("function", [busy(4), functions()["resolve"], functions()["move"]], ids=["busy", "calls", "sine"])
+@pytest.mark.parametrize(
+    "function", [busy(4), functions()["resolve"], functions()["move"]], ids=["busy", "calls", "sine"]
+)
 def test_the_same_bits(function: ca.Function, count: int) -> None:
     plain, other = both(function, Lanes(count))
     assert np.all(np.isfinite(plain))
@@ -61,7 +69,9 @@ def readable(data: bytes, value: float) -> bool:
     """
     forms = [sign * number for sign in (1, -1) for number in (value, 1 / value)]
     packed = [struct.pack(kind, form) for form in forms for kind in ("<d", "<f")]
-    texts = {text for form in forms for text in (repr(form), f"{form:g}", f"{form:.17g}", struct.pack(">d", form).hex())}
+    texts = {
+        text for form in forms for text in (repr(form), f"{form:g}", f"{form:.17g}", struct.pack(">d", form).hex())
+    }
     return any(word in data for word in packed) or any(text.encode() in data.lower() for text in texts)
 
 
@@ -74,7 +84,9 @@ def test_no_number_and_no_name_is_in_the_code(name: str) -> None:
         assert not [value for value in SECRETS if readable(data, value)]
         assert b"secret" not in data
         assert b"/" not in b" ".join(re.findall(rb"[ -~]{6,}", data))  # no paths
-        assert data.startswith({"linux": b"\x7fELF", "windows": b"\x64\x86", "macos": b"\xcf\xfa\xed\xfe"}[name.split("-")[1]])
+        assert data.startswith(
+            {"linux": b"\x7fELF", "windows": b"\x64\x86", "macos": b"\xcf\xfa\xed\xfe"}[name.split("-")[1]]
+        )
     assert all(readable(code.numbers, value) for value in SECRETS[:2])
 
 

@@ -147,7 +147,11 @@ def test_a_part_on_its_own_ground_has_no_base(me: keys.Identity, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("public", "reason"),
-    [(["dampin"], "no parameter, input, output or channel 'dampin'"), (["inner.*"], "inner"), (["piston.position.z", "x"], "'x'")],
+    [
+        (["dampin"], "no parameter, input, output or channel 'dampin'"),
+        (["inner.*"], "inner"),
+        (["piston.position.z", "x"], "'x'"),
+    ],
 )
 def test_a_public_name_that_is_not_there(me: keys.Identity, tmp_path: Path, public: list[str], reason: str) -> None:
     with pytest.raises(ModelError, match=reason):

@@ -1,4 +1,6 @@
-"""`kompono inspect`: what a model consists of and what becomes of it, without running it; or what a sealed part shows."""
+"""`kompono inspect`: what a model consists of and what becomes of it, without running it; or what a sealed part
+shows.
+"""
 
 from __future__ import annotations
 

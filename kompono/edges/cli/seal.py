@@ -27,7 +27,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--recipient", action="append", default=[], metavar="CARD", help="lock the numbers for whoever has this card"
     )
-    parser.add_argument("--target", action="append", dest="machines", metavar="NAME", help="processors; all if left out")
+    parser.add_argument(
+        "--target", action="append", dest="machines", metavar="NAME", help="processors; all if left out"
+    )
     add_set(parser)
 
 
