@@ -137,7 +137,7 @@ def seal(
     shown.check(channel.name for channel in channels)
     shape = Shape(
         name=type(component).__name__,
-        ports=tuple(Port(shown.model.path(port)) for port in shown.ports),
+        ports=tuple(map(Port, shown.ports)),
         variants=tuple(map(_variant, entered)),
         parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
         inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
@@ -175,15 +175,13 @@ def pictures_of(part: Subsystem) -> dict[str, tuple[Picture, ...]]:
 
 
 def _variant(part: Alone) -> Variant:
-    base = part.border.base
-    path = part.model.path
     engine = part.engine()
     parameters = np.array([parameter.value for parameter in part.model.parameters], dtype=float)
     kernel, first = Interpreter(placing_program(engine)), first_values(part.model)
     state = assemble(kernel, 0.0, start_state(engine, {}), first, parameters).state
     return Variant(
-        base=None if base is None else path(base.body),
-        ports=tuple(path(port.body) for port in part.border.ports),
+        base=part.base,
+        ports=part.port_names,
         size=part.inside.size,
         functions={name: Described(part.closed(name).groups, part.signals(name)) for name in part.names},
         start=tuple(part.start(state, engine).tolist()),

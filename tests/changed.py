@@ -32,6 +32,7 @@ AREAS = {
     "kompono/sealed/": ("tests/sealed/",),
     "kompono/sealing.py": ("tests/sealed/",),
     "kompono/translate/alone.py": ("tests/sealed/",),
+    "kompono/translate/parts/": ("tests/parts/", "tests/sealed/", "tests/laws/"),
     "kompono/solve/": ("tests/solve/", "tests/laws/test_convergence.py"),
     "kompono/solve/many.py": ("tests/ensembles/",),
     "kompono/result/": ("tests/result/",),

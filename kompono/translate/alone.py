@@ -4,7 +4,7 @@ else folded into numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -32,7 +32,7 @@ class Public:
     """Which names of a part may be seen: patterns for parameters, inputs, outputs and channels; ports in any case."""
 
     model: Elaborated
-    ports: tuple[Body, ...]
+    ports: Mapping[str, Frame]
     patterns: tuple[str, ...]
 
     def allows(self, name: str) -> bool:
@@ -40,8 +40,8 @@ class Public:
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def shows(self, channel: Channel) -> bool:
-        """Whether a channel may be seen: it fits a pattern, or is motion of a port."""
-        ports = [f"{self.model.path(port)}." for port in self.ports]
+        """Whether a channel may be seen: it fits a pattern, or is motion of a body that is a port itself."""
+        ports = [f"{name}." for name, port in self.ports.items() if isinstance(port, Body)]
         return self.allows(channel.name) or any(channel.name.startswith(port) for port in ports)
 
     @property
@@ -76,14 +76,13 @@ class Public:
 
 
 class Alone(Part):
-    """A part entered by `base`, or, with None, one that stands on a ground of its own."""
+    """A part entered by the port called `base`, or, with None, one that stands on a ground of its own."""
 
-    def __init__(self, public: Public, base: Body | None, close: Close | None) -> None:
-        others = [port for port in public.ports if port is not base]
-        ports: tuple[Frame, ...] = (*([base] if base is not None else []), *others)
-        self.public, self.model = public, public.model
-        enclosed = enclosed_alone(public.model, public.ports)
-        super().__init__(enclosed, (), Border(ports, base is not None), (), close, Ground())
+    def __init__(self, public: Public, base: str | None, close: Close | None) -> None:
+        self.public, self.model, self.base = public, public.model, base
+        self.port_names = (*([base] if base is not None else []), *(name for name in public.ports if name != base))
+        border = Border(tuple(public.ports[name] for name in self.port_names), base is not None)
+        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground())
 
     @cached_property
     def _functions(self) -> dict[str, Callable[[Moment, Any], Any]]:
@@ -126,21 +125,21 @@ class Alone(Part):
         return np.asarray(state)[self.inside.places(engine)]
 
 
-def enclosed_alone(model: Elaborated, ports: Sequence[Body]) -> Enclosed:
+def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
     """A model as a closed part with all its ports in use."""
-    return Enclosed(model.model, model, tuple(ports), (), "")
+    return Enclosed(model.model, model, tuple(ports.values()), (), "")
 
 
 def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tuple[Public, list[Alone]]:
     """A component by itself: what is public about it, and it for each choice of base."""
     model = elaborate(part)
     label = type(part).__name__
-    ports = [port for port in part.exposed if isinstance(port, Body)]
     other = [port for port in part.exposed if not isinstance(port, Body)]
     if other:
         raise ModelError(f"it exposes {model.path(other[0])}, which is no body.", path=label, fix="Expose bodies only.")
-    if not ports and not enclosed_alone(model, ports).model.grounds:
+    ports: dict[str, Frame] = {model.path(port): port for port in part.exposed if isinstance(port, Body)}
+    if not ports:
         raise ModelError("it exposes nothing, so nobody could use it.", path=label, fix="Use self.expose(...).")
-    public = Public(model, tuple(ports), tuple(patterns))
-    stands = enclosed_alone(model, ports).stands
-    return public, [Alone(public, base, close) for base in ([None] if stands else ports)]
+    public = Public(model, ports, tuple(patterns))
+    bases = [None] if _enclosed(model, ports).stands else list(ports)
+    return public, [Alone(public, base, close) for base in bases]

@@ -11,7 +11,7 @@ import pytest
 from sealed.files import changed, functions, run, write
 from sealed.test_lifted import readable
 
-from kompono.compile import Kernel, cache, sealed
+from kompono.compile import Kernel, cache, sealed, targets
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError, SealedError
@@ -35,6 +35,17 @@ def test_casadi_is_answered_by_the_machine_code(code: SealedCode) -> None:
         code.function("end", "move")
     with pytest.raises(SealedError, match="3 numbers was given 2"):
         code.evaluate(code.manifest.shape.variant(None).functions["move"].number, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("target", sorted(targets.TARGETS))
+def test_code_of_every_target_this_machine_has(me: keys.Identity, tmp_path: Path, target: str) -> None:
+    if targets.fitting([target]) is None:
+        pytest.skip("made for another machine")
+    code = load_sealed(write(tmp_path / "spring.part", targets=[target]))
+    assert list(code.manifest.targets) == [target]
+    for name, function in functions().items():
+        x = np.linspace(0.4, 0.9, function.nnz_in())
+        assert np.allclose(code.function(None, name)(x).full(), function(x).full(), rtol=1e-14, atol=0)
 
 
 def test_derivatives_are_differences(code: SealedCode) -> None:
