@@ -117,7 +117,7 @@ class Objects:
             return prelude(body, lanes) + body
 
         found = schedule.called(self._program, routines)
-        own = {name: function for name, function in found.items() if not sealed.known(name)}
+        own = {name: function for name, function in found.items() if not sealed.known(name, function)}
         foreign = sealed.objects([name for name in found if name not in own], lanes)
         parts = [Part(cache.key("closed", [], (name, lanes)), lambda f=f: text(f), False) for name, f in own.items()]
         return parts + [Part(key, str, False, data) for key, data in foreign.items()]

@@ -14,21 +14,26 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kompono.compile import assembler, jit, lifted, targets
 from kompono.compile.emit import Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.lower import called_symbol
-from kompono.errors import SealedError
+from kompono.errors import CompileError, SealedError
 from kompono.sealed.code import SealedCode, find
 
 _ENTRY = "kompono.enter"
 
 
-def known(name: str) -> bool:
-    """Whether a closed function is one of a sealed part that is loaded."""
-    return find(name) is not None
+def known(name: str, function: ca.Function) -> bool:
+    """Whether a closed function has machine code of its own: it is one of a sealed part that is loaded."""
+    if function.class_name() == "SXFunction":
+        return False
+    if find(name) is None:
+        raise CompileError(f"{name} is a function of a sealed part that is not loaded in this process.")
+    return True
 
 
 def check_target(names: Iterable[str], path: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from kompono.errors import SealedError
 
 _LARGEST = 1 << 20
+_BINARY, _NO_LINK, _NO_WAIT = (getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"))
 
 
 def directory() -> Path:
@@ -32,7 +33,7 @@ def directory() -> Path:
 def read(path: Path, *, private: bool) -> bytes | None:
     """The content of a file, None if it is not there; refused if others may write it (or, if private, read it)."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        handle = os.open(path, os.O_RDONLY | _BINARY | _NO_LINK | _NO_WAIT)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -52,7 +53,7 @@ def write(path: Path, data: bytes, *, new: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _check_folder(path.parent)
         if new:
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as target:
                 target.write(data)
             return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")  # mode 600

@@ -83,6 +83,13 @@ def test_an_owner_links_it(code: SealedCode, tmp_path: Path, monkeypatch: pytest
     assert np.allclose(*results, rtol=1e-14)
 
 
+def test_a_part_that_is_not_loaded_here(code: SealedCode, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = owner(code.function(None, "resolve"))
+    monkeypatch.setattr("kompono.sealed.code._loaded", {})
+    with pytest.raises(CompileError, match="not loaded in this process"):
+        Kernel(program, cache=False).evaluate("derivative", 0.0, [13.0, 0.0], parameters=[2.5])
+
+
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_any_number_of_lanes(code: SealedCode, lanes: int) -> None:
     number = code.manifest.shape.variant(None).functions["resolve"].number
