@@ -88,7 +88,9 @@ def parse(data: bytes, path: str) -> dict[str, Any]:
             f"it is a sealed part of format {found['format']}, this Kompono knows format {FORMAT}.", path=path,
             fix="Use another version of Kompono, or ask its author to seal it again.",
         )  # fmt: skip
-    if set(found) != _KEYS or spell(found) != data:
+    told = found.get("kompono")
+    plain_words = isinstance(told, str) and told.isprintable() and len(told) <= 40 and type(found.get("abi")) is int
+    if set(found) != _KEYS or spell(found) != data or not plain_words:  # what messages show is shown on terminals
         raise SealedError("its manifest is damaged.", path=path, fix=_DAMAGED)
     return found
 
@@ -111,7 +113,7 @@ def understand(found: dict[str, Any], data: bytes, path: str) -> Manifest:
             shape=shape,
             author=found["author"]["name"],
             key=bytes.fromhex(found["author"]["key"]),
-            kompono=str(found["kompono"]),
+            kompono=found["kompono"],
             code=str(code["name"]),
             targets={name: tuple(map(int, lanes)) for name, lanes in code["targets"].items()},
             numbers=int(numbers["count"]),

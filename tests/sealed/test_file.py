@@ -178,6 +178,8 @@ def put(place: str, value: Any) -> Callable[[dict[str, Any], dict[str, bytes]], 
         (put("numbers/count", 10**9), "not in order"),
         (put("numbers/count", 1), "not as many"),
         (put("more", 1), "damaged"),
+        (put("kompono", "\x1b[2J"), "damaged"),
+        (put("abi", "\x1b[2J"), "damaged"),
     ],
 )
 def test_what_a_trusted_author_got_wrong(
