@@ -16,6 +16,7 @@ from kompono.errors import (
     ModelWarning,
     RunError,
     RunWarning,
+    SealedError,
     TranslationError,
 )
 from kompono.model.body import Body, Frame, Ground, MassProperties
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
+    from kompono.sealing import seal
     from kompono.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
@@ -73,6 +75,7 @@ __all__ = [
     "Result",
     "RunError",
     "RunWarning",
+    "SealedError",
     "Sensor",
     "Simulation",
     "Subsystem",
@@ -84,6 +87,7 @@ __all__ = [
     "inspect",
     "roll_pitch_yaw",
     "rotation",
+    "seal",
     "simulate",
     "simulate_many",
     "spatial",
@@ -103,6 +107,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "inspect": "report",
     "Ensemble": "result",
     "Result": "result",
+    "seal": "sealing",
     "Simulation": "simulation",
     "simulate": "simulation",
 }

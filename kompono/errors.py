@@ -38,6 +38,10 @@ class CompileError(KomponoError):
     """Native code could not be made."""
 
 
+class SealedError(KomponoError):
+    """A sealed file, a key or the store of trusted authors is not what it should be, and is not used."""
+
+
 class RunError(KomponoError):
     """The run was asked for something it cannot do (method, step, channel)."""
 

@@ -34,8 +34,12 @@ def target_machine() -> Any:
 
 def assemble(text: str, *, loops: bool = False) -> bytes:
     """Object code for this processor; `loops` asks for the full optimizer. Invalid text raises RuntimeError."""
+    return emit(text, target_machine(), loops=loops)
+
+
+def emit(text: str, machine: Any, *, loops: bool) -> bytes:
+    """Object code for any machine LLVM knows."""
     with _lock:
-        machine = target_machine()
         module = llvm.parse_assembly(text)
         module.verify()
         options = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -159,15 +159,16 @@ class _Body:
         real = self.lanes.real
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
-    def invoke(self, function: ca.Function, values: Sequence[str], first: int, result: int) -> str:
+    def invoke(self, calls: Calls, function: ca.Function, values: Sequence[str]) -> str:
         """Call a function on values; names the address of its results."""
         real, aligned = self.lanes.real, self.lanes.aligned
+        first, result = calls.take(function)
         for i, value in enumerate(values):
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + i}")
             self.lines.append(f"store {real} {value}, ptr {place}{aligned}")
         given = self.let(f"getelementptr {real}, ptr %calls, i64 {first}")
         taken = self.let(f"getelementptr {real}, ptr %calls, i64 {result}")
-        self.lines.append(f"call void @{called_symbol(function.name(), self.lanes)}(ptr {given}, ptr {taken})")
+        self.lines.append(calls.spell(function, self.lanes, given, taken))
         return taken
 
     def result(self, address: str, index: int) -> str:
@@ -195,6 +196,10 @@ class Calls:
         first = self.size
         self.size += function.nnz_in() + function.nnz_out()
         return first, first + function.nnz_in()
+
+    def spell(self, function: ca.Function, lanes: Lanes, given: str, taken: str) -> str:
+        """The line that calls a function, from the address of its arguments to that of its results."""
+        return f"call void @{called_symbol(function.name(), lanes)}(ptr {given}, ptr {taken})"
 
 
 def called_symbol(name: str, lanes: Lanes) -> str:
@@ -246,6 +251,13 @@ def _instructions(function: ca.Function) -> list[_Instruction]:
     return found
 
 
+def zero_results(function: ca.Function) -> tuple[int, ...]:
+    """Which results of a function are zero whatever its arguments."""
+    found = _instructions(function)
+    made = [(k.index, found[k.operands[0]]) for k in found if k.op == ca.OP_OUTPUT]
+    return tuple(sorted(index for index, maker in made if maker.op == ca.OP_CONST and maker.constant == 0))
+
+
 def _fusions(instructions: Sequence[_Instruction]) -> dict[int, int]:
     """Sums that take in a product nobody else uses: their number -> the operand that is the product."""
     uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
@@ -267,12 +279,15 @@ def lower(
     prefix: str = "v",
     lanes: Lanes = ONE,
     calls: Calls | None = None,
+    constant: Callable[[float], str] | None = None,
 ) -> None:
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
-    output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls.
+    output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
+    says how a number is spelled where it is used, if not as itself (see `lifted`).
     """
+    constant = constant or lanes.constant
     body = _Body(lines, prefix, lanes)
     instructions = _instructions(function)
     fusions = _fusions(instructions)
@@ -284,7 +299,7 @@ def lower(
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
         elif op == ca.OP_CONST:
-            values[k] = lanes.constant(instruction.constant)
+            values[k] = constant(instruction.constant)
         elif op == ca.OP_INPUT:
             if instruction.index not in inputs:
                 inputs[instruction.index] = read(instruction.index)
@@ -292,7 +307,7 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            values[k] = body.invoke(instruction.function, operands, *calls.take(instruction.function))
+            values[k] = body.invoke(calls, instruction.function, operands)
         elif op == _RESULT:
             values[k] = body.result(operands[0], instruction.index)
         elif k in fusions:

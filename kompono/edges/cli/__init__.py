@@ -1,4 +1,5 @@
-"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `cache`.
+"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `seal`, `keys`, `trust`,
+`cache`.
 
 Exit codes: 0 done, 1 wrong model or request, 2 wrong usage or a file that cannot be loaded, 3 a run that ended early
 or whose result is not right (it is written all the same), 130 interrupted.
@@ -13,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from kompono.edges.cli import animate, cache, cost, inspect, plot, report, run, view
+from kompono.edges.cli import animate, cache, cost, inspect, keys, plot, report, run, seal, trust, view
 from kompono.edges.cli.find import LoadError
 from kompono.errors import KomponoError
 
@@ -45,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, view, plot, animate, report, inspect, cost, cache):
+    for module in (run, view, plot, animate, report, inspect, cost, seal, keys, trust, cache):
         module.add_command(commands)
     return parser
 
