@@ -82,7 +82,7 @@ class Alone(Part):
         self.public, self.model, self.base = public, public.model, base
         self.port_names = (*([base] if base is not None else []), *(name for name in public.ports if name != base))
         border = Border(tuple(public.ports[name] for name in self.port_names), base is not None)
-        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground())
+        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground(), False)
 
     @cached_property
     def _functions(self) -> dict[str, Callable[[Moment, Any], Any]]:
