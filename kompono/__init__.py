@@ -17,6 +17,7 @@ from kompono.errors import (
     ModelWarning,
     RunError,
     RunWarning,
+    SealedError,
     TranslationError,
 )
 from kompono.model.body import Body, Frame, Ground, MassProperties
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
     from kompono.resuming import resume
+    from kompono.sealing import seal
     from kompono.simulation import Simulation
     from kompono.single import simulate
 
@@ -77,6 +79,7 @@ __all__ = [
     "Result",
     "RunError",
     "RunWarning",
+    "SealedError",
     "Sensor",
     "Simulation",
     "Subsystem",
@@ -89,6 +92,7 @@ __all__ = [
     "resume",
     "roll_pitch_yaw",
     "rotation",
+    "seal",
     "simulate",
     "simulate_many",
     "spatial",
@@ -108,6 +112,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "inspect": "report",
     "Ensemble": "result",
     "Result": "result",
+    "seal": "sealing",
     "Simulation": "simulation",
     "resume": "resuming",
     "simulate": "single",

@@ -113,6 +113,10 @@ class CompileError(KomponoError):
     usual_fix = "Try native=False with a SciPy method, and report it with the model."
 
 
+class SealedError(KomponoError):
+    """A sealed file, a key or the store of trusted authors is not what it should be, and is not used."""
+
+
 class RunError(KomponoError):
     """The run was asked for something it cannot do (method, step, channel)."""
 

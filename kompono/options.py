@@ -199,7 +199,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("until", "step"), _time),
     **dict.fromkeys(("rtol", "atol"), _tolerance),
     **dict.fromkeys(("engine", "method", "projection", "metric"), _name),
-    **dict.fromkeys(("channels", "cut", "independent"), _names),
+    **dict.fromkeys(("channels", "cut", "independent", "closed"), _names),
     **dict.fromkeys(("stabilize", "native", "cache", "progress"), _flag),
     **dict.fromkeys(("every", "threads", "nested_from", "runs", "lanes"), _count),
     **dict.fromkeys(("inputs", "parameters", "initial"), _by_path),

@@ -61,6 +61,7 @@ class Simulation:
         engine: str = "relative",
         cut: Iterable[str] = (),
         independent: Iterable[str] = (),
+        closed: Iterable[str] = (),
         projection: str | None = None,
         metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
@@ -80,6 +81,7 @@ class Simulation:
         self._translate = functools.partial(
             translate, model, engine=engine, cut=self._cut, independent=self._independent, baumgarte=baumgarte,
             projection=projection or "distributed", metric=metric or "mass", nested_from=nested_from, shelf=self._shelf,
+            closed=tuple(closed),
         )  # fmt: skip
         self._compile = functools.partial(compile_program, native=native, cache=cache, threads=threads)
         self._make(closed_start)

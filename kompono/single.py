@@ -42,6 +42,7 @@ def simulate(
     stabilize: bool = True,
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
+    closed: Iterable[str] = (),
     projection: str | None = None,
     metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
@@ -62,11 +63,12 @@ def simulate(
     method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
     of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
-    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree.
-    `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or `realtime.RealTime(...)`,
-    keeps the run in step with the clock, read and driven by others meanwhile; `until` may be infinite then. `watcher`
-    looks on while it is going (a `LiveView`). `before` is told its size before it begins. `guard_checks` looks so often
-    at the guards of events in each step; `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
+    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree,
+    `closed` (globs of paths) components that shall stay closed parts. `threads` may work on one run of a large model
+    (None: as many as pay). `realtime=True`, or `realtime.RealTime(...)`, keeps the run in step with the clock, read and
+    driven by others meanwhile; `until` may be infinite then. `watcher` looks on while it is going (a `LiveView`).
+    `before` is told its size before it begins. `guard_checks` looks so often at the guards of events in each step;
+    `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
     A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
 
     `hdf5` is a file the result is written to, about once a second while the run is going (in real time: at its end);
@@ -83,7 +85,7 @@ def simulate(
     settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
     check_settings(paced(settings, progress, realtime)[0])
     simulation = Simulation(
-        model, engine=engine, cut=cut, independent=independent, projection=projection, metric=metric,
+        model, engine=engine, cut=cut, independent=independent, closed=closed, projection=projection, metric=metric,
         baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
     )  # fmt: skip
     return simulation.run(

@@ -5,6 +5,7 @@ A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun 
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from typing import Any
@@ -23,6 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "takes(seconds): about how long it takes, for --seconds")
     config.stash[DEADLINE] = time.monotonic() + config.getoption("--seconds")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_keys_of_yours(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees, or makes, keys and trusted authors of whoever runs it."""
+    os.environ["KOMPONO_CONFIG"] = str(tmp_path_factory.mktemp("config") / "kompono")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -37,28 +37,33 @@ def target_machine() -> Any:
 
 
 def assemble(text: str, *, loops: bool = False) -> bytes:
-    """Object code for this processor; `loops` asks for the full optimizer. Invalid text raises RuntimeError.
+    """Object code for this processor; `loops` asks for the full optimizer. Invalid text raises RuntimeError."""
+    return emit(text, target_machine(), loops=loops)
+
+
+def emit(text: str, machine: Any, *, loops: bool) -> bytes:
+    """Object code for any machine LLVM knows.
 
     LLVM keeps every constant and type of a context as long as the context, so each text has one of its own.
     """
     with _lock, llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
-        _optimize(module, loops)
-        return target_machine().emit_object(module)
+        _optimize(module, machine, loops)
+        return machine.emit_object(module)
 
 
 @functools.cache
-def _builder() -> Any:
-    """What runs passes, made once: llvmlite does not free all of it."""
+def _builder(machine: Any) -> Any:
+    """What runs passes for a machine, made once: llvmlite does not free all of it."""
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.slp_vectorization = False
     options.loop_vectorization = True
-    return llvm.create_pass_builder(target_machine(), options)
+    return llvm.create_pass_builder(machine, options)
 
 
-def _optimize(module: Any, loops: bool) -> None:
-    passes = _builder().getModulePassManager() if loops else _straight_line_passes()
-    passes.run(module, _builder())
+def _optimize(module: Any, machine: Any, loops: bool) -> None:
+    passes = _builder(machine).getModulePassManager() if loops else _straight_line_passes()
+    passes.run(module, _builder(machine))
     # A manager inherits an empty `_dispose` before the one that frees it, so `close` would leave it all in memory.
     getattr(NewPassManager, "_dispose", type(passes)._dispose)(passes)
     passes.detach()

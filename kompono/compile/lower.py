@@ -9,6 +9,9 @@ works on slots.
 A product that only one sum uses is fused with it, here and not by LLVM, which would decide by what it happens to see at
 once. So every instruction has one meaning, without fast-math flags, and the result does not depend on how code is cut
 into functions (see `split`).
+
+A call of a function that CasADi may not inline stays a call: that is what a closed part is to its owner. Its arguments
+and results go through an array `%calls` of the function around it, each call with places of its own.
 """
 
 from __future__ import annotations
@@ -156,11 +159,55 @@ class _Body:
         real = self.lanes.real
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
+    def invoke(self, calls: Calls, function: ca.Function, values: Sequence[str]) -> str:
+        """Call a function on values; names the address of its results."""
+        real, aligned = self.lanes.real, self.lanes.aligned
+        first, result = calls.take(function)
+        for i, value in enumerate(values):
+            place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + i}")
+            self.lines.append(f"store {real} {value}, ptr {place}{aligned}")
+        given = self.let(f"getelementptr {real}, ptr %calls, i64 {first}")
+        taken = self.let(f"getelementptr {real}, ptr %calls, i64 {result}")
+        self.lines.append(calls.spell(function, self.lanes, given, taken))
+        return taken
+
+    def result(self, address: str, index: int) -> str:
+        """One result of a call."""
+        place = self.let(f"getelementptr {self.lanes.real}, ptr {address}, i64 {index}")
+        return self.let(f"load {self.lanes.real}, ptr {place}{self.lanes.aligned}")
+
     def sign(self, x: str) -> str:
         """-1, 1, or x itself when it is zero or NaN."""
         positive = self.let(f"fcmp ogt {self.lanes.real} {x}, {self.zero}")
         negative = self.let(f"fcmp olt {self.lanes.real} {x}, {self.zero}")
         return self.choose(negative, self.minus_one, self.choose(positive, self.one, x))
+
+
+class Calls:
+    """Places in the array `%calls` of one native function for what it gives to, and gets from, functions it calls."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.functions: dict[str, ca.Function] = {}
+
+    def take(self, function: ca.Function) -> tuple[int, int]:
+        """Offsets of the arguments and of the results of one call."""
+        self.functions[function.name()] = function
+        first = self.size
+        self.size += function.nnz_in() + function.nnz_out()
+        return first, first + function.nnz_in()
+
+    def spell(self, function: ca.Function, lanes: Lanes, given: str, taken: str) -> str:
+        """The line that calls a function, from the address of its arguments to that of its results."""
+        return f"call void @{called_symbol(function.name(), lanes)}(ptr {given}, ptr {taken})"
+
+
+def called_symbol(name: str, lanes: Lanes) -> str:
+    """The native name of a function that others call."""
+    return f"kompono.{name}.{lanes.count}"
+
+
+_RESULT = -1  # the operation of an instruction that takes one result of a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +216,30 @@ class _Instruction:
 
     op: int
     operands: tuple[int, ...] = ()
-    index: int = 0  # of the input or output
+    index: int = 0  # of the input, output or result
     constant: float = 0.0
+    function: ca.Function | None = None  # that is called
 
 
 def _instructions(function: ca.Function) -> list[_Instruction]:
     maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that wrote it last
-    found = []
+    found: list[_Instruction] = []
+    nodes = None
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
         if op == ca.OP_OUTPUT:
             source, index = function.instruction_input(k)[0], function.instruction_output(k)[1]
             found.append(_Instruction(op, (maker[source],), index))
+            continue
+        if op == ca.OP_CALL:
+            nodes = function.instructions_sx() if nodes is None else nodes
+            operands = tuple([maker[i] for i in function.instruction_input(k)])
+            call = len(found)
+            found.append(_Instruction(op, operands, function=nodes[k].which_function()))
+            for index, register in enumerate(function.instruction_output(k)):
+                if register >= 0:
+                    maker[register] = len(found)
+                    found.append(_Instruction(_RESULT, (call,), index))
             continue
         if op == ca.OP_CONST:
             found.append(_Instruction(op, constant=function.instruction_constant(k)))
@@ -188,8 +247,15 @@ def _instructions(function: ca.Function) -> list[_Instruction]:
             found.append(_Instruction(op, index=function.instruction_input(k)[1]))
         else:
             found.append(_Instruction(op, tuple([maker[i] for i in function.instruction_input(k)])))
-        maker[function.instruction_output(k)[0]] = k
+        maker[function.instruction_output(k)[0]] = len(found) - 1
     return found
+
+
+def zero_results(function: ca.Function) -> tuple[int, ...]:
+    """Which results of a function are zero whatever its arguments."""
+    found = _instructions(function)
+    made = [(k.index, found[k.operands[0]]) for k in found if k.op == ca.OP_OUTPUT]
+    return tuple(sorted(index for index, maker in made if maker.op == ca.OP_CONST and maker.constant == 0))
 
 
 def _fusions(instructions: Sequence[_Instruction]) -> dict[int, int]:
@@ -212,12 +278,16 @@ def lower(
     write: Callable[[int, str], Iterable[str]],
     prefix: str = "v",
     lanes: Lanes = ONE,
+    calls: Calls | None = None,
+    constant: Callable[[float], str] | None = None,
 ) -> None:
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
-    output j. `prefix` keeps the names of several bodies in one function apart.
+    output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
+    says how a number is spelled where it is used, if not as itself (see `lifted`).
     """
+    constant = constant or lanes.constant
     body = _Body(lines, prefix, lanes)
     instructions = _instructions(function)
     fusions = _fusions(instructions)
@@ -229,11 +299,17 @@ def lower(
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
         elif op == ca.OP_CONST:
-            values[k] = lanes.constant(instruction.constant)
+            values[k] = constant(instruction.constant)
         elif op == ca.OP_INPUT:
             if instruction.index not in inputs:
                 inputs[instruction.index] = read(instruction.index)
             values[k] = inputs[instruction.index]
+        elif op == ca.OP_CALL:
+            if calls is None or instruction.function is None:
+                raise CompileError("a closed function is called where that is not possible.")
+            values[k] = body.invoke(calls, instruction.function, operands)
+        elif op == _RESULT:
+            values[k] = body.result(operands[0], instruction.index)
         elif k in fusions:
             side = fusions[k]
             factors = [values[i] for i in instructions[instruction.operands[side]].operands]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kompono.compile import cache, jit, schedule, sweeps
+from kompono.compile import cache, jit, schedule, sealed, sweeps
 from kompono.compile.block import loop_routines
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
@@ -44,11 +44,14 @@ _INLINE = 100  # instructions up to which routines go into the object of their l
 
 @dataclass(frozen=True)
 class Part:
-    """An object that is needed: its name in the cache, how to write its text, and whether that has loops."""
+    """An object that is needed: its name in the cache, how to write its text, and whether that has loops. One that is
+    `made` already is never kept in the cache: it has the numbers of a sealed part.
+    """
 
     key: str
     text: Callable[[], str]
     loops: bool
+    made: bytes | None = None
 
 
 class Objects:
@@ -108,7 +111,21 @@ class Objects:
 
         shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
         parts = [self._part(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
-        return parts + ([] if inline else [self._part("routine", [routine], lanes) for routine in routines])
+        parts += [] if inline else [self._part("routine", [routine], lanes) for routine in routines]
+        return parts + self._called_parts(routines, lanes)
+
+    def _called_parts(self, routines: list[Routine], lanes: Lanes) -> list[Part]:
+        """Closed functions, each an object of its own that does not depend on who calls it."""
+
+        def text(function: Any) -> str:
+            body = schedule.define_called(function, lanes)
+            return prelude(body, lanes) + body
+
+        found = schedule.called(self._program, routines)
+        own = {name: function for name, function in found.items() if not sealed.known(name, function)}
+        foreign = sealed.objects([name for name in found if name not in own], lanes)
+        parts = [Part(cache.key("closed", [], (name, lanes)), lambda f=f: text(f), False) for name, f in own.items()]
+        return parts + [Part(key, str, False, data) for key, data in foreign.items()]
 
     def _part(
         self,
@@ -127,6 +144,7 @@ class Objects:
 
     def _objects(self, parts: list[Part]) -> list[bytes]:
         """The object code of each part: from this run, from the disk, or new."""
+        self._made.update({part.key: part.made for part in parts if part.made is not None})
         unknown = {part.key: part for part in parts if part.key not in self._made}
         if self._use_cache:
             self._made.update({key: data for key in unknown if (data := cache.find(key)) is not None})

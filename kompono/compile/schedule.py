@@ -19,7 +19,7 @@ import numpy as np
 from kompono.compile import split, sweeps
 from kompono.compile.emit import INT, POINTER, Array, Code
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.lower import check_shape, lower
+from kompono.compile.lower import Calls, called_symbol, check_shape, lower
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine, TableRoutine
 
@@ -38,7 +38,53 @@ def instructions(program: Program, routine: Routine) -> int:
     missing = sorted(counts.keys() - program.kernels.keys())
     if missing:
         raise CompileError(f"routine {routine.name} calls kernel {missing[0]}, which the program does not have.")
-    return sum(count * program.kernels[name].n_instructions() for name, count in counts.items())
+    return sum(count * whole_length(program.kernels[name]) for name, count in counts.items())
+
+
+def whole_length(function: ca.Function) -> int:
+    """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns."""
+    if function.class_name() != "SXFunction":
+        return function.nnz_in() + function.nnz_out()
+    own = function.n_instructions()
+    if not function.find_functions(0):
+        return own
+    nodes = function.instructions_sx()
+    calls = [nodes[k].which_function() for k in range(own) if function.instruction_id(k) == ca.OP_CALL]
+    return own + sum(map(whole_length, calls))
+
+
+def called(program: Program, routines: Iterable[Routine]) -> dict[str, ca.Function]:
+    """All closed functions that routines call, directly or through others, by name."""
+    kernels = {call.kernel for r in routines if not isinstance(r, TableRoutine) for call in r.calls}
+    return {f.name(): f for kernel in sorted(kernels) for f in program.kernels[kernel].find_functions()}
+
+
+def declare_called(functions: Iterable[str], lanes: Lanes) -> str:
+    """Declarations of closed functions that live in other objects."""
+    return "".join(f"declare void @{called_symbol(name, lanes)}(ptr, ptr) nounwind\n" for name in functions)
+
+
+def define_called(function: ca.Function, lanes: Lanes) -> str:
+    """A closed function: from the column of its arguments to that of its results."""
+    lines: list[str] = []
+    real = lanes.real
+
+    def read(i: int) -> str:
+        lines.append(f"%p{i} = getelementptr {real}, ptr %in, i64 {i}")
+        lines.append(f"%x{i} = load {real}, ptr %p{i}{lanes.aligned}")
+        return f"%x{i}"
+
+    def write(j: int, value: str) -> list[str]:
+        place = f"%o{j} = getelementptr {real}, ptr %out, i64 {j}"
+        return [place, f"store {real} {value}, ptr %o{j}{lanes.aligned}"]
+
+    check_shape(function.name(), function)
+    calls = Calls()
+    lower(function, lines, read, write, lanes=lanes, calls=calls)
+    symbol = called_symbol(function.name(), lanes)
+    head = f"void @{symbol}(ptr noalias readonly %in, ptr noalias %out) {lanes.stack}nounwind"
+    text = split.function(head, f"f.{symbol}", ("%in", "%out"), lines, lanes, calls.size)
+    return declare_called(calls.functions, lanes) + text
 
 
 def declare(routine: Routine) -> str:
@@ -49,7 +95,8 @@ def declare(routine: Routine) -> str:
 
 def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) -> str:
     """Definitions of the routines and of the kernels they share."""
-    parts: list[str] = []
+    routines = list(routines)
+    parts: list[str] = [declare_called(called(program, routines), lanes)]
     kernels: dict[str, ca.Function] = {}
     for routine in routines:
         if isinstance(routine, TableRoutine):
@@ -143,6 +190,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes) -> str:
         values[slot] = value
         return [line for which, place in goals.pop(slot, ()) for line in store(value, which, place)]
 
+    calls = Calls()
     for number, call in enumerate(routine.calls):
         lower(
             program.kernels[call.kernel],
@@ -151,11 +199,12 @@ def _direct(program: Program, routine: Routine, lanes: Lanes) -> str:
             write=lambda j, value, call=call: keep(call.outputs[j], value),
             prefix=f"c{number}.",
             lanes=lanes,
+            calls=calls,
         )
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
             lines.extend(store(fetch(slot), which, place))
-    return split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes)
+    return split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes, calls.size)
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------
@@ -180,9 +229,11 @@ def _kernel(name: str, function: ca.Function, lanes: Lanes) -> str:
     def write(j: int, value: str) -> list[str]:
         return [f"store {real} {value}, ptr {place(n + j)}{lanes.aligned}"]
 
-    lower(function, lines, read, write, lanes=lanes)
+    calls = Calls()
+    lower(function, lines, read, write, lanes=lanes, calls=calls)
     head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
-    return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", ("%in", "%out", "%row"), lines, lanes)
+    arguments = ("%in", "%out", "%row")
+    return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size)
 
 
 def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:

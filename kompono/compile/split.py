@@ -80,19 +80,23 @@ class _Body:
         return self.operation(name) in _AGAIN
 
 
-def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str], lanes: Lanes = ONE) -> str:
+def function(
+    head: str, name: str, arguments: Sequence[str], lines: Sequence[str], lanes: Lanes = ONE, calls: int = 0
+) -> str:
     """A function without result: `head` from `define` to its body, with these arguments (names), made of `lines`.
 
-    Segments are called `name` and a number.
+    Segments are called `name` and a number. With `calls` places for calls of others there is an array `%calls`.
     """
+    before = [f"%calls = alloca [{calls} x {lanes.real}], align 64"] if calls else []
     if len(lines) <= LIMIT:
-        return "\n".join([f"define {head} {{", *lines, "ret void", "}", ""])
+        return "\n".join([f"define {head} {{", *before, *lines, "ret void", "}", ""])
+    arguments = [*arguments, *(["%calls"] if calls else [])]
     body = _Body(lines, lanes)
     cuts = _cuts(body)
     slots, size = _slots(body, cuts)
     pointers = ", ".join(f"ptr {argument}" for argument in arguments)
     parameters = ", ".join(f"ptr noalias {argument}" for argument in arguments)
-    texts, calls = [], []
+    texts, segments = [], []
     for number, (start, end) in enumerate(pairwise(cuts)):
         part = f"{name}.{number}"
         texts.append(
@@ -100,9 +104,9 @@ def function(head: str, name: str, arguments: Sequence[str], lines: Sequence[str
         )
         texts.extend(_segment(body, start, end, slots))
         texts.extend(["ret void", "}", ""])
-        calls.append(f"call void @{part}({pointers}, ptr %scratch)")
+        segments.append(f"call void @{part}({pointers}, ptr %scratch)")
     scratch = f"%scratch = alloca [{size} x {lanes.real}], align 64"
-    return "\n".join([*texts, f"define {head} {{", scratch, *calls, "ret void", "}", ""])
+    return "\n".join([*texts, f"define {head} {{", *before, scratch, *segments, "ret void", "}", ""])
 
 
 def _cuts(body: _Body) -> list[int]:

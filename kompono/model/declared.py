@@ -38,6 +38,7 @@ class Declared(type):
 
         def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
             element = cls.__new__(cls, *arguments, **keywords)
+            keywords = element._taken(keywords)
             running.stack.append(element._records())
             try:
                 element.__init__(*arguments, **keywords)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kompono.model.declared import Declared
 from kompono.model.making import Record
@@ -47,6 +47,10 @@ class Element(metaclass=Declared):
     def _built_on(self) -> tuple[Element, ...]:
         """The bodies or joints this acts on or looks at."""
         return ()
+
+    def _taken(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        """Take what is not for the own `__init__`; the rest is."""
+        return keywords
 
     def _records(self) -> list[Record] | None:
         """Where to note the elements made in the own `__init__`; what an element makes for itself needs no note."""

@@ -1,5 +1,5 @@
 """Joints the translator adds by itself, and which therefore live in the model, not the library: free ones for
-independent bodies, rigid ones for pairs that mates hold firmly.
+independent bodies, rigid ones for pairs that mates hold firmly, crossings through closed parts.
 """
 
 from __future__ import annotations
@@ -114,3 +114,14 @@ class Rigid(Joint):
 
     def measure(self, pose: Pose) -> Any:
         return ca.SX(0, 1)
+
+
+class Crossing(Joint):
+    """From one port of a closed part to another, as its owner sees it: six freedoms that the part moves from inside, so
+    it has no coordinates of its own. Speeds and accelerations are in second-frame axes.
+    """
+
+    speeds = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+    def subspace(self, q: Any) -> Any:
+        return ca.SX(ca.DM.eye(6))

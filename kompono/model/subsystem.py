@@ -16,6 +16,7 @@ import casadi as ca
 from kompono.errors import ModelError, suggest
 from kompono.given import shown
 from kompono.model.assignment import check_declared, check_replaced, elements_in
+from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.making import Record
 
@@ -28,9 +29,11 @@ class Subsystem(Element):
     """
 
     run_defaults: dict[str, Any] = {}  # noqa: RUF012 (a class attribute users override)
+    closed: Any = False  # True: it is solved as a closed part; `Damper(closed=True)` sets it for one
 
     _members: dict[str, Element]
     _exposed: list[Element]
+    _frames: dict[str, Frame]
     _lent: dict[str, Element]  # by name: elements assigned here whose place is not below
     _unassigned: tuple[Record, ...] = ()  # made in __init__, without an owner when it ended
     _simulated = False  # it was a model of its own
@@ -39,6 +42,7 @@ class Subsystem(Element):
         self = super().__new__(cls)
         object.__setattr__(self, "_members", {})
         object.__setattr__(self, "_exposed", [])
+        object.__setattr__(self, "_frames", {})
         object.__setattr__(self, "_lent", {})
         return self
 
@@ -68,8 +72,13 @@ class Subsystem(Element):
         setattr(self, name, element)
         return element
 
-    def expose(self, *elements: Element) -> None:
-        """Make members (usually bodies) of this subsystem, or what its parts expose, visible to its owner."""
+    def expose(self, *elements: Element, **frames: Frame) -> None:
+        """Make members (usually bodies) of this subsystem, or what its parts expose, visible to its owner.
+
+        `expose(eye=self.cylinder.at(0, 0, 0.3))` shows a single frame of a body under a name, and nothing else of it.
+        """
+        for name, frame in frames.items():
+            self._expose_frame(name, frame)
         for element in elements:
             if not isinstance(element, Element):
                 raise ModelError(
@@ -84,6 +93,27 @@ class Subsystem(Element):
             if not any(element is known for known in self._exposed):
                 self._exposed.append(element)
 
+    def _expose_frame(self, name: str, frame: Any) -> None:
+        if not isinstance(frame, Frame):
+            raise ModelError(
+                f"cannot expose {shown(frame)} as {name}.", path=self.label, fix="Give a frame: self.body.at(x, y, z)."
+            )
+        if not self.contains(frame.body):
+            raise ModelError(
+                f"cannot expose {name}: its body is not a member of this subsystem or of its parts.",
+                path=self.label,
+                fix="Assign the body to self first.",
+            )
+        if name in vars(self) and vars(self)[name] is not frame:
+            raise ModelError(f"cannot expose {name}: the name is taken.", path=self.label, fix="Use another name.")
+        self._frames[name] = frame
+        object.__setattr__(self, name, frame)
+
+    @property
+    def exposed_frames(self) -> dict[str, Frame]:
+        """Frames that are exposed by name."""
+        return dict(self._frames)
+
     @property
     def members(self) -> dict[str, Element]:
         """The members by name, in order of declaration."""
@@ -94,9 +124,10 @@ class Subsystem(Element):
         """The ports."""
         return tuple(self._exposed)
 
-    def exposes(self, element: Element) -> bool:
-        """Whether an owner of this subsystem may use `element`."""
-        return any(element is port for port in self._exposed)
+    def exposes(self, element: Element | Frame) -> bool:
+        """Whether an owner of this subsystem may use an element or a frame."""
+        shown = element.body if isinstance(element, Frame) else element
+        return any(shown is port for port in self._exposed) or any(element is f for f in self._frames.values())
 
     def contains(self, element: Element) -> bool:
         """Whether `element` is a member here or anywhere below."""
@@ -150,7 +181,24 @@ class Subsystem(Element):
         above: Subsystem | None = self if gone else None
         while above is not None:
             above._exposed[:] = [element for element in above._exposed if above.contains(element)]
+            for lost in [name for name, frame in above._frames.items() if not above.contains(frame.body)]:
+                del above._frames[lost]
             above = above.owner
+
+    def _taken(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        """Take `closed`, unless the class has a use for it."""
+        if "closed" not in keywords:
+            return keywords
+        from inspect import Parameter, signature  # most declarations do without
+
+        wanted = signature(type(self).__init__).parameters.values()
+        if any(each.name == "closed" or each.kind is Parameter.VAR_KEYWORD for each in wanted):
+            return keywords
+        value = keywords["closed"]
+        if not isinstance(value, bool):
+            raise ModelError(f"closed = {shown(value)} is neither True nor False.", path=type(self).__name__)
+        object.__setattr__(self, "closed", value)
+        return {name: given for name, given in keywords.items() if name != "closed"}
 
     def _records(self) -> list[Record]:
         return []

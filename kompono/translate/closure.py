@@ -11,7 +11,7 @@ the tree path between the two bodies, so it touches only the joints of the loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -63,6 +63,9 @@ def velocity_rows(element: Joint | Constraint) -> int:
 
 def path_joints(topology: Topology, element: Any) -> list[Joint]:
     """Tree joints whose coordinates a closing element's conditions depend on."""
+    if isinstance(element, Coupling) and topology.placed:
+        bodies = {id(body): body for joint in element.joints for body in (joint.first.body, joint.second.body)}
+        return [link.joint for body in bodies.values() if (link := topology.link(body)).joint is not None]
     if isinstance(element, Coupling):
         for joint in element.joints:
             if all(joint is not other for other in topology.tree_joints):
@@ -78,6 +81,8 @@ def path_joints(topology: Topology, element: Any) -> list[Joint]:
 
 def trace_closure(kinematics: Kinematics, element: Joint | Constraint | Coupling, laws: Laws) -> Closure:
     """Trace all that the conditions of an element need."""
+    if isinstance(element, Coupling) and kinematics.topology.placed:
+        return _trace_placed_coupling(kinematics, element)
     if isinstance(element, Coupling):
         return _trace_coupling(kinematics, element)
     return _trace_pair(kinematics, element, laws.of(element))
@@ -258,6 +263,25 @@ def rows_on_bodies(gamma: Any, turn: Any, inner: Pose, between: Pose) -> tuple[A
     """
     on_second = gamma @ ca.diagcat(turn, turn) @ twist_matrix(inner)
     return on_second, -on_second @ twist_matrix(between)
+
+
+def _trace_placed_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure:
+    """A coupling's rows on the speeds of bodies that are placed in the world one by one."""
+    call, path = kinematics.tracer.call, kinematics.model.path(coupling)
+    still: dict[int, Any] = {}  # grounds move as they are told
+
+    def prescribed(ground: Any) -> Any:
+        still[id(ground)] = kinematics.absolute(ground).bias
+        return still[id(ground)]
+
+    closure = _trace_body_coupling(kinematics, coupling, prescribed)
+    bias, columns = closure.bias, {}
+    for link in kinematics.topology.links:
+        if id(link.carrier) in closure.columns and link.joint is not None:
+            block, step = closure.columns[id(link.carrier)], kinematics.step(link)
+            columns[id(link.joint)] = call(lambda g, s: g @ s, block, step.subspace, path=path)
+            bias = call(lambda u, g, b: u + g @ b, bias, block, kinematics.local_bias(link), path=path)
+    return replace(closure, bias=bias, columns=columns)
 
 
 def _trace_body_coupling(kinematics: Kinematics, coupling: Coupling, ground_acceleration: Any) -> Closure:

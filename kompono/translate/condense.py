@@ -16,11 +16,12 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Pose
-from kompono.spatial.vectors import carry_twist, twist_matrix
+from kompono.spatial.vectors import carry_twist, symmetric, twist_matrix
 from kompono.translate.closure import Closure, path_joints
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination, Reference, RightSide
@@ -62,22 +63,43 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Any]) -> 
     """Order the operations by component and find the last use of each joint."""
     by_level: dict[int, list[Link]] = {id(subsystem): [] for subsystem in model.subsystems}
     groups = RigidGroups(topology)
+    levels, crossed = _levels(topology, groups, by_level), any(link.crosses for link in topology.links)
     for link in topology.links:
         if link.joint is not None and not link.rigid:
-            owner = link.joint.owner or link.carrier.owner
-            by_level[id(owner)].append(link)
+            by_level[id(levels[id(link.carrier)])].append(link)
     loops: dict[int, list[tuple[Any, set[int]]]] = {id(subsystem): [] for subsystem in model.subsystems}
     for element in closing:
         joints = path_joints(topology, element)
         level = common_owner(
             model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
         )
+        for joint in joints if crossed else ():
+            above = levels[id(_independent(topology, joint))]
+            level = above if above.contains(level) else level
         loops[id(level)].append((element, {id(joint) for joint in joints}))
     operations: list[Operation] = []
     hung: set[int] = set()
     _plan_component(model.model, by_level, loops, operations, hung)
-    joints = {id(joint): joint for joint in topology.tree_joints}
+    planned = sum(operation.element is not None for operation in operations)
+    if planned != sum(map(len, loops.values())):
+        raise TranslationError("internal: a loop is closed by no component")
+    joints = {id(link.joint): link.joint for link in topology.links if link.joint is not None}
     return Plan(tuple(operations), _last_uses(groups, operations), joints, groups)
+
+
+def _levels(topology: Topology, groups: RigidGroups, known: Any) -> dict[int, Subsystem]:
+    """The component each link belongs to, by id(carrier). What carries a closed part waits until its ports are hung."""
+    found: dict[int, Any] = {}
+    for link in topology.links:
+        owner: Any = (link.joint.owner if link.joint is not None else None) or link.carrier.owner
+        while owner is not None and id(owner) not in known:  # inside a closed part
+            owner = owner.owner
+        found[id(link.carrier)] = owner
+    for link in topology.links:
+        lead = groups.lead(link.parent)
+        if link.crosses and id(lead) in found and found[id(link.carrier)].contains(found[id(lead)]):
+            found[id(lead)] = found[id(link.carrier)]
+    return found
 
 
 def _independent(topology: Topology, joint: Joint) -> Carrier:
@@ -88,7 +110,7 @@ def _plan_component(
     component: Subsystem, by_level: Any, loops: Any, operations: list[Operation], hung: set[int]
 ) -> None:
     for part in component.members.values():
-        if isinstance(part, Subsystem):
+        if isinstance(part, Subsystem) and id(part) in by_level:
             _plan_component(part, by_level, loops, operations, hung)
     pending = list(loops[id(component)])
 
@@ -117,12 +139,26 @@ def _last_uses(groups: RigidGroups, operations: list[Operation]) -> dict[int, in
         else:
             for joint in path_joints(groups.topology, operation.element):
                 last[id(joint)] = i
+    for link in groups.topology.links:
+        if link.crosses:  # a port goes before what moves the part as a whole
+            for above in _moving_above(groups.topology, link.parent):
+                last[id(above)] = max(last[id(above)], last[id(link.joint)])
     for operation in operations:
         if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
             latest = max(last[id(joint)] for joint in operation.element.dependent)
             for joint in operation.element.joints:
                 last[id(joint)] = max(last[id(joint)], latest)
     return last
+
+
+def _moving_above(topology: Topology, carrier: Carrier) -> list[Joint]:
+    joints = []
+    while carrier is not topology.world:
+        link = topology.link(carrier)
+        if link.joint is not None and link.joint.freedoms:
+            joints.append(link.joint)
+        carrier = link.parent
+    return joints
 
 
 def chain_to_unknown(groups: RigidGroups, link: Link, when: dict[int, int], now: int) -> list[Link]:
@@ -171,8 +207,13 @@ class Condensation:
         return [body for body in self.model.bodies if self.plan.groups.leads(body)]
 
     def _inertia(self, body: Body) -> Any:
-        inertia = self.plan.groups.inertia(self.kinematics, body)
-        return self.kinematics.tracer.call(lambda: inertia, path=self.model.path(body))
+        groups, call, path = self.plan.groups, self.kinematics.tracer.call, self.model.path(body)
+        inertia = groups.inertia(self.kinematics, body)
+        total = call(lambda: inertia, path=path)
+        for offset, shown in groups.shown(self.kinematics, body):
+            carried = twist_matrix(offset)
+            total = call(lambda t, i, x=carried: symmetric(t + x.T @ i @ x), total, shown.inertia, path=path)
+        return total
 
     def _hang(self, link: Link, chain: list[Link]) -> None:
         """Express the body through the nearest unknown body above (or a ground) and the joints in between."""
@@ -215,10 +256,13 @@ class Condensation:
             if key in self.substituted:
                 self._substitute(joint, *self.substituted[key])
             elif joint.freedoms:
-                self.elimination.pivot(("joint", key), self.model.path(joint) or joint._name)
+                self._pivot(joint)
         for rows in self.elimination.ready_rows():
             element = next(e for e in self.closures.values() if ("rows", id(e.element)) == rows).element
             self.elimination.pivot(rows, self.model.path(element))
+
+    def _pivot(self, joint: Joint) -> None:
+        self.elimination.pivot(("joint", id(joint)), self.model.path(joint) or joint._name)
 
     def _substitute(self, joint: Joint, linear: LinearSet, row: int) -> None:
         """Express a joint's acceleration through those of others."""
@@ -234,7 +278,10 @@ class Condensation:
 
     def accelerations(self, loads: Loads) -> dict[Any, Any]:
         """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
-        solution = self.elimination.solve(self.right_side(loads))
+        return self.with_followers(self.elimination.solve(self.right_side(loads)), loads)
+
+    def with_followers(self, solution: dict[Any, Any], loads: Loads) -> dict[Any, Any]:
+        """A solution with the accelerations of bodies that are welded to others."""
         groups = self.plan.groups
         for body in self.model.bodies:
             if not groups.leads(body):

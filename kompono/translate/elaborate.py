@@ -11,7 +11,7 @@ from typing import Any
 
 from kompono.errors import ModelError, ModelWarning, warn
 from kompono.given import shown
-from kompono.model.body import Body, Ground
+from kompono.model.body import Body, Frame, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
@@ -48,7 +48,7 @@ class Elaborated:
     events: tuple[Event, ...]
     sensors: tuple[Sensor, ...] = ()
     cells: tuple[LoadCell, ...] = ()
-    uses: Mapping[int, tuple[Element, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
+    uses: Mapping[int, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""

@@ -6,14 +6,16 @@ they make
     H y + p = 0,     H = [ inertia  G^T ]      p = [ bias ]
                          [ G        0   ]          [ u    ]
 
-Three steps eliminate an unknown; each is recorded, so the matrix part is factored once and `solve` replays only
+Four steps eliminate unknowns; each is recorded, so the matrix part is factored once and `solve` replays only
 vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
 joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
-multipliers. `solve` runs forward (condense, leaves to root) and backward (resolve, root to leaves).
+multipliers, and `pair` eliminates the acceleration of a port together with the wrench on it. `solve` runs forward
+(condense, leaves to root) and backward (resolve, root to leaves).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +24,7 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
-from kompono.translate.sweeps import TOLERANCE, generalized_inverse, inverse_of
+from kompono.translate.sweeps import TOLERANCE, generalized_inverse, inverse_of, pair_inverse
 from kompono.translate.tracer import Tracer
 
 Key = tuple[str, int]  # kind (body, joint, rows) and identity
@@ -48,6 +50,17 @@ class Pivot:
     inverse: Any
     coupled: dict[Key, Any]  # H_ek
     scaled: dict[Key, Any]  # Z_k
+    path: str
+
+
+@dataclass
+class Pair:
+    """The acceleration s of a port and the wrench tau on it went together: y = -(K p + sum_k Z_k y_k), y = (s, tau)."""
+
+    keys: tuple[Key, Key]
+    inverse: Any
+    coupled: dict[Key, Any]
+    scaled: dict[Key, Any]
     path: str
 
 
@@ -86,7 +99,7 @@ class Elimination:
         self.blocks: dict[tuple[Key, Key], Any] = {}
         self.neighbours: dict[Key, set[Key]] = {}
         self.rows: dict[Key, Rows] = {}
-        self.steps: list[Hang | Pivot] = []
+        self.steps: list[Hang | Pivot | Pair] = []
 
     # -- the matrix
 
@@ -181,6 +194,52 @@ class Elimination:
             row.waiting.discard(key)
         self._forget(key)
 
+    def pair(self, s: Key, tau: Key, path: str) -> None:
+        """Eliminate the acceleration s of a port, on which inertia M hangs, and the wrench tau that a compliance D
+        answers: their block is [M, 1; 1, -D]. Neither M nor D need be invertible, the block always is.
+        """
+        m, d = (self.blocks.pop((key, key), ca.SX(6, 6)) for key in (s, tau))
+        self._take(s, tau)
+        self.neighbours[s].discard(tau)
+        self.neighbours[tau].discard(s)
+        inverse = self.tracer.call(pair_inverse, m, d, path=path)
+        empty = ca.SX(6, 0)
+        coupled = {}
+        for other in self._sorted(self.neighbours[s] | self.neighbours[tau]):
+            above, below = self._take(s, other), self._take(tau, other)
+            size = self.sizes[other]
+            above, below = (ca.SX(6, size) if block is None else block for block in (above, below))
+            coupled[other] = self.tracer.call(ca.vertcat, above, below, path=path) if size else ca.vertcat(empty, empty)
+        scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
+        self.steps.append(Pair((s, tau), inverse, coupled, scaled, path))
+        names = list(scaled)
+        for i, k in enumerate(names):
+            for other in names[i:]:
+                update = self.tracer.call(
+                    lambda h, z, same=other == k: _downdate(h, z, 1, same), coupled[k], scaled[other], path=path
+                )
+                self._accumulate(k, other, update, path)
+        for row in self.rows.values():
+            row.waiting.discard(s)
+        self._forget(s)
+        self._forget(tau)
+
+    def couple(self, key: Key, other: Key, block: Any) -> None:
+        """Set the block H of two unknowns that are not coupled yet."""
+        block = ca.sparsify(ca.SX(block))
+        if block.nnz():
+            self._store(key, other, block)
+
+    def left(self, keys: Sequence[Key]) -> Any:
+        """What is left of the matrix on these unknowns, dense."""
+        rows = [[self._block(k, other) for other in keys] for k in keys]
+        sizes = [self.sizes[key] for key in keys]
+        blocks = [
+            [ca.SX.zeros(n, m) if block is None else ca.densify(block) for block, m in zip(row, sizes, strict=True)]
+            for row, n in zip(rows, sizes, strict=True)
+        ]
+        return ca.vertcat(*[ca.horzcat(*row) for row in blocks]) if keys else ca.SX(0, 0)
+
     def ready_rows(self) -> list[Key]:
         """Rows whose columns are all eliminated."""
         return [key for key, rows in self.rows.items() if key in self.neighbours and not rows.waiting]
@@ -235,6 +294,13 @@ class Elimination:
         call = self.tracer.call
         eliminated: dict[Key, Any] = {}
         for step in self.steps:
+            if isinstance(step, Pair):
+                s, tau = (p.pop(key, ca.SX(6, 1)) for key in step.keys)
+                own = call(lambda k, a, b: k @ ca.vertcat(a, b), step.inverse, s, tau, path=step.path)
+                eliminated[step.keys[0]] = own
+                for k, h in step.coupled.items():
+                    _add(p, k, call(lambda h, f: -(h.T @ f), h, own, path=step.path), call, step.path)
+                continue
             own = p.pop(step.key, ca.SX(self.sizes[step.key], 1))
             if isinstance(step, Hang):
                 offset = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
@@ -261,6 +327,11 @@ class Elimination:
                 for k, t in step.maps.items():
                     total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
                 y[step.key] = total
+            elif isinstance(step, Pair):
+                total = eliminated[step.keys[0]]
+                for k, z in step.scaled.items():
+                    total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
+                y[step.keys[0]], y[step.keys[1]] = call(lambda x: (-x[:6], -x[6:]), total, path=step.path)
             else:
                 total = eliminated[step.key]
                 for k, z in step.scaled.items():

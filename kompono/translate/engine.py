@@ -181,6 +181,10 @@ class Engine(ABC):
         )
         return moving.tracer.routine("derivative", [("rate", rate)])
 
+    def opened_derivative(self) -> Routine:
+        """The same without calls of closed functions, so that it can be differentiated."""
+        return self._derivative
+
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""
         return self.posed.tracer.routine("rates", [("q_dot", self._coordinate_rates(self.posed.kinematics))])

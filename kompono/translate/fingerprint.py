@@ -35,7 +35,18 @@ from kompono.translate.ours import altered, is_ours, sources, written_by_us
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _OWN = frozenset(
-    ("_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned")
+    (
+        "_owner",
+        "_name",
+        "_signals",
+        "_frames_with_signals",
+        "shape",
+        "_members",
+        "_exposed",
+        "_lent",
+        "_unassigned",
+        "_frames",
+    )
     + ("_users", "_taken_away", "_simulated")
 )
 _HARMLESS = frozenset(("run_defaults", "add", "expose"))  # what a subsystem may override and no translation sees

@@ -11,7 +11,8 @@ sensor sees, the motion of one frame relative to another, follows the tree path 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import pi
 from typing import Any
 
@@ -51,7 +52,7 @@ class Relative:
 class WorkingFrames:
     """Where the working frame of each carrier lies on it (constant)."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, given: Mapping[int, Pose] | None = None) -> None:
         self._poses: dict[int, Pose] = {id(topology.world): Pose.constant()}
         for link in topology.links:
             if link.joint is None:
@@ -59,6 +60,7 @@ class WorkingFrames:
             else:
                 frame = link.joint.first if link.reverse else link.joint.second
                 self._poses[id(link.carrier)] = frame.pose
+        self._poses |= given or {}
 
     def of(self, carrier: Carrier) -> Pose:
         """Working frame in the body's own (centre of mass) frame."""
@@ -73,6 +75,22 @@ class WorkingFrames:
         return self.of(carrier).inverse()
 
 
+@dataclass(frozen=True)
+class StandIn:
+    """What stands for a body whose inside is closed: the inertia (6, 6) and bias (6) it shows, in its working frame."""
+
+    inertia: Any
+    bias: Any
+
+
+@dataclass(frozen=True)
+class Given:
+    """Motion that somebody else traces, by id(carrier), and where the working frames of such carriers are."""
+
+    steps: Mapping[int, Callable[[Kinematics], Step]] = field(default_factory=dict)
+    frames: Mapping[int, Pose] = field(default_factory=dict)
+
+
 class Kinematics:
     """Traced motion of all bodies for one set of slots (time, q, v). Everything is computed on first use and kept."""
 
@@ -84,9 +102,12 @@ class Kinematics:
         q: dict[int, Any],
         v: dict[int, Any],
         counted: dict[int, Any] | None = None,
+        given: Given | None = None,
     ) -> None:
         self.tracer, self.model, self.topology = tracer, model, topology
-        self.frames = WorkingFrames(topology)
+        self.given = given or Given()
+        self.frames = WorkingFrames(topology, self.given.frames)
+        self.stand_ins: dict[int, StandIn] = {}  # by id(body)
         self.q, self.v = q, v  # by id(joint)
         self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by id(joint)
         self._steps: dict[int, Step] = {}
@@ -94,6 +115,10 @@ class Kinematics:
         self._motions: dict[
             tuple[int, int], tuple[Motion, Frame, Frame]
         ] = {}  # with the frames, so that ids are theirs
+
+    def with_speeds(self, v: dict[int, Any]) -> Kinematics:
+        """The same coordinates with other speeds."""
+        return Kinematics(self.tracer, self.model, self.topology, self.q, v, self.counted, self.given)
 
     def label(self, link: Link) -> str:
         """The element a link's kernels belong to: its joint, or the ground or independent body itself."""
@@ -104,7 +129,10 @@ class Kinematics:
         """The link's own motion."""
         key = id(link.carrier)
         if key not in self._steps:
-            self._steps[key] = self._joint_step(link) if link.joint is not None else self._ground_step(link)
+            if key in self.given.steps:
+                self._steps[key] = self.given.steps[key](self)
+            else:
+                self._steps[key] = self._joint_step(link) if link.joint is not None else self._ground_step(link)
         return self._steps[key]
 
     def _joint_step(self, link: Link) -> Step:
@@ -271,10 +299,10 @@ def rate_along(joint: Joint, reverse: bool, q: Any, v: Any) -> Any:
         return ca.SX(6, 1)
     if not reverse:
         return joint.subspace_rate(q, v)
-    x = ca.SX.sym("x", len(joint.coordinates))
-    twist = ca.densify(joint_subspace(joint, x, reverse) @ v)
-    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, v))))
-    return ca.substitute(along, x, ca.SX(q))
+    x, s = ca.SX.sym("x", len(joint.coordinates)), ca.SX.sym("s", joint.freedoms)
+    twist = ca.densify(joint_subspace(joint, x, reverse) @ s)
+    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, s))))
+    return ca.substitute(along, ca.vertcat(x, s), ca.densify(ca.vertcat(ca.SX(q), ca.SX(v))))
 
 
 def speeds_of_twist(subspace: Any, twist: Any) -> Any:

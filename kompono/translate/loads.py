@@ -37,10 +37,13 @@ class Loads:
 
     def bias(self, body: Body) -> Any:
         """p of a body: gyroscopic terms less the applied wrench."""
-        twist = self.kinematics.absolute(body).twist
-        inertia = body_inertia(self.kinematics, body)
         path = self.model.path(body)
         applied = self.wrenches.get(id(body), ca.SX(6, 1))
+        shown = self.kinematics.stand_ins.get(id(body))
+        if shown is not None:
+            return self.tracer.call(lambda p, f: p - f, shown.bias, applied, path=path)
+        twist = self.kinematics.absolute(body).twist
+        inertia = body_inertia(self.kinematics, body)
         return self.tracer.call(lambda w, f: wrench_cross(w, inertia @ w) - f, twist, applied, path=path)
 
     def _wrench(self, carrier: Carrier, wrench: Any, path: str) -> None:

@@ -31,15 +31,7 @@ def trace_channels(
 ) -> tuple[tuple[Channel, ...], list[Any]]:
     """All channels and their traced values, in the same order."""
     writer = ChannelWriter(kinematics, loads, closures, solution)
-    for body in kinematics.model.bodies:
-        writer.body(body)
-    for joint in kinematics.model.joints:
-        writer.joint(joint)
-    model = kinematics.model
-    for element in (*model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells):
-        writer.load(element)
-    for sensor in model.sensors:
-        writer.sensor(sensor)
+    writer.elements()
     writer.energy()
     writer.drift()
     writer.declared()
@@ -63,6 +55,7 @@ class ChannelWriter:
         self.kinematics, self.loads, self.closures, self.solution = kinematics, loads, closures, solution
         self.hanging = hanging or {}
         self.model, self.tracer = kinematics.model, kinematics.tracer
+        self.bodies = self.model.bodies
         self.channels: list[Channel] = []
         self.values: list[Any] = []
         self._transmitted: dict[int, Any] | None = None
@@ -76,6 +69,18 @@ class ChannelWriter:
         for name, one, flag in zip(names, units, flags, strict=True):
             self.channels.append(Channel(f"{path}.{name}" if path else name, one, flag))
         self.values.append(ca.densify(ca.SX(value)))
+
+    def elements(self) -> None:
+        """What bodies, joints, loads and sensors do."""
+        for body in self.bodies:
+            self.body(body)
+        for joint in self.model.joints:
+            self.joint(joint)
+        model = self.model
+        for element in (*model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells):
+            self.load(element)
+        for sensor in model.sensors:
+            self.sensor(sensor)
 
     def acceleration(self, carrier: Carrier) -> Any:
         """Spatial acceleration in the world (the uniform field added back)."""
@@ -198,16 +203,19 @@ class ChannelWriter:
             return self._transmitted
         call, total = self.tracer.call, {}
         for body in self.model.bodies:
-            inertia = body_inertia(self.kinematics, body)
-            total[id(body)] = call(
-                lambda a, b, m=inertia: m @ a + b, self.solution["body", id(body)], self.loads.bias(body),
-                path=self.model.path(body),
-            )  # fmt: skip
+            a, bias, path = self.solution["body", id(body)], self.loads.bias(body), self.model.path(body)
+            if id(body) in self.kinematics.stand_ins:
+                shown = self.kinematics.stand_ins[id(body)].inertia
+                total[id(body)] = call(lambda a, b, m: m @ a + b, a, bias, shown, path=path)
+            else:
+                inertia = body_inertia(self.kinematics, body)
+                total[id(body)] = call(lambda a, b, m=inertia: m @ a + b, a, bias, path=path)
         for key, (inertia, bias) in self.hanging.items():
             total[key] = call(lambda t, m, b, a: t + m @ a + b, total[key], inertia, bias, self.solution["body", key])
         self._subtract_closing(total)
+        self._subtract_at_ports(total)
         for link in reversed(self.kinematics.topology.links):
-            if link.joint is not None and id(link.parent) in total:
+            if link.joint is not None and not link.crosses and id(link.parent) in total:
                 step = self.kinematics.step(link)
                 total[id(link.parent)] = call(
                     lambda t, f, p, r: t + carry_wrench_back(Pose(p, r), f),
@@ -216,6 +224,9 @@ class ChannelWriter:
                 )  # fmt: skip
         self._transmitted = total
         return total
+
+    def _subtract_at_ports(self, total: dict[int, Any]) -> None:
+        """Take what crosses borders off what tree joints must carry."""
 
     def _subtract_closing(self, total: dict[int, Any]) -> None:
         """Take the wrenches of closing joints and constraints off what tree joints must carry."""
@@ -259,7 +270,7 @@ class ChannelWriter:
         """Kinetic and potential energy."""
         call = self.tracer.call
         kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
-        for body in self.model.bodies:
+        for body in self.bodies:
             inertia = body_inertia(self.kinematics, body)
             twist = self.kinematics.absolute(body).twist
             kinetic = call(lambda e, w, m=inertia: e + w.T @ m @ w / 2, kinetic, twist)
@@ -282,16 +293,21 @@ class ChannelWriter:
 
     def drift(self) -> None:
         """Largest violation of the loop conditions on coordinate and velocity level."""
-        for name, kind in (("position", "residual"), ("velocity", "rate")):
+        for name, worst in zip(("position", "velocity"), self.drifts(), strict=True):
+            self.write("drift", (name,), "", worst)
+
+    def drifts(self) -> tuple[Any, Any]:
+        """The same as values."""
+        found = []
+        for kind in ("residual", "rate"):
             worst = ca.SX(0)
             for closure in self.closures.values():
                 if closure.size:
                     worst = self.tracer.call(
                         lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
                     )
-            if kind == "residual":
-                worst = self._quaternion_drift(worst)
-            self.write("drift", (name,), "", worst)
+            found.append(self._quaternion_drift(worst) if kind == "residual" else worst)
+        return found[0], found[1]
 
     def position_drift(self) -> Any:
         """How far quaternions are from unit length."""
@@ -314,11 +330,9 @@ class ChannelWriter:
             value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
             self.write("", (path,), output.unit, value)
         bind_signals(self.tracer, self.kinematics)  # guards, traced after this, may not use results
-        for index, signal in enumerate(self.model.inputs):
-            self.write("", (self.model.path(signal),), signal.unit, self.tracer.values["inputs"][index])
-        state, count = self.tracer.values["state"], len(self.model.modes)
-        for index, mode in enumerate(self.model.modes):
-            self.write("", (self.model.path(mode),), "", state[state.numel() - count + index])
+        for signal in (*self.model.inputs, *self.model.modes):
+            value = self.tracer.call(lambda s=signal: ca.SX(s), free=True)
+            self.write("", (self.model.path(signal),), getattr(signal, "unit", ""), value)
 
 
 def joint_pose_of_first(joint: Joint, q: Any) -> Pose:

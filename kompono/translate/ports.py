@@ -65,7 +65,7 @@ def _check_frames(model: Elaborated, element: Element, frames: Iterable[Frame]) 
                 path=model.path(element),
                 fix="Declare it in the common owner of both bodies.",
             )
-        _check_exposed(model, element, frame.body)
+        _check_exposed(model, element, frame)
 
 
 def _check_reached(model: Elaborated, user: Element, used: Iterable[Element]) -> None:
@@ -83,17 +83,18 @@ def _check_member(model: Elaborated, user: Element, used: Element) -> None:
         )
 
 
-def _check_exposed(model: Elaborated, user: Element, used: Element) -> None:
-    """Every component around the element, up to one that holds the user too, must expose it."""
-    level, owner = user.owner, used.owner
+def _check_exposed(model: Elaborated, user: Element, used: Element | Frame) -> None:
+    """Every component around an element or frame, up to one that holds the user too, must expose it."""
+    element = used.body if isinstance(used, Frame) else used
+    level, owner = user.owner, element.owner
     if level is owner:
         return
     while owner is not None and owner is not level and not owner.contains(user):
         if not owner.exposes(used):
-            inner = relative_path(used, owner)
-            raise ModelError(
-                f"{model.path(used)} is not exposed by {model.path(owner) or type(owner).__name__}.",
-                path=model.path(user),
-                fix=f"Add self.expose(self.{inner}) in {type(owner).__name__}.__init__.",
-            )
+            inner, where = relative_path(element, owner), model.path(owner) or type(owner).__name__
+            shown = [name for name, frame in owner.exposed_frames.items() if frame.body is element]
+            fix = f"Add self.expose(self.{inner}) in {type(owner).__name__}.__init__."
+            if shown:
+                fix = f"Use {where}.{shown[0]}, the frame of it that is exposed, or a" + fix[1:]
+            raise ModelError(f"{model.path(element)} is not exposed by {where}.", path=model.path(user), fix=fix)
         owner = owner.owner

@@ -170,7 +170,7 @@ class RelativeEngine(Engine):
     def _slope(self, kinematics: Kinematics, form: Form) -> Any:
         """How fast each condition of an element changes with its form."""
         still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
-        trial = self._rebind(kinematics.tracer, kinematics.q, still | trial_speeds(form))
+        trial = kinematics.with_speeds(still | trial_speeds(form))
         return trace_violation(trial, form.element, self.laws, "rate")  # type: ignore[arg-type]
 
     def speed_rates(self) -> Any:

@@ -15,7 +15,7 @@ import casadi as ca
 from kompono.model.body import Body, Carrier
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix, wrench_cross
-from kompono.translate.kinematics import Kinematics
+from kompono.translate.kinematics import Kinematics, StandIn
 from kompono.translate.loads import Loads, body_inertia
 from kompono.translate.topology import Topology
 
@@ -57,12 +57,20 @@ class RigidGroups:
         return pose
 
     def inertia(self, kinematics: Kinematics, lead: Body) -> Any:
-        """6x6 inertia of a whole group in the working frame of its lead."""
-        total = ca.SX(body_inertia(kinematics, lead))
-        for body in self.followers.get(id(lead), ()):
-            carried = twist_matrix(self.offset(kinematics, body))
-            total = total + carried.T @ body_inertia(kinematics, body) @ carried
+        """6x6 inertia of a whole group in the working frame of its lead (constant, or of tunable parameters), without
+        what stands for closed parts.
+        """
+        total = ca.SX(6, 6)
+        for body in (lead, *self.followers.get(id(lead), ())):
+            if id(body) not in kinematics.stand_ins:
+                carried = twist_matrix(self.offset(kinematics, body))
+                total = total + carried.T @ body_inertia(kinematics, body) @ carried
         return ca.sparsify(symmetric(total))
+
+    def shown(self, kinematics: Kinematics, lead: Body) -> list[tuple[Pose, StandIn]]:
+        """What stands for closed parts in a group, and where it is in the working frame of its lead."""
+        bodies = [body for body in (lead, *self.followers.get(id(lead), ())) if id(body) in kinematics.stand_ins]
+        return [(self.offset(kinematics, body), kinematics.stand_ins[id(body)]) for body in bodies]
 
     def bias(self, kinematics: Kinematics, loads: Loads, lead: Body) -> Any:
         """p of a whole group: gyroscopic terms less all applied wrenches."""
@@ -77,6 +85,8 @@ class RigidGroups:
                     lambda a, f, x=offset: a + carry_wrench_back(x, f), applied, loads.wrenches[id(body)],
                     path=kinematics.model.path(body),
                 )  # fmt: skip
+        for offset, shown in self.shown(kinematics, lead):
+            applied = kinematics.tracer.call(lambda a, p, x=offset: a - carry_wrench_back(x, p), applied, shown.bias)
         inertia, twist = self.inertia(kinematics, lead), kinematics.absolute(lead).twist
         return kinematics.tracer.call(
             lambda w, f: wrench_cross(w, inertia @ w) - f, twist, applied, path=kinematics.model.path(lead)

@@ -115,3 +115,36 @@ def _sweep(matrix: Any, k: int, inverse: Any, refused: Any) -> Any:
                 result[i, j] = new
                 result[j, i] = new
     return result
+
+
+def pair_inverse(m: Any, h: Any) -> Any:
+    """The inverse of [M, 1; 1, -D] with h = -D: with W = (1 + D M)^-1 D it is [W, 1 - W M; 1 - M W, -(M - M W M)].
+
+    W is found by adding what hangs on the port to its compliance one direction at a time, W - W m m^T W / (1 + m^T W m)
+    for each m of M = sum m m^T, so that nothing is divided by what may be zero.
+    """
+    w, unit = ca.sparsify(-h), ca.SX(ca.DM.eye(6))
+    for column, weight in _directions(m):
+        moved = w @ column
+        w = symmetric(w - (moved @ moved.T) * (weight / (1 + weight * (column.T @ moved))))
+    across = unit - w @ m
+    corner = symmetric(m - m @ w @ m)
+    return ca.sparsify(ca.blockcat([[w, across], [across.T, -corner]]))
+
+
+def _directions(m: Any) -> list[tuple[Any, Any]]:
+    """Columns l and weights d with M = sum d l l^T for a positive semidefinite M."""
+    found, rest = [], ca.SX(m)
+    for k in range(m.shape[0]):
+        pivot = rest[k, k]
+        if ca.sparsify(rest[:, k]).nnz() == 0:
+            continue
+        small = pivot <= 1e-14 * m[k, k]
+        column = ca.sparsify(rest[:, k] * ca.if_else(small, 0, 1 / ca.if_else(small, 1, pivot)))
+        weight = ca.if_else(small, 0, pivot)
+        found.append((column, weight))
+        rest = ca.sparsify(symmetric(rest - weight * (column @ column.T)))
+        rest[k, :] = 0
+        rest[:, k] = 0
+        rest = ca.sparsify(rest)
+    return found

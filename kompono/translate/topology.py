@@ -11,7 +11,7 @@ else.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,8 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError, TranslationError, suggest
-from kompono.model.body import Body, Carrier, Ground
-from kompono.model.free import Free, Placed
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.free import Crossing, Free, Placed
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import symbolic_pose
@@ -45,6 +45,11 @@ class Link:
         """Whether the carrier cannot move relative to its parent."""
         return self.joint is not None and not self.joint.freedoms
 
+    @property
+    def crosses(self) -> bool:
+        """Whether a closed part moves the carrier from inside."""
+        return isinstance(self.joint, Crossing)
+
 
 @dataclass(frozen=True)
 class Topology:
@@ -54,6 +59,7 @@ class Topology:
     links: tuple[Link, ...]
     closing: tuple[Joint, ...]
     firm: tuple[FirmPair, ...] = ()
+    placed: bool = False  # every body is placed in the world by itself
 
     def link(self, carrier: Carrier) -> Link:
         """The link of a carrier (not of the world)."""
@@ -66,7 +72,7 @@ class Topology:
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
         """Joints of the tree, roots first."""
-        return tuple(link.joint for link in self.links if link.joint is not None)
+        return tuple(link.joint for link in self.links if link.joint is not None and not link.crosses)
 
     def path(self, start: Carrier, end: Carrier) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
         """Links to climb from `start` and to descend to `end` through their nearest common ancestor."""
@@ -85,20 +91,42 @@ class Topology:
         return chain
 
 
-def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = ()) -> Topology:
-    """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots."""
+@dataclass(frozen=True)
+class Closed:
+    """Frames of a closed part: the tree reaches it at one of them, the base, and goes on from all others at once. One
+    that `stands` on a ground of its own is reached from the start, and has no base.
+    """
+
+    ports: tuple[Frame, ...]
+    stands: bool
+    owner: Subsystem
+    path: str
+
+
+def find_topology(
+    model: Elaborated,
+    *,
+    cut: Iterable[str] = (),
+    independent: Iterable[str] = (),
+    closed: Sequence[Closed] = (),
+    world: Ground | None = None,
+) -> Topology:
+    """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots, `closed`
+    parts that are known by their ports.
+    """
     cut_joints = {id(_named(model, path, model.joints, "joint")) for path in cut}
     roots = [_named(model, path, model.bodies, "body") for path in independent]
-    world = Ground()
+    world = world or Ground()
     links: dict[int, Link] = {}
     for ground in model.grounds:
         links[id(ground)] = Link(ground, world, None, False, 1)
     pairs = firm_pairs(model)
-    growth = _Growth(model, world, links, cut_joints)
+    growth = _Growth(model, world, links, cut_joints, closed)
     growth.weld(pairs)
+    standing = [body for part in closed if part.stands for body in growth.cross(part, world)]
     for body in roots:
         growth.free(body)
-    growth.grow([world, *model.grounds, *roots])
+    growth.grow([world, *model.grounds, *standing, *roots])
     loose = [body for body in model.bodies if id(body) not in links]
     for body in sorted(loose, key=lambda body: (-len(body.given_start), -len(growth.neighbours[id(body)]))):
         if id(body) not in links:
@@ -116,11 +144,19 @@ def find_topology(model: Elaborated, *, cut: Iterable[str] = (), independent: It
     return Topology(world, tuple(links.values()), closing, tuple(pair for pair in pairs if id(pair.joint) in used))
 
 
-def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
-    """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop."""
-    world = Ground()
+def place_all(
+    model: Elaborated, placed: type[Free] = Placed, closed: Sequence[Closed] = (), world: Ground | None = None
+) -> Topology:
+    """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop.
+    Ports of `closed` parts are placed by these.
+    """
+    world = world or Ground()
     links = [Link(ground, world, None, False, 1) for ground in model.grounds]
+    ports = {id(port.body): (part, port) for part in closed for port in part.ports}
     for body in model.bodies:
+        if id(body) in ports:
+            links.append(Link(body, world, _crossing(*ports[id(body)], world), False, 1))
+            continue
         joint = placed(world, body)
         joint._name = model.path(body)
         links.append(Link(body, world, joint, False, 1, independent=True))
@@ -131,14 +167,23 @@ def place_all(model: Elaborated, placed: type[Free] = Placed) -> Topology:
                 path=model.path(joint),
                 fix="Write conditions(pose) for it, or use engine='relative'.",
             )
-    return Topology(world, tuple(links), model.joints)
+    return Topology(world, tuple(links), model.joints, placed=True)
+
+
+def _crossing(part: Closed, port: Frame, base: Carrier) -> Crossing:
+    joint = Crossing(base, port)
+    joint._name, joint._owner = f"{part.path}.{port.body._name}", part.owner
+    return joint
 
 
 class _Growth:
     """Prim's algorithm on the joints of a model."""
 
-    def __init__(self, model: Elaborated, world: Ground, links: dict[int, Link], cut: set[int]) -> None:
+    def __init__(
+        self, model: Elaborated, world: Ground, links: dict[int, Link], cut: set[int], closed: Iterable[Closed]
+    ) -> None:
         self.model, self.world, self.links = model, world, links
+        self.closed = {id(port.body): part for part in closed for port in part.ports}
         self.neighbours: dict[int, list[tuple[tuple[Any, ...], Joint]]] = {
             id(carrier): [] for carrier in (*model.bodies, *model.grounds, world)
         }
@@ -170,6 +215,16 @@ class _Growth:
         joint._name = self.model.path(body)
         self.links[id(body)] = Link(body, self.world, joint, False, 1, independent=True)
 
+    def cross(self, part: Closed, base: Carrier) -> list[Carrier]:
+        """Reach all ports of a closed part that are not reached yet, from its base or from the world."""
+        reached = []
+        for port in part.ports:
+            if id(port.body) not in self.links:
+                joint = _crossing(part, port, base)
+                self.links[id(port.body)] = Link(port.body, base, joint, False, self.depth(base) + 1)
+                reached.append(port.body)
+        return reached
+
     def grow(self, seeds: list[Carrier]) -> None:
         frontier: list[tuple[Any, ...]] = []
 
@@ -178,8 +233,14 @@ class _Growth:
                 key = (not_needed, no_start, self.depth(carrier), joint.freedoms, order)
                 heapq.heappush(frontier, (key, id(joint), joint))
 
+        def reach(carrier: Carrier) -> None:
+            offer(carrier)
+            if id(carrier) in self.closed:
+                for other in self.cross(self.closed[id(carrier)], carrier):
+                    offer(other)
+
         for seed in seeds:
-            offer(seed)
+            reach(seed)
         while frontier:
             _, _, joint = heapq.heappop(frontier)
             first, second = joint.first.body, joint.second.body
@@ -188,7 +249,7 @@ class _Growth:
                 continue
             parent, child = (first, second) if known_first else (second, first)
             self.links[id(child)] = Link(child, parent, joint, child is first, self.depth(parent) + 1)
-            offer(child)
+            reach(child)
 
 
 def _named(model: Elaborated, path: str, known: Iterable[Any], what: str) -> Any:

@@ -25,6 +25,9 @@ from kompono.translate.joint_laws import check_joints
 from kompono.translate.keep import Head, Kept, Shelf, find_kept
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
+from kompono.translate.parts.compartment import Compartment
+from kompono.translate.parts.enclosed import closed_subsystems
+from kompono.translate.parts.owner import PartedAbsoluteEngine, PartedEngine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
@@ -114,12 +117,14 @@ def translate(
     nested_from: int = NESTED_FROM,
     shelf: Shelf | None = None,
     close: Close | None = None,
+    closed: Iterable[str] = (),
 ) -> Translation:
     """Translate a model for an engine; from `nested_from` bodies on by types of components, where that is possible.
     What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, at which redundant
     conditions are judged; without it that is left to pivots at run time.
 
-    relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
+    relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. `closed` (globs of
+    paths) names components that stay closed, beside those declared so. absolute:
     `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
     """
     _check_names(engine, projection, metric)
@@ -128,14 +133,23 @@ def translate(
     for check in (check_constants, check_joints, check_conditions):
         check(elaborated)
     relative = engine == "relative"
-    topology = _topology(elaborated, engine, cut, independent)
     kernels: dict[str, ca.Function] = {}
-    if relative and len(elaborated.bodies) >= nested_from:
+    parts = closed_subsystems(elaborated, closed)
+    compartment = None
+    if parts:
+        compartment = _compartment(elaborated, parts, (engine, projection, metric), cut, independent, close)
+        topology = compartment.twin_topology
+    else:
+        topology = _topology(elaborated, engine, cut, independent)
+    if relative and compartment is None and len(elaborated.bodies) >= nested_from:
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
             return nested
 
     def make(shared: bool) -> Engine:
+        if compartment is not None:
+            kind = PartedEngine if relative else PartedAbsoluteEngine
+            return kind(compartment, kernels, shared=shared)
         if relative:
             return RelativeEngine(elaborated, topology, kernels, shared=shared, close=close)
         if engine == "discrete":
@@ -146,6 +160,7 @@ def translate(
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
     asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
+    asked = (*asked, tuple(elaborated.path(part) for part in parts)) if parts else asked
     kept = find_kept(shelf, elaborated, (*asked, close is None), kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
@@ -154,9 +169,28 @@ def translate(
         head = Head(chosen.shared, chosen.channels, _strays(chosen), *chosen.independence)
         if kept:
             kept.put_head(head)
-    routines = _routines(chosen, lambda: jacobian(make(shared=False).derivative(), kernels), kept, head.strays)
+    routines = _routines(chosen, lambda: jacobian(make(shared=False).opened_derivative(), kernels), kept, head.strays)
     program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
     return Translation(elaborated, topology, chosen, program, make)
+
+
+def _compartment(
+    model: Elaborated, parts: list[Subsystem], way: tuple[str, str, str], cut: Iterable[str],
+    independent: Iterable[str], close: Close | None,
+) -> Compartment:  # fmt: skip
+    engine, projection, metric = way
+    names = ", ".join(model.path(part) for part in parts)
+    if engine == "discrete":
+        raise RunError(
+            f"closed parts ({names}) answer with accelerations; engine='discrete' asks for forces of springs alone.",
+            fix="Use engine='relative' or 'absolute', or leave the parts open.",
+        )
+    if engine == "absolute" and (projection, metric) != ("distributed", "mass"):
+        raise RunError(
+            f"closed parts ({names}) are projected part by part and by their masses.",
+            fix=f"Leave projection={projection!r} and metric={metric!r} out, or leave the parts open.",
+        )
+    return Compartment(model, parts, cut=cut, independent=independent, close=close, placed=engine == "absolute")
 
 
 def _strays(engine: Engine) -> bool:

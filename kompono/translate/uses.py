@@ -41,9 +41,9 @@ _NAMED = {  # symbols by the name they get
 }
 
 
-def find_uses(model: Subsystem, elements: Iterable[Element]) -> dict[int, tuple[Element, ...]]:
-    """By id(element): the elements whose symbols its expressions use, each once. Raises ModelError for symbols of
-    nobody in the model.
+def find_uses(model: Subsystem, elements: Iterable[Element]) -> dict[int, tuple[Element | Frame, ...]]:
+    """By id(element): the elements and frames whose symbols its expressions use, each once. Raises ModelError for
+    symbols of nobody in the model.
     """
     ours: dict[type, bool] = {}
     written: list[tuple[Element, list[ca.SX]]] = []
@@ -63,9 +63,9 @@ def find_uses(model: Subsystem, elements: Iterable[Element]) -> dict[int, tuple[
 
 
 def _used(
-    model: Subsystem, element: Element, columns: list[ca.SX], owners: Mapping[int, Element | None]
-) -> tuple[Element, ...]:
-    used: dict[int, Element] = {}
+    model: Subsystem, element: Element, columns: list[ca.SX], owners: Mapping[int, Element | Frame | None]
+) -> tuple[Element | Frame, ...]:
+    used: dict[int, Element | Frame] = {}
     for symbol in ca.symvar(ca.vertcat(*columns)):
         key = symbol.element_hash()
         if key not in owners:
@@ -82,11 +82,11 @@ def _used(
     return tuple(used.values())
 
 
-def _symbols(elements: Iterable[Element]) -> dict[int, Element | None]:
+def _symbols(elements: Iterable[Element]) -> dict[int, Element | Frame | None]:
     """Who each symbol belongs to; nobody for time and the arguments of laws."""
-    found: dict[int, Element | None] = {}
+    found: dict[int, Element | Frame | None] = {}
 
-    def note(column: Any, owner: Element | None) -> None:
+    def note(column: Any, owner: Element | Frame | None) -> None:
         for symbol in ca.vertsplit(ca.vec(ca.SX(column))) if column.numel() else ():
             found[symbol.element_hash()] = owner
 
@@ -101,7 +101,7 @@ def _symbols(elements: Iterable[Element]) -> dict[int, Element | None]:
         elif isinstance(element, Carrier):
             for frame in element._frames_with_signals:
                 for column in frame._signals.values():
-                    note(column, element)
+                    note(column, frame)
         if not isinstance(element, Carrier):
             for column in vars(element).get("_signals", {}).values():
                 note(column, element)

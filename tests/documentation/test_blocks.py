@@ -39,6 +39,7 @@ def imported(code: str) -> set[str]:
 def test_blocks_run(session: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("KOMPONO_CONFIG", str(tmp_path / ".config"))
     space = {"__name__": "__main__"}
     for block in session:
         for peer in sorted(imported(block.code) & PEERS):

@@ -29,6 +29,7 @@ CASES = [pytest.param(block, id=block.name) for block in blocks("console") if bl
 @pytest.mark.parametrize("block", CASES)
 def test_commands_work(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KOMPONO_CONFIG", str(tmp_path / ".config"))
     for command in commands(block):
         assert run(shlex.split(command.line, comments=True)) == 0, command.line
         assert not missing(command, capsys.readouterr().out), command.line

@@ -590,8 +590,6 @@ def build(
     for k, carrier in enumerate(m.carriers):
         element = make_carrier(m, k, carrier)
         level(nesting[k]).add(f"ground{k}" if isinstance(carrier, Guided) else f"body{k}", element)
-        for depth in range(1, len(nesting[k]) + 1):
-            level(nesting[k][:depth]).expose(element)
         carriers.append(element)
 
     def frame(mark: Mark) -> Any:
@@ -608,10 +606,26 @@ def build(
         element = CONSTRAINTS[c.kind](frame(c.first), frame(c.second), **extra)
         constraints.append(owner(c.first.on, c.second.on).add(f"constraint{k}", element))
     top = levels[()]
+    for joint in joints:
+        around = joint.owner
+        while around is not top:
+            around.expose(joint)
+            around = around.owner
     add_actions(m, top, joints, frame, owner)
     if local is not None and m.local_gravity is not None:
         level(local).add("local_gravity", Gravity(m.local_gravity[0]))
+    expose_what_is_used(top)
     return Built(top, carriers, joints, constraints, levels)
+
+
+def expose_what_is_used(top: Subsystem) -> None:
+    """Let every level expose the carriers that elements of levels above it connect."""
+    for element in list(top.walk()):
+        for frame in (getattr(element, "first", None), getattr(element, "second", None)):
+            around = None if frame is None else frame.body.owner
+            while around is not None and around is not element.owner and not around.contains(element):
+                around.expose(frame.body)
+                around = around.owner
 
 
 def make_carrier(m: Mechanism, k: int, carrier: Solid | Guided) -> Any:
@@ -653,10 +667,13 @@ def add_actions(m: Mechanism, top: Subsystem, joints: list[Joint], frame: Any, o
     for k, gear in enumerate(m.gears):
         (a, i), (b, j) = gear.first, gear.second
         names = {"first_coordinate": joints[a].coordinates[i], "second_coordinate": joints[b].coordinates[j]}
-        top.add(f"gear{k}", Gear(joints[a], joints[b], ratio=gear.ratio, offset=gear.offset, **names))
+        level = joints[a].owner if joints[a].owner is joints[b].owner else top
+        level.add(f"gear{k}", Gear(joints[a], joints[b], ratio=gear.ratio, offset=gear.offset, **names))
     for k, drive in enumerate(m.drives):
         j, i = drive.joint
-        top.add(f"drive{k}", Drive(joints[j], drive.motion.symbol(time, ca.sin), coordinate=joints[j].coordinates[i]))
+        joints[j].owner.add(
+            f"drive{k}", Drive(joints[j], drive.motion.symbol(time, ca.sin), coordinate=joints[j].coordinates[i])
+        )
     top.add("gravity", Gravity(m.gravity))
     for k, s in enumerate(m.springs):
         owner(s.first.on, s.second.on).add(
@@ -675,8 +692,8 @@ def add_actions(m: Mechanism, top: Subsystem, joints: list[Joint], frame: Any, o
     for k, torsion in enumerate(m.torsions):
         joint, name = joints[torsion.joint[0]], joints[torsion.joint[0]].coordinates[torsion.joint[1]]
         spring = RotationalSpringDamper(joint, k=torsion.k, c=torsion.c, rest=torsion.rest, coordinate=name)
-        top.add(f"torsion{k}", spring)
-        top.add(f"effort{k}", JointEffort(joint, torsion.wave.symbol(time, ca.sin), coordinate=name))
+        joint.owner.add(f"torsion{k}", spring)
+        joint.owner.add(f"effort{k}", JointEffort(joint, torsion.wave.symbol(time, ca.sin), coordinate=name))
 
 
 # -- evaluation

@@ -7,6 +7,7 @@ taken, else the class named like the file (`four_bar.py`: `FourBar`), else the l
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -37,24 +38,32 @@ class Loaded:
     parameters: dict[str, float]
 
 
-def load(target: str, settings: Mapping[str, str], *, quiet: bool = False) -> Loaded:
-    """The model `target` (`FILE.py[:NAME]`) built with `settings` (constructor keywords or tunable parameters)."""
+def load(
+    target: str, settings: Mapping[str, str], *, quiet: bool = False, build: Callable[..., Any] | None = None
+) -> Loaded:
+    """The model `target` (`FILE.py[:NAME]`) built with `settings` (constructor keywords or tunable parameters);
+    `build(class, **keywords)` builds it in another way than by calling its class.
+    """
     place, name = split(target)
     source = find(place, quiet=quiet)
     path = source.file
     with listening(insist=True) as heard:
         try:
-            return _load(source, name, path, settings)
+            return _load(source, name, path, settings, build)
         finally:
             heard.keeps = False  # a file that makes a run when it is loaded has kept what it wanted
 
 
-def _load(source: Source, name: str, path: Path, settings: Mapping[str, str]) -> Loaded:
+def _load(
+    source: Source, name: str, path: Path, settings: Mapping[str, str], build: Callable[..., Any] | None
+) -> Loaded:
     with _neighbours(source), _blame(path):
         module = importlib.import_module(source.module) if source.module else _execute(path)
         name, found = _named(module, name) if name else _chosen(module, path)
         known = _keywords(found)
         arguments = {key: _value(text) for key, text in settings.items() if key in known}
+        if build is not None and _is_class(found):
+            found = functools.partial(build, found)
         model = _build(name, found, known, arguments)
     rest = {key: text for key, text in settings.items() if key not in known}
     return Loaded(name, model, _parameters(model, rest, known))

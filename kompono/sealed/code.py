@@ -1,0 +1,151 @@
+"""A sealed part that may be used: its author is trusted, its numbers are open, its code fits this machine.
+
+Its functions are CasADi functions without instructions, which stay calls in the code of an owner. They are known by
+their names, which are made of the hash of the manifest, so the compiler finds the machine code again (`find`), and
+CasADi's own interpreter is answered by the same code; derivatives CasADi takes as differences.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import SealedError
+from kompono.sealed import crypto, keys, trust
+from kompono.sealed.manifest import Manifest, member, plain
+from kompono.sealed.read import SealedFile, read_sealed
+from kompono.sealed.shape import Described
+
+_loaded: dict[str, SealedCode] = {}  # by the beginning of the names of their functions
+_NAME = re.compile(r"(sealed_[0-9a-f]{24})_(\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class SealedCode:
+    """Machine code of a part, and the numbers it works with."""
+
+    file: SealedFile
+    numbers: bytes  # the table, little-endian doubles
+    starts: tuple[np.ndarray, ...]  # of x, by variant
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the file says about itself."""
+        return self.file.manifest
+
+    @property
+    def stem(self) -> str:
+        """The beginning of the names of its functions."""
+        return f"sealed_{self.manifest.digest[:24]}"
+
+    def object(self, target: str, lanes: int) -> bytes:
+        """Machine code for a target."""
+        return self.file.members[member(target, lanes)]
+
+    def start(self, base: str | None) -> np.ndarray:
+        """x when a run begins, for a choice of base."""
+        return self.starts[self.manifest.shape.variants.index(self.manifest.shape.variant(base))]
+
+    def function(self, base: str | None, name: str) -> ca.Function:
+        """One of its functions as a CasADi function, from one column to one column."""
+        described = self.manifest.shape.variant(base).functions.get(name)
+        if described is None or described.number < 0:
+            raise SealedError(f"{self.manifest.shape.name} has no function {name!r} with results.", path=self.file.path)
+        return self._functions[described.number]
+
+    @cached_property
+    def described(self) -> dict[int, Described]:
+        """Its functions by number."""
+        variants = self.manifest.shape.variants
+        return {f.number: f for variant in variants for f in variant.functions.values() if f.number >= 0}
+
+    @cached_property
+    def _functions(self) -> dict[int, ca.Function]:
+        return {number: _Native(self, number, described) for number, described in self.described.items()}
+
+    def evaluate(self, number: int, column: Any) -> np.ndarray:
+        """What a function gives for a column, by the machine code."""
+        return _machine().evaluate(self, number, np.ascontiguousarray(column, dtype=np.float64).ravel())
+
+
+class _Native(ca.Callback):
+    """A function of a sealed part for CasADi."""
+
+    def __init__(self, code: SealedCode, number: int, described: Described) -> None:
+        ca.Callback.__init__(self)
+        self._code, self._number, self._described = code, number, described
+        self.construct(f"{code.stem}_{number}", {"enable_fd": True})
+
+    def get_n_in(self) -> int:
+        return 1
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, _: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._described.arguments, 1)
+
+    def get_sparsity_out(self, _: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._described.results, 1)
+
+    def eval(self, arguments: Any) -> list[Any]:
+        return [ca.DM(self._code.evaluate(self._number, np.array(arguments[0])))]
+
+
+def _machine() -> Any:
+    """What runs machine code, found when it is needed: the translator knows sealed parts, but no machine."""
+    return importlib.import_module("kompono.compile.sealed")
+
+
+def load_sealed(path: str | Path) -> SealedCode:
+    """A sealed part ready for use; anything that is not in order raises SealedError with what to do.
+
+    Its author must be trusted (`kompono trust add FILE`): machine code runs with the user's rights.
+    """
+    file = read_sealed(path)
+    manifest = file.manifest
+    trust.check(manifest.key, manifest.author, file.path)
+    _machine().check_target(manifest.targets, file.path)
+    numbers = _open_numbers(file)
+    sizes = [variant.size for variant in manifest.shape.variants]
+    if len(numbers) != 8 * (manifest.numbers + sum(sizes)):
+        fix = "Ask its author to seal it again."
+        raise SealedError("its numbers are not as many as its code uses.", path=file.path, fix=fix)
+    table, rest = numbers[: 8 * manifest.numbers], np.frombuffer(numbers[8 * manifest.numbers :], dtype="<f8")
+    code = SealedCode(file, table, tuple(np.split(rest, np.cumsum(sizes)[:-1])))
+    return _loaded.setdefault(code.stem, code)
+
+
+def _open_numbers(file: SealedFile) -> bytes:
+    manifest = file.manifest
+    if not manifest.recipients:
+        return file.members["numbers.bin"]
+    locked = f"its numbers are locked for {' and '.join(manifest.recipients)}"
+    identity = keys.own()
+    if identity is None:
+        fix = "Make a key (kompono keys new), and send its card to the author."
+        raise SealedError(f"{locked}, and you have no key.", path=file.path, fix=fix)
+    mark = crypto.fingerprint(identity.card.recipient)
+    if mark not in manifest.recipients:
+        fix = "Send your card (kompono keys show --out FILE) to the author."
+        raise SealedError(f"{locked}, your key is {mark}.", path=file.path, fix=fix)
+    numbers = crypto.unlock(file.members[f"numbers/{plain(mark)}.box"], identity.opening, manifest.bound)
+    if numbers is None:
+        raise SealedError(
+            "its numbers do not open with your key.", path=file.path, fix="Ask its author for a new file."
+        )
+    return numbers
+
+
+def find(name: str) -> tuple[SealedCode, int] | None:
+    """The sealed part a CasADi function belongs to, and its number there; None for any other function."""
+    matched = _NAME.fullmatch(name)
+    code = _loaded.get(matched[1]) if matched else None
+    return (code, int(matched[2])) if matched and code is not None else None

@@ -1,0 +1,93 @@
+"""What a sealed part publishes: its ports, what can be set and read, sizes, and its functions for each choice of base.
+
+Everything else about it is unnamed numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kompono.errors import SealedError
+from kompono.model.shape import Shape as Picture
+
+GROUPS = ("time", "base", "fields", "x", "given")
+
+
+@dataclass(frozen=True)
+class Port:
+    """A frame others may use; `scale` is what conditions at it are compared with when one is judged dependent."""
+
+    name: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A parameter or an input: one number from outside."""
+
+    name: str
+    unit: str = ""
+    default: float = 0.0
+
+
+@dataclass(frozen=True)
+class Published:
+    """A channel of the result; `angle`: measured modulo a turn."""
+
+    name: str
+    unit: str = ""
+    angle: bool = False
+
+
+@dataclass(frozen=True)
+class Described:
+    """A function: from a column of `groups` (of GROUPS, in that order) and then `signals` (parameters and inputs by
+    name) to a column. What is behind is filled in by sealing: its number in the code (-1: it has no results), the
+    lengths of its columns, and which results are always zero.
+    """
+
+    groups: tuple[str, ...]
+    signals: tuple[str, ...] = ()
+    number: int = -1
+    arguments: int = 0
+    results: int = 0
+    zeros: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A part entered by one of its ports, `base`, or standing on a ground of its own (None).
+
+    `ports` are the names of all ports as the border has them, the base first; `size` is the length of x, and `start`,
+    kept with the numbers and not published, its value when a run begins.
+    """
+
+    base: str | None
+    ports: tuple[str, ...]
+    size: int
+    functions: Mapping[str, Described]
+    start: tuple[float, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """All that is public about a part; `outputs` are those of its channels that are declared outputs."""
+
+    name: str
+    ports: tuple[Port, ...]
+    variants: tuple[Variant, ...]
+    parameters: tuple[Quantity, ...] = ()
+    inputs: tuple[Quantity, ...] = ()
+    channels: tuple[Published, ...] = ()
+    outputs: tuple[str, ...] = ()
+    events: int = 0
+    pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)  # by port
+
+    def variant(self, base: str | None) -> Variant:
+        """How it is entered by a port."""
+        for variant in self.variants:
+            if variant.base == base:
+                return variant
+        offered = ", ".join(repr(variant.base) for variant in self.variants)
+        raise SealedError(f"{self.name} cannot be entered by {base!r}.", fix=f"It can by: {offered}.")

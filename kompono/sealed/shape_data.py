@@ -1,0 +1,221 @@
+"""A shape as plain data for JSON, and back. What comes from a file is checked field by field: whoever is trusted may
+still have made a mistake.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import SealedError
+from kompono.model.shape import Shape as Picture
+from kompono.sealed.shape import GROUPS, Described, Port, Published, Quantity, Shape, Variant
+
+MANY = 100_000  # numbers of a column, functions, channels
+_NAME = re.compile(r"[A-Za-z_]\w{0,63}(\.\w{1,64}){0,15}", re.ASCII)
+
+
+def to_data(shape: Shape) -> dict[str, Any]:
+    """A shape as JSON has it, without starts."""
+
+    def quantities(listed: tuple[Quantity, ...]) -> list[Any]:
+        return [{"name": q.name, "unit": q.unit, "default": float(q.default)} for q in listed]
+
+    return {
+        "name": shape.name,
+        "ports": [{"name": port.name, "scale": float(port.scale)} for port in shape.ports],
+        "parameters": quantities(shape.parameters),
+        "inputs": quantities(shape.inputs),
+        "channels": [{"name": c.name, "unit": c.unit, "angle": c.angle} for c in shape.channels],
+        "outputs": list(shape.outputs),
+        "events": shape.events,
+        "variants": [_variant_data(variant) for variant in shape.variants],
+        "pictures": {port: [_picture_data(p) for p in listed] for port, listed in shape.pictures.items()},
+    }
+
+
+def _variant_data(variant: Variant) -> dict[str, Any]:
+    functions = {
+        name: {
+            "groups": list(f.groups), "signals": list(f.signals), "number": f.number, "arguments": f.arguments,
+            "results": f.results, "zeros": list(f.zeros),
+        }
+        for name, f in variant.functions.items()
+    }  # fmt: skip
+    return {"base": variant.base, "ports": list(variant.ports), "size": variant.size, "functions": functions}
+
+
+def _picture_data(picture: Picture) -> dict[str, Any]:
+    sizes = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in picture.sizes.items()}
+    return {
+        "kind": picture.kind, "sizes": sizes, "position": list(picture.position),
+        "orientation": list(picture.orientation), "colour": picture.colour, "opacity": picture.opacity,
+    }  # fmt: skip
+
+
+# -- from plain data
+
+
+class _Wrong(ValueError):
+    """Something in the data is not what it should be."""
+
+
+def from_data(data: Any, path: str, fix: str = "Ask its author to seal it again.") -> Shape:
+    """A shape from JSON, checked."""
+    try:
+        return _checked(_shape(data))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise SealedError(f"what it says about itself is not in order ({error}).", path=path, fix=fix) from error
+
+
+def _shape(data: Any) -> Shape:
+    data = _fields(data, "name ports parameters inputs channels outputs events variants pictures")
+    return Shape(
+        name=_name(data["name"]),
+        ports=tuple(_port(entry) for entry in _listed(data["ports"])),
+        parameters=tuple(_quantity(entry) for entry in _listed(data["parameters"])),
+        inputs=tuple(_quantity(entry) for entry in _listed(data["inputs"])),
+        channels=tuple(_channel(entry) for entry in _listed(data["channels"])),
+        outputs=tuple(_name(entry) for entry in _listed(data["outputs"])),
+        events=_count(data["events"]),
+        variants=tuple(_variant(entry) for entry in _listed(data["variants"])),
+        pictures={_name(k): tuple(map(_picture, _listed(v))) for k, v in _mapping(data["pictures"]).items()},
+    )
+
+
+def _checked(shape: Shape) -> Shape:
+    """What must hold between the fields."""
+    ports = {port.name for port in shape.ports}
+    signals = {q.name for q in (*shape.parameters, *shape.inputs)}
+    for kind, listed in (("port", shape.ports), ("signal", (*shape.parameters, *shape.inputs))):
+        if len({entry.name for entry in listed}) < len(listed):
+            raise _Wrong(f"a {kind} twice")
+    if not shape.variants or len({variant.base for variant in shape.variants}) < len(shape.variants):
+        raise _Wrong("no variant, or one twice")
+    if not {*shape.outputs} <= {channel.name for channel in shape.channels} or not {*shape.pictures} <= ports:
+        raise _Wrong("an output or a picture of nothing")
+    for variant in shape.variants:
+        if {*variant.ports} != ports or len(variant.ports) != len(ports):
+            raise _Wrong("ports of a variant")
+        if variant.base is not None and variant.ports[0] != variant.base:
+            raise _Wrong("a base that is not the first port")
+        for name, described in variant.functions.items():
+            _check_function(name, described, variant, signals)
+    return shape
+
+
+def _check_function(name: str, described: Described, variant: Variant, signals: set[str]) -> None:
+    sizes = {
+        "time": 1, "base": 18 if variant.base is not None else 0, "fields": 9, "x": variant.size,
+        "given": 6 * len(variant.ports),
+    }  # fmt: skip
+    if list(described.groups) != [group for group in GROUPS if group in described.groups]:
+        raise _Wrong(f"groups of {name}")
+    if not {*described.signals} <= signals:
+        raise _Wrong(f"signals of {name}")
+    if described.arguments != sum(sizes[group] for group in described.groups) + len(described.signals):
+        raise _Wrong(f"arguments of {name}")
+    if (described.number < 0) != (described.results == 0) or any(k >= described.results for k in described.zeros):
+        raise _Wrong(f"results of {name}")
+
+
+def _fields(data: Any, names: str) -> dict[str, Any]:
+    if not isinstance(data, dict) or set(data) != set(names.split()):
+        raise _Wrong(f"fields other than {names}")
+    return data
+
+
+def _mapping(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict) or len(data) > MANY:
+        raise _Wrong("no mapping")
+    return data
+
+
+def _listed(data: Any) -> list[Any]:
+    if not isinstance(data, list) or len(data) > MANY:
+        raise _Wrong("no list, or too long")
+    return data
+
+
+def _name(data: Any) -> str:
+    if not isinstance(data, str) or not _NAME.fullmatch(data):
+        raise _Wrong("a name")
+    return data
+
+
+def _text(data: Any) -> str:
+    if not isinstance(data, str) or not data.isprintable() or len(data) > 40:
+        raise _Wrong("a text")
+    return data
+
+
+def _number(data: Any) -> float:
+    if not isinstance(data, int | float) or isinstance(data, bool) or not math.isfinite(data):
+        raise _Wrong("a number")
+    return float(data)
+
+
+def _count(data: Any, least: int = 0) -> int:
+    if not isinstance(data, int) or isinstance(data, bool) or not least <= data <= MANY:
+        raise _Wrong("a count")
+    return data
+
+
+def _port(data: Any) -> Port:
+    data = _fields(data, "name scale")
+    if _number(data["scale"]) <= 0:
+        raise _Wrong("a scale")
+    return Port(_name(data["name"]), _number(data["scale"]))
+
+
+def _quantity(data: Any) -> Quantity:
+    data = _fields(data, "name unit default")
+    return Quantity(_name(data["name"]), _text(data["unit"]), _number(data["default"]))
+
+
+def _channel(data: Any) -> Published:
+    data = _fields(data, "name unit angle")
+    if not isinstance(data["angle"], bool):
+        raise _Wrong("an angle")
+    return Published(_name(data["name"]), _text(data["unit"]), data["angle"])
+
+
+def _variant(data: Any) -> Variant:
+    data = _fields(data, "base ports size functions")
+    base = None if data["base"] is None else _name(data["base"])
+    functions = {_name(key): _described(entry) for key, entry in _mapping(data["functions"]).items()}
+    return Variant(base, tuple(map(_name, _listed(data["ports"]))), _count(data["size"]), functions)
+
+
+def _described(data: Any) -> Described:
+    data = _fields(data, "groups signals number arguments results zeros")
+    return Described(
+        groups=tuple(map(_name, _listed(data["groups"]))),
+        signals=tuple(map(_name, _listed(data["signals"]))),
+        number=_count(data["number"], -1),
+        arguments=_count(data["arguments"]),
+        results=_count(data["results"]),
+        zeros=tuple(map(_count, _listed(data["zeros"]))),
+    )
+
+
+def _picture(data: Any) -> Picture:
+    data = _fields(data, "kind sizes position orientation colour opacity")
+    colour = data["colour"]
+    if colour is not None and not (isinstance(colour, str) and re.fullmatch("#[0-9a-f]{6}", colour)):
+        raise _Wrong("a colour")
+    place, turn = (tuple(map(_number, _listed(data[key]))) for key in ("position", "orientation"))
+    if len(place) != 3 or len(turn) != 4:
+        raise _Wrong("a place")
+    sizes = {_name(key): _plain(value, 4) for key, value in _mapping(data["sizes"]).items()}
+    return Picture(_name(data["kind"]), sizes, place, turn, colour, _number(data["opacity"]))
+
+
+def _plain(data: Any, depth: int) -> Any:
+    """Numbers and lists of such; no texts, which could name files."""
+    if isinstance(data, list) and depth:
+        return [_plain(entry, depth - 1) for entry in _listed(data)]
+    return _number(data)

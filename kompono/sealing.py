@@ -1,0 +1,196 @@
+"""Seal a part: from its functions to a file with machine code, without structure, names and readable numbers."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.compile import Interpreter, lifted
+from kompono.compile import targets as machines
+from kompono.compile.lanes import Lanes
+from kompono.compile.lower import check_shape, zero_results
+from kompono.errors import SealedError
+from kompono.model.body import Body
+from kompono.model.shape import Shape as Picture
+from kompono.model.shape import shapes_of
+from kompono.model.signal import Input, Parameter
+from kompono.model.subsystem import Subsystem, relative_path
+from kompono.notice import Notice
+from kompono.sealed import keys
+from kompono.sealed.manifest import spell
+from kompono.sealed.read import SealedFile
+from kompono.sealed.shape import Described, Port, Published, Quantity, Shape, Variant
+from kompono.sealed.shape_data import from_data, to_data
+from kompono.sealed.write import write_sealed
+from kompono.solve.assemble import assemble
+from kompono.starting import closed_start
+from kompono.translate import placing_program
+from kompono.translate.alone import Alone, alone
+from kompono.translate.probe import first_values
+from kompono.translate.start import start_state
+
+
+def seal_functions(
+    functions: Sequence[Mapping[str, ca.Function]],
+    shape: Shape,
+    path: str | Path,
+    *,
+    author: keys.Identity | None = None,
+    recipients: Iterable[keys.Card | str | Path] = (),
+    targets: Iterable[str] | None = None,
+) -> SealedFile:
+    """Compile closed functions and write them to a sealed file.
+
+    `functions` has one mapping for each variant of the shape, from names to CasADi SX functions of one dense column to
+    one dense column, which may call others that are closed. The shape says what is public; numbers, lengths and zeros
+    of its functions are filled in. It is signed by `author`, the user's own key if None. With `recipients` (cards, or
+    files of cards) the numbers can be read by these only. `targets` are names of `compile.targets.TARGETS`, all if
+    None.
+    """
+    wanted = machines.chosen(targets)
+    signer = author or keys.needed()
+    cards = [card if isinstance(card, keys.Card) else keys.read_card(card) for card in recipients]
+    shape, native = _numbered(shape, functions)
+    _check_shape(shape, str(path))
+    code = lifted.lift(native)
+    objects: dict[str, dict[int, bytes]] = {}
+    with Notice("sealing") as notice:
+        for target in wanted:
+            notice.text = f"sealing, code for {target.name}"
+            objects[target.name] = {w: machines.assemble(code.text(Lanes(w)), target) for w in target.lanes}
+    return write_sealed(
+        path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
+    )
+
+
+def _version() -> str:
+    return importlib.import_module("kompono").__version__
+
+
+def _check_shape(shape: Shape, path: str) -> None:
+    """Refuse here what a reader would refuse."""
+    fix = "Use names of letters and digits, finite numbers, and shapes without files."
+    try:
+        data = json.loads(spell(to_data(shape)))
+    except (TypeError, ValueError) as error:
+        raise SealedError(f"what shall be public cannot be written ({error}).", path=path, fix=fix) from error
+    from_data(data, path, fix)
+
+
+def _numbered(shape: Shape, functions: Sequence[Mapping[str, ca.Function]]) -> tuple[Shape, list[ca.Function]]:
+    """The shape with what only the functions know, and these, equal ones once."""
+    numbers: dict[str, int] = {}
+    native: list[ca.Function] = []
+
+    def described(known: Described, function: ca.Function) -> Described:
+        sizes = {"arguments": function.nnz_in(), "results": function.nnz_out()}
+        if not function.nnz_out():
+            return replace(known, number=-1, zeros=(), **sizes)
+        check_shape(shape.name, function)
+        if function.name() not in numbers:
+            numbers[function.name()] = len(native)
+            native.append(function)
+        return replace(known, number=numbers[function.name()], zeros=zero_results(function), **sizes)
+
+    if len(functions) != len(shape.variants):
+        raise SealedError(f"{len(shape.variants)} variants need as many sets of functions.", path=shape.name)
+    variants: list[Variant] = []
+    for variant, given in zip(shape.variants, functions, strict=True):
+        if set(given) != set(variant.functions):
+            raise SealedError("functions and their descriptions do not have the same names.", path=shape.name)
+        if len(variant.start) != variant.size or not np.all(np.isfinite(variant.start)):
+            raise SealedError(f"a start of x is {variant.size} finite numbers.", path=shape.name)
+        made = {name: described(variant.functions[name], given[name]) for name in sorted(given)}
+        variants.append(replace(variant, functions=made))
+    return replace(shape, variants=tuple(variants)), native
+
+
+def seal(
+    part: Subsystem | type[Subsystem],
+    path: str | Path,
+    *,
+    public: Iterable[str] = (),
+    pictures: Mapping[str, Picture | Sequence[Picture]] | None = None,
+    author: keys.Identity | None = None,
+    recipients: Iterable[keys.Card | str | Path] = (),
+    targets: Iterable[str] | None = None,
+) -> SealedFile:
+    """Seal a component: `seal(Damper, "damper.part", public=["damping"])`.
+
+    Its ports are what it exposes. `public` are names, or patterns of names, of its parameters, inputs, outputs and
+    channels; nothing else inside has a name in the file, and other parameters are fixed at their values. Of a class,
+    keywords of its constructor may be public as well: they become parameters with the value they have by default.
+    `pictures` are shapes by port for viewers. The rest is as for `seal_functions`.
+    """
+    names = list(public)
+    component = built(part, names) if isinstance(part, type) else part
+    shown, entered = alone(component, names, closed_start)
+    channels, visible = entered[0].reported()
+    shown.check(channel.name for channel in channels)
+    shape = Shape(
+        name=type(component).__name__,
+        ports=tuple(map(Port, shown.ports)),
+        variants=tuple(map(_variant, entered)),
+        parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
+        inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
+        channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
+        outputs=tuple(name for o in shown.model.outputs if (name := shown.model.path(o)) in {c.name for c in visible}),
+        events=len(shown.model.events),
+        pictures=_pictures(pictures or {}),
+    )
+    functions = [{name: one.closed(name).function for name in one.names} for one in entered]
+    return seal_functions(functions, shape, path, author=author, recipients=recipients, targets=targets)
+
+
+def built(kind: type[Subsystem], names: Iterable[str], **arguments: Any) -> Subsystem:
+    """A component whose constructor gets parameters for the keywords among `names`."""
+    known = {
+        name: keyword.default
+        for name, keyword in inspect.signature(kind).parameters.items()
+        if keyword.kind in (keyword.KEYWORD_ONLY, keyword.POSITIONAL_OR_KEYWORD)
+    }
+    made: dict[str, Parameter] = {}
+    for name in names:
+        value = arguments.get(name, known.get(name))
+        if name in known and isinstance(value, int | float) and not isinstance(value, bool):
+            made[name] = Parameter(float(value))
+    component = kind(**{**arguments, **made})
+    for name, parameter in made.items():
+        if parameter.owner is None:
+            setattr(component, name, parameter)
+    return component
+
+
+def pictures_of(part: Subsystem) -> dict[str, tuple[Picture, ...]]:
+    """The shapes of the bodies a component exposes, by port."""
+    return {relative_path(port, part): port.shape or () for port in part.exposed if isinstance(port, Body)}
+
+
+def _variant(part: Alone) -> Variant:
+    engine = part.engine()
+    parameters = np.array([parameter.value for parameter in part.model.parameters], dtype=float)
+    kernel, first = Interpreter(placing_program(engine)), first_values(part.model)
+    state = assemble(kernel, 0.0, start_state(engine, {}), first, parameters).state
+    return Variant(
+        base=part.base,
+        ports=part.port_names,
+        size=part.inside.size,
+        functions={name: Described(part.closed(name).groups, part.signals(name)) for name in part.names},
+        start=tuple(part.start(state, engine).tolist()),
+    )
+
+
+def _value(signal: Input) -> float:
+    return 0.0 if callable(signal.value) else float(signal.value)
+
+
+def _pictures(given: Mapping[str, Picture | Sequence[Picture]]) -> dict[str, tuple[Picture, ...]]:
+    return {port: shapes_of(shapes, port) or () for port, shapes in given.items()}

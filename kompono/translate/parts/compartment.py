@@ -1,0 +1,274 @@
+"""A compartment: a model, or the inside of a closed part, with its own closed parts as things.
+
+Its tree is chosen with every closed part contracted to its ports. The same tree with the parts opened is that of its
+*twin*, an engine that knows all coordinates by name: it assembles starts, judges redundant conditions and names
+channels; what moves the machine never looks there. The state of a compartment is its own coordinates, speeds and
+modes, then those of its parts, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from kompono.model.body import Body, Ground
+from kompono.model.subsystem import Subsystem
+from kompono.translate.condense import Plan, closing_elements, make_plan
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.engine import Engine
+from kompono.translate.parts.border import Border
+from kompono.translate.parts.enclosed import Enclosed, divide
+from kompono.translate.parts.twins import PlacedTwin, Twin
+from kompono.translate.references import referenced_joints
+from kompono.translate.relative import Close
+from kompono.translate.topology import Closed, Link, Topology, find_topology, place_all
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.inside import Part
+
+
+@dataclass(frozen=True)
+class Values:
+    """The state of a compartment by element: q and v by id(joint), counted angles, modes in order, states of parts by
+    id(part).
+    """
+
+    q: dict[int, Any]
+    v: dict[int, Any]
+    counted: dict[int, Any]
+    modes: Any
+    inner: dict[int, Any]
+
+
+class Compartment:
+    """`border` is that of the part whose inside this is; the whole model has none."""
+
+    def __init__(
+        self,
+        model: Elaborated,
+        closed: Sequence[Subsystem],
+        border: Border | None = None,
+        *,
+        cut: Iterable[str] = (),
+        independent: Iterable[str] = (),
+        close: Close | None = None,
+        world: Ground | None = None,
+        placed: bool = False,
+    ) -> None:
+        self.whole, self.border, self.close, self.placed = model, border, close, placed
+        world = world or Ground()
+        self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
+        cut, independent = list(cut), list(independent)
+        contracted = [Closed(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
+        own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
+        own_roots = [path for path in independent if not any(_below(path, p.path) for p in self.enclosed)]
+        if border is not None and border.base is not None:
+            own_roots = [model.path(border.base.body)]
+        if placed:
+            topology = place_all(self.model, closed=contracted, world=world)
+        else:
+            topology = find_topology(self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world)
+        self.topology = _with_base(topology, border)
+        from kompono.translate.parts.inside import Part
+
+        self.parts = tuple(
+            Part(enclosed, closed, _border_of(topology, enclosed), _inner(cut, enclosed.path), close, world, placed)
+            for enclosed in self.enclosed
+        )
+        self.twin_topology = opened(topology, self.parts, model)
+        self.joints = self.topology.tree_joints
+        angular = (joint for joint in referenced_joints(self.model) if "rad" in joint.units)
+        self.counted = tuple(angular) if placed else ()
+        self.closing = closing_elements(self.model, self.topology)
+
+    @cached_property
+    def twin(self) -> Twin | PlacedTwin:
+        """The same with all parts opened."""
+        kind = PlacedTwin if self.placed else Twin
+        twin = kind(self.whole, self.twin_topology, {}, shared=False, close=self.close)
+        twin.compartment = self
+        return twin
+
+    def adopt(self, twin: Twin | PlacedTwin) -> None:
+        """Take an engine with all parts opened that somebody else made."""
+        self.__dict__["twin"] = twin
+        twin.compartment = self
+
+    def crosses(self, element: Any) -> bool:
+        """Whether the conditions of an element see a closed part move."""
+        if not hasattr(element, "first"):
+            return False
+        up, down = self.topology.path(element.first.body, element.second.body)
+        return any(link.crosses for link in (*up, *down))
+
+    @property
+    def loops(self) -> tuple[Any, ...]:
+        """Own elements held by multipliers."""
+        own = {id(element) for element in self.closing}
+        return tuple(element for element in self.twin.loops if id(element) in own)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The order of elimination."""
+        return make_plan(self.model, self.topology, (*self.loops, *self.twin.sets))
+
+    @cached_property
+    def whole_plan(self) -> Plan:
+        """The same with a multiplier for every own condition."""
+        if not self.twin.sets and len(self.loops) == len(self.closing):
+            return self.plan
+        return make_plan(self.model, self.topology, self.closing)
+
+    @cached_property
+    def ports(self) -> set[int]:
+        """Bodies that carry ports of parts, by id."""
+        return {id(port.body) for part in self.parts for port in part.border.ports}
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """Own bodies, without those that carry ports of parts."""
+        return tuple(body for body in self.model.bodies if id(body) not in self.ports)
+
+    @cached_property
+    def settles(self) -> bool:
+        """Whether speeds have to be made consistent with conditions, here or inside a part."""
+        if self.placed:
+            return False
+        return (bool(self.closing) and not self.linear) or any(part.inside.settles for part in self.parts)
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether there are conditions to keep, here or inside a part."""
+        return bool(self.closing) or any(part.inside.keeps for part in self.parts)
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all own conditions are linear, so that methods keep them."""
+        return not self.loops and self.twin.steady
+
+    # -- the state
+
+    @cached_property
+    def size(self) -> int:
+        """Length of the state."""
+        own = sum(len(joint.coordinates) + joint.freedoms for joint in self.joints)
+        own += sum(len(joint.coordinates) for joint in self.counted)
+        return own + len(self.model.modes) + sum(part.inside.size for part in self.parts)
+
+    @cached_property
+    def symbols(self) -> Any:
+        """The state as symbols of the model; those inside parts are nobody's."""
+        own = [*(joint.q for joint in self.joints), *(joint.v for joint in self.joints)]
+        own += [*(ca.SX.sym("counted", len(j.coordinates)) for j in self.counted), *map(ca.SX, self.model.modes)]
+        return ca.vertcat(ca.SX(0, 1), *own, *[ca.SX.sym("x", part.inside.size) for part in self.parts])
+
+    def unpack(self, state: Any) -> Values:
+        """A state by element."""
+        place = 0
+
+        def take(size: int) -> Any:
+            nonlocal place
+            place += size
+            return state[place - size : place, :]
+
+        q = {id(joint): take(len(joint.coordinates)) for joint in self.joints}
+        v = {id(joint): take(joint.freedoms) for joint in self.joints}
+        counted = {id(joint): take(len(joint.coordinates)) for joint in self.counted}
+        modes = take(len(self.model.modes))
+        return Values(q, v, counted, modes, {id(part): take(part.inside.size) for part in self.parts})
+
+    def pack(self, values: Values) -> Any:
+        """The other way round."""
+        own = [*(values.q[id(j)] for j in self.joints), *(values.v[id(j)] for j in self.joints)]
+        own += [*(values.counted[id(j)] for j in self.counted), values.modes]
+        return ca.densify(ca.vertcat(ca.SX(0, 1), *own, *[values.inner[id(part)] for part in self.parts]))
+
+    def places(self, twin: Engine) -> list[int]:
+        """Where each entry of the state is in that of an engine that knows all coordinates."""
+        q, v = _starts(twin)
+        modes = {id(mode): twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
+        own = [q[id(j)] + k for j in self.joints for k in range(len(j.coordinates))]
+        own += [v[id(j)] + k for j in self.joints for k in range(j.freedoms)]
+        own += [q[id(j)] + k for j in self.counted for k in range(len(j.coordinates))]
+        own += [modes[id(mode)] for mode in self.model.modes]
+        return own + [place for part in self.parts for place in part.inside.places(twin)]
+
+
+def _starts(twin: Engine) -> tuple[dict[int, int], dict[int, int]]:
+    q, v, i, k = {}, {}, 0, twin.nq
+    for joint in twin.joints:
+        q[id(joint)], v[id(joint)] = i, k
+        i, k = i + len(joint.coordinates), k + joint.freedoms
+    for joint in twin.counted:
+        q[id(joint)] = i
+        i += len(joint.coordinates)
+    return q, v
+
+
+def _below(path: str, part: str) -> bool:
+    return path.startswith(f"{part}.")
+
+
+def _inner(paths: Iterable[str], part: str) -> list[str]:
+    return [path[len(part) + 1 :] for path in paths if _below(path, part)]
+
+
+def _border_of(topology: Topology, part: Enclosed) -> Border:
+    """The ports of a part, the one by which the tree enters it first."""
+    entered = [port for port in part.ports if not topology.link(port.body).crosses]
+    others = [port for port in part.ports if topology.link(port.body).crosses]
+    return Border((*entered, *others), bool(entered))
+
+
+def _with_base(topology: Topology, border: Border | None) -> Topology:
+    """The same tree with a base that moves as it is told."""
+    if border is None or border.base is None:
+        return topology
+    base = border.base.body
+    links = tuple(
+        Link(base, topology.world, None, False, 1) if link.carrier is base else link for link in topology.links
+    )
+    return Topology(topology.world, links, topology.closing, topology.firm)
+
+
+def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topology:
+    """The tree of a compartment with the trees of its parts in the place of their ports."""
+    base_of: dict[int, Part] = {id(part.border.base.body): part for part in parts if part.border.base is not None}
+    world = topology.world
+    links: list[Link] = []
+    depth: dict[int, int] = {id(world): 0}
+
+    def add(link: Link) -> None:
+        depth[id(link.carrier)] = depth[id(link.parent)] + 1
+        links.append(
+            Link(link.carrier, link.parent, link.joint, link.reverse, depth[id(link.carrier)], link.independent)
+        )
+
+    def open_part(part: Part) -> None:
+        inner = part.inside.twin_topology
+        base = part.border.base.body if part.border.base is not None else None
+        for link in inner.links:
+            if link.carrier is base or id(link.carrier) in depth:
+                continue
+            add(link)
+
+    for part in parts:
+        if part.border.base is None:
+            open_part(part)
+    for link in topology.links:
+        if link.crosses or id(link.carrier) in depth:
+            continue
+        add(link)
+        if id(link.carrier) in base_of:
+            open_part(base_of[id(link.carrier)])
+    closing = [*(joint for part in parts for joint in part.inside.twin_topology.closing), *topology.closing]
+    firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
+    if topology.placed:  # bodies in order of declaration
+        order = {id(carrier): k for k, carrier in enumerate((*model.grounds, *model.bodies))}
+        links.sort(key=lambda link: order[id(link.carrier)])
+        return Topology(world, tuple(links), model.joints, placed=True)
+    return Topology(world, tuple(links), tuple(closing), tuple(firm))

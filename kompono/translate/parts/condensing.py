@@ -1,0 +1,241 @@
+"""The elimination of a compartment: its own bodies as ever, its parts by the blocks they answer with, and what is left
+at its own border.
+
+To its owner a part is a body at the base, with the inertia I and bias p of its answer, and a body without inertia at
+every other port, hung on the base through a crossing of six freedoms s. What the part says of s are conditions with a
+compliance: with X from base to port and d the velocity terms of the crossing,
+
+    s + (C^T + X) a - D tau + (d - r) = 0,
+
+where tau, the wrench on the port, is their multiplier. So loops, bodies and forces at a port are what they always are,
+and s and tau are eliminated together (`Elimination.pair`). Corrections of speeds and coordinates have the same block
+and another vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from kompono.model.body import Body
+from kompono.model.free import Crossing
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Pose
+from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix
+from kompono.translate.closure import Closure
+from kompono.translate.condense import Condensation, Plan, ground_acceleration
+from kompono.translate.elimination import Reference, RightSide
+from kompono.translate.kinematics import Kinematics, StandIn
+from kompono.translate.loads import Loads
+from kompono.translate.parts.border import port_in, unpack_answer
+from kompono.translate.topology import Link
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.compartment import Compartment
+    from kompono.translate.parts.inside import Part
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a part answers at its ports (in their axes): block (n, n) and vector (n)."""
+
+    block: Any
+    vector: Any
+
+    @staticmethod
+    def of(column: Any, size: int) -> Answer:
+        """From a packed answer."""
+        return Answer(*unpack_answer(column, size))
+
+
+class PartedCondensation(Condensation):
+    """The factored equations of a compartment; parts have answered before."""
+
+    def __init__(
+        self,
+        compartment: Compartment,
+        kinematics: Kinematics,
+        plan: Plan,
+        closures: dict[int, Closure],
+        references: dict[int, Reference],
+        tolerance: Any,
+        answers: Mapping[int, Answer],
+    ) -> None:
+        self.compartment, self.answers = compartment, dict(answers)
+        self._show(kinematics)
+        super().__init__(kinematics, plan, closures, references, tolerance)
+
+    def _show(self, kinematics: Kinematics) -> None:
+        """Let parts stand for the bodies at their ports."""
+        for part in self.compartment.parts:
+            answer = self.answers[id(part)]
+            for port in part.border.others:
+                kinematics.stand_ins[id(port.body)] = StandIn(ca.SX(6, 6), ca.SX(6, 1))
+            if part.border.base is not None:
+                at = port_in(kinematics, part.border.base)
+                carried = ca.SX(twist_matrix(at))
+                shown = kinematics.tracer.call(
+                    lambda i, p, at=at, x=carried: (symmetric(x.T @ i @ x), carry_wrench_back(at, p)),
+                    answer.block[:6, :6], answer.vector[:6], path=part.path,
+                )  # fmt: skip
+                kinematics.stand_ins[id(part.border.base.body)] = StandIn(*shown)
+
+    def restate_answers(
+        self, kinematics: Kinematics, closures: dict[int, Closure], answers: Mapping[int, Answer]
+    ) -> None:
+        """Go on with other speeds at the same coordinates: the factors stay, parts have answered anew."""
+        self.answers = {key: Answer(self.answers[key].block, answer.vector) for key, answer in answers.items()}
+        self._show(kinematics)
+        self.restate(kinematics, closures)
+
+    # -- the matrix
+
+    def _begin(self) -> None:
+        super()._begin()
+        elimination = self.elimination
+        for part in self.compartment.parts:
+            answer, others = self.answers[id(part)], part.border.others
+            for k, port in enumerate(others):
+                rows = _slice(part, k)
+                elimination.add(("tau", id(port.body)), 6, answer.block[rows, rows])
+                for j in range(k):
+                    elimination.couple(
+                        ("tau", id(port.body)), ("tau", id(others[j].body)), answer.block[rows, _slice(part, j)]
+                    )
+        border = self.compartment.border
+        for port in border.others if border is not None else ():
+            elimination.add(("wrench", id(port)), 6)
+            lead, carried = self._carried(port.body)
+            if isinstance(lead, Body):
+                moved = self._at(port) @ carried
+                block = self.kinematics.tracer.call(lambda x=moved: -x)
+                elimination.couple(("wrench", id(port)), ("body", id(lead)), block)
+
+    def _carried(self, carrier: Any) -> tuple[Any, Any]:
+        """The lead of a carrier, and the matrix from the lead's acceleration to the carrier's (working frames)."""
+        groups = self.plan.groups
+        return groups.lead(carrier), ca.SX(twist_matrix(groups.offset(self.kinematics, carrier)))
+
+    def _at(self, port: Any) -> Any:
+        """The matrix from the acceleration of a port's carrier (working frame) to that of the port."""
+        return ca.SX(twist_matrix(port_in(self.kinematics, port)))
+
+    def _hang(self, link: Link, chain: list[Link]) -> None:
+        super()._hang(link, chain)
+        if link.crosses:
+            self._couple(link, chain)
+
+    def _couple(self, link: Link, chain: list[Link]) -> None:
+        """The conditions of a port on its own acceleration and on that of the base."""
+        tau = ("tau", id(link.carrier))
+        self.elimination.couple(tau, ("joint", id(link.joint)), ca.SX(ca.DM.eye(6)))
+        part = self.part_at(link)
+        if part.border.base is None:
+            return
+        lead, carried = self._carried(part.border.base.body)
+        if not isinstance(lead, Body):
+            return
+        if chain:
+            raise AssertionError("a port is hung before the base of its part")
+        block = self.answers[id(part)].block[_slice(part, part.place(link.carrier)), :6]
+        step, at = self.kinematics.step(link), self._at(part.border.base)
+        crossing = self.kinematics.tracer.call(
+            lambda c, p, r: (c @ at + twist_matrix(Pose(p, r))) @ carried, block, step.pose.position, step.pose.rotation
+        )
+        self.elimination.couple(tau, ("body", id(lead)), crossing)
+
+    def part_at(self, link: Link) -> Part:
+        """The part a crossing belongs to."""
+        return next(part for part in self.compartment.parts if part.has(link.carrier))
+
+    def _pivot(self, joint: Joint) -> None:
+        if isinstance(joint, Crossing):
+            self.elimination.pair(("joint", id(joint)), ("tau", id(joint.second.body)), joint._name)
+        else:
+            super()._pivot(joint)
+
+    # -- the vector
+
+    def right_side(self, loads: Loads) -> RightSide:
+        right = super().right_side(loads)
+        for part in self.compartment.parts:
+            answer = self.answers[id(part)]
+            base = part.border.base
+            fixed = base is not None and not isinstance(self.plan.groups.lead(base.body), Body)
+            for k, port in enumerate(part.border.others):
+                bias = answer.vector[_slice(part, k)]
+                offset = right.offsets["body", id(port.body)]
+                bias = self.kinematics.tracer.call(lambda u, d: u + d, bias, offset)
+                if fixed:
+                    bias = self._with_fixed_base(part, k, bias, loads)
+                right.bias["tau", id(port.body)] = bias
+        border = self.compartment.border
+        for port in border.others if border is not None else ():
+            lead, carried = self._carried(port.body)
+            if not isinstance(lead, Body):
+                known = ground_acceleration(self.kinematics, loads, lead)
+                moved = self._at(port) @ carried
+                right.bias["wrench", id(port)] = self.kinematics.tracer.call(lambda a, x=moved: -(x @ a), known)
+        return right
+
+    def _with_fixed_base(self, part: Part, k: int, bias: Any, loads: Loads) -> Any:
+        """Add what a base that is fixed to a ground does; the offset of the port has X a already."""
+        acceleration = self.base_acceleration(part, {}, loads)
+        block = self.answers[id(part)].block[_slice(part, k), :6]
+        return self.kinematics.tracer.call(lambda u, c, a: u + c @ a, bias, block, acceleration)
+
+    def corrections_of(self, residuals: dict[int, Any]) -> RightSide:
+        """The vectors of a correction: violations of own conditions, and what parts answer for theirs."""
+        bias: dict[Any, Any] = {("rows", key): value for key, value in residuals.items()}
+        offsets = self._take_substituted(bias)
+        for part in self.compartment.parts:
+            answer, base = self.answers[id(part)], part.border.base
+            if base is not None:
+                lead, _ = self._carried(base.body)
+                if isinstance(lead, Body):
+                    at = self.plan.groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
+                    vector = self.kinematics.tracer.call(lambda p, x=at: carry_wrench_back(x, p), answer.vector[:6])
+                    key, call = ("body", id(lead)), self.kinematics.tracer.call
+                    bias[key] = call(lambda a, b: a + b, bias[key], vector) if key in bias else vector
+            for k, port in enumerate(part.border.others):
+                bias["tau", id(port.body)] = answer.vector[_slice(part, k)]
+        return RightSide(bias, offsets)
+
+    # -- the border
+
+    @property
+    def border_keys(self) -> list[Any]:
+        """Unknowns that no step eliminates."""
+        border = self.compartment.border
+        if border is None:
+            return []
+        base = [("body", id(border.base.body))] if border.base is not None else []
+        return [*base, *(("wrench", id(port)) for port in border.others)]
+
+    def base_acceleration(self, part: Part, solution: Mapping[Any, Any], loads: Loads | None) -> Any:
+        """The acceleration of the base of a part, at the port; without loads its change in a correction."""
+        base = part.border.base
+        assert base is not None
+        groups, call = self.plan.groups, self.kinematics.tracer.call
+        lead = groups.lead(base.body)
+        if isinstance(lead, Body):
+            moved = solution["body", id(lead)]
+        else:
+            moved = ground_acceleration(self.kinematics, loads, lead) if loads is not None else ca.SX(6, 1)
+        at = groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
+        return call(lambda a: carry_twist(at, a), moved)
+
+    def given_to(self, part: Part, solution: Mapping[Any, Any], loads: Loads | None) -> Any:
+        """Unknowns of the border of a part (n): acceleration of its base, wrenches on its other ports."""
+        base = [self.base_acceleration(part, solution, loads)] if part.border.base is not None else []
+        wrenches = [solution["tau", id(port.body)] for port in part.border.others]
+        return ca.densify(ca.vertcat(ca.SX(0, 1), *base, *wrenches))
+
+
+def _slice(part: Part, k: int) -> slice:
+    """Rows of the k-th of the other ports of a part in its answer."""
+    first = 6 * (k + part.border.based)
+    return slice(first, first + 6)

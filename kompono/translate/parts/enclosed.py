@@ -1,0 +1,143 @@
+"""What lies inside closed parts, which ports they have, and what cannot be closed.
+
+Dividing a model leaves its owner with its own elements and, in the place of each closed part, the bodies that carry
+its ports. Whatever else an element outside would touch is refused here, with the part's path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kompono.errors import ModelError, nearest
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.element import Element
+from kompono.model.signal import Input, Parameter
+from kompono.model.subsystem import Subsystem
+from kompono.translate.elaborate import Elaborated
+
+_KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses"))
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """A closed part: its elements alone, and its ports, one for each body that carries some. The motion of `grounds`
+    others use is prescribed, so they are told it.
+    """
+
+    part: Subsystem
+    model: Elaborated
+    ports: tuple[Frame, ...]
+    grounds: tuple[Ground, ...]
+    path: str
+
+    @property
+    def stands(self) -> bool:
+        """Whether joints inside connect a port with a ground of its own, so that no port is a base."""
+        reached = {id(ground) for ground in self.model.grounds}
+        ends = [(id(joint.first.body), id(joint.second.body)) for joint in self.model.joints]
+        while new := {end for pair in ends if reached & {*pair} for end in pair} - reached:
+            reached |= new
+        return not self.ports or any(id(port.body) in reached for port in self.ports)
+
+
+def closed_subsystems(model: Elaborated, patterns: Iterable[str]) -> list[Subsystem]:
+    """The subsystems that shall be closed: those declared so and those whose path fits a pattern."""
+    paths = {model.path(part): part for part in model.subsystems if part is not model.model}
+    chosen = {id(part): part for part in paths.values() if getattr(part, "closed", False) is True}
+    for pattern in patterns:
+        found = [part for path, part in paths.items() if fnmatchcase(path, pattern)]
+        if pattern not in paths:  # a pattern means those that can be closed
+            found = [part for part in found if any(part.contains(body) for body in model.bodies)]
+        if not found:
+            raise ModelError(f"there is no component {pattern!r} to close.", fix=nearest(pattern, paths))
+        chosen |= {id(part): part for part in found}
+    return [part for part in model.subsystems if id(part) in chosen]
+
+
+def divide(
+    model: Elaborated, closed: Sequence[Subsystem], used: Sequence[Frame] = ()
+) -> tuple[Elaborated, tuple[Enclosed, ...]]:
+    """The model without the inside of its outermost closed parts (the bodies at their ports are left), and these; some
+    ports are `used` by whoever owns the model.
+    """
+    inside = [part for part in closed if part is not model.model and model.model.contains(part)]
+    outermost = [part for part in inside if not any(other is not part and other.contains(part) for other in inside)]
+    parts = tuple(_enclose(model, part, used) for part in outermost)
+    kept = {name: _outside(getattr(model, name), outermost) for name in _KINDS}
+    ports = {id(port.body) for part in parts for port in part.ports}
+    grounds = {id(ground) for part in parts for ground in part.grounds}
+    kept["bodies"] = tuple(b for b in model.bodies if id(b) in ports or any(b is own for own in kept["bodies"]))
+    kept["grounds"] = tuple(g for g in model.grounds if id(g) in grounds or any(g is own for own in kept["grounds"]))
+    return replace(model, **kept), parts
+
+
+def _outside(elements: Iterable[Any], parts: Sequence[Subsystem]) -> tuple[Any, ...]:
+    return tuple(e for e in elements if not any(e is part or part.contains(e) for part in parts))
+
+
+def _enclose(model: Elaborated, part: Subsystem, used: Sequence[Frame]) -> Enclosed:
+    def within(elements: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(e for e in elements if part.contains(e))
+
+    inner = replace(model, model=part, **{name: within(getattr(model, name)) for name in _KINDS})
+    inner = replace(inner, subsystems=(part, *inner.subsystems))
+    path = model.path(part)
+    if not inner.bodies:
+        raise ModelError("a part without bodies cannot be closed.", path=path, fix="Leave it open.")
+    shown = {id(port.body): port for port in _ports(part)}
+    touched = _touched(model, part, path, used)
+    for carrier in touched:
+        shown.setdefault(id(carrier), carrier)
+    ports = tuple(shown[id(body)] for body in inner.bodies if id(body) in shown)
+    return Enclosed(part, inner, ports, tuple(c for c in touched if isinstance(c, Ground)), path)
+
+
+def _ports(part: Subsystem) -> list[Frame]:
+    """What a part shows, whoever uses it: bodies, and frames of others."""
+    bodies: list[Frame] = [element for element in part.exposed if isinstance(element, Body)]
+    known = {id(port.body) for port in bodies}
+    return [*bodies, *(frame for frame in part.exposed_frames.values() if id(frame.body) not in known)]
+
+
+def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame]) -> list[Carrier]:
+    """Carriers inside that elements outside connect to or look at, in order of declaration."""
+    found: dict[int, Carrier] = {id(port.body): port.body for port in used if part.contains(port.body)}
+    for element in _elements(model):
+        if element is part or part.contains(element):
+            continue
+        for frame in _frames(element):
+            if part.contains(frame.body):
+                found[id(frame.body)] = frame.body
+        for reached in (*_acted_on(element), *model.uses.get(id(element), ())):
+            if isinstance(reached, Frame):
+                if part.contains(reached.body):
+                    found[id(reached.body)] = reached.body
+                continue
+            if part.contains(reached) and not isinstance(reached, Parameter | Input):
+                raise ModelError(
+                    f"it reaches {model.path(reached)} inside the closed part {path}, which shows its ports only.",
+                    path=model.path(element),
+                    fix=f"Move it into {type(part).__name__}, connect it to a port, or leave {path} open.",
+                )
+    return [carrier for carrier in (*model.bodies, *model.grounds) if id(carrier) in found]
+
+
+def _elements(model: Elaborated) -> Iterable[Element]:
+    for name in _KINDS:
+        if name != "subsystems":
+            yield from getattr(model, name)
+
+
+def _frames(element: Any) -> list[Frame]:
+    frames = [getattr(element, "first", None), getattr(element, "second", None), *getattr(element, "frames", ())]
+    return [frame for frame in frames if isinstance(frame, Frame)]
+
+
+def _acted_on(element: Any) -> list[Element]:
+    """Joints, modes and others an element acts on."""
+    single = [getattr(element, name, None) for name in ("joint", "element")]
+    several = [*getattr(element, "joints", ()), *(mode for mode, _ in getattr(element, "changes", ()))]
+    return [used for used in (*single, *several) if isinstance(used, Element)]

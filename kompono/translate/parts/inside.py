@@ -1,0 +1,191 @@
+"""The functions of a part: what it is to its owner, whatever its owner is.
+
+    move         time, x                             motion of the other ports as seen from the base
+    condense     time, base, fields, x               the block and the vector at its ports
+    resolve      the same, a and tau                 rates of x
+    violated_*   time, x                             block, vector of a violation inside, how near a lost rank
+    corrected_*  the same, a and tau                 x with the violation undone
+    normalize, gap, drift                            x with unit quaternions; how far x is off the conditions inside
+    report       as resolve                          channels and energies of the inside
+    guards, switch_k                                 values whose rise is an event; new values of modes
+
+and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
+functions are named by their content: equal parts share them, and nothing around a part changes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.body import Carrier, Ground
+from kompono.model.signal import time
+from kompono.model.subsystem import Subsystem
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_answer, pack_motion, port_in
+from kompono.translate.parts.compartment import Compartment
+from kompono.translate.parts.enclosed import Enclosed
+from kompono.translate.parts.moment import Moment
+from kompono.translate.parts.report import drift_of, report_inside
+from kompono.translate.program import Channel
+from kompono.translate.relative import Close
+from kompono.translate.tracer import InlineTracer
+
+LEVELS = ("rate", "residual", "speed")
+
+
+class PartTracer(InlineTracer):
+    """Symbols that nobody inside defines are signals from outside."""
+
+    def lookup(self, symbol: ca.SX) -> Any:
+        key = symbol.element_hash()
+        return super().lookup(symbol) if key in self._known or key in self._providers else symbol
+
+
+@dataclass(frozen=True)
+class Closed:
+    """One function of a part: the groups of its arguments, and the symbols outside whose values come behind them."""
+
+    function: ca.Function
+    groups: tuple[str, ...]
+    signals: tuple[ca.SX, ...]
+
+
+class Part:
+    """A closed part as its owner has it."""
+
+    def __init__(
+        self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
+        world: Ground, placed: bool,
+    ) -> None:  # fmt: skip
+        self.part, self.path, self.border = enclosed.part, enclosed.path, border
+        self.inside = Compartment(enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed)
+        self._made: dict[str, Closed] = {}
+
+    def has(self, carrier: Carrier) -> bool:
+        """Whether a port is fixed on a carrier."""
+        return any(port.body is carrier for port in self.border.ports)
+
+    def place(self, carrier: Carrier) -> int:
+        """The number of a carrier among those of the other ports."""
+        return next(k for k, port in enumerate(self.border.others) if port.body is carrier)
+
+    def ask(
+        self, kinematics: Kinematics, name: str, x: Any, *, base: Any = None, fields: Any = None, given: Any = None
+    ) -> Any:
+        """Call one of the functions at a state of the owner."""
+        closed = self.closed(name)
+        tracer = kinematics.tracer
+        known = {"time": tracer.values["time"], "base": base, "fields": fields, "x": x, "given": given}
+        values = [known[group] for group in closed.groups]
+        values += [tracer.call(lambda s=symbol: s, path=self.path, free=True) for symbol in closed.signals]
+        function = closed.function
+        if not function.nnz_out():
+            return ca.SX(0, 1)
+        return tracer.call(
+            lambda *v: function.call([ca.densify(ca.vertcat(*v))], False, True)[0], *values, path=self.path
+        )
+
+    def closed(self, name: str) -> Closed:
+        """One of the functions, traced when first asked for."""
+        if name not in self._made:
+            self._made[name] = self._trace(name)
+        return self._made[name]
+
+    # -- tracing
+
+    @cached_property
+    def _functions(self) -> dict[str, Callable[[Moment, Any], Any]]:
+        made: dict[str, Callable[[Moment, Any], Any]] = {
+            "move": lambda now, _: self._move(now),
+            "condense": lambda now, _: pack_answer(*now.forces().answer()),
+            "resolve": self._resolve,
+            "normalize": lambda now, _: self.inside.pack(now.normalized()),
+            "gap": lambda now, _: now.gap(),
+            "drift": lambda now, _: ca.vertcat(*drift_of(now)),
+            "report": self._report,
+            "guards": lambda now, _: self._guards(now),
+        }
+        for k, event in enumerate(self.inside.whole.events):
+            made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
+        for level in LEVELS:
+            made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
+            made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
+        return made
+
+    def _trace(self, name: str) -> Closed:
+        groups = {
+            "time": ca.SX(time),
+            "base": ca.SX.sym("base", MOTION if self.border.based else 0),
+            "fields": ca.SX.sym("fields", FIELDS),
+            "x": self.inside.symbols,
+            "given": ca.SX.sym("given", self.border.size),
+        }
+        tracer = PartTracer(list(groups.items()), {})
+        values = self.inside.unpack(groups["x"])
+        now = Moment(self.inside, tracer, values, groups["base"], groups["fields"])
+        output = ca.densify(ca.vec(ca.SX(self._functions[name](now, groups["given"]))))
+        return _closed(output, groups)
+
+    def _move(self, now: Moment) -> Any:
+        kinematics, base = now.kinematics, self.border.base
+        start = base.body if base is not None else kinematics.topology.world
+        motions = [
+            pack_motion(kinematics.relative(start, port.body), port_in(kinematics, port)) for port in self.border.others
+        ]
+        return ca.vertcat(ca.SX(0, 1), *motions)
+
+    def _resolve(self, now: Moment, given: Any) -> Any:
+        condensed = now.forces()
+        return self.inside.pack(now.rates(condensed, condensed.resolve(given)))
+
+    def _report(self, now: Moment, given: Any) -> Any:
+        channels, values, energies = report_inside(now, given)
+        self._channels = channels
+        return ca.vertcat(ca.SX(0, 1), *values, *energies)
+
+    def channels(self) -> tuple[Channel, ...]:
+        """What is reported of the inside, with paths from the owner."""
+        self.closed("report")
+        return tuple(replace(channel, name=f"{self.path}.{channel.name}") for channel in self._channels)
+
+    def _guards(self, now: Moment) -> Any:
+        found = now.guards()
+        return ca.vertcat(ca.SX(0, 1), *[found[id(event)] for event in self.inside.whole.events])
+
+    def _violated(self, now: Moment, level: str) -> Any:
+        if level == "residual":
+            now = now.at(now.normalized())
+        condensed = now.violated(level)
+        return ca.vertcat(pack_answer(*condensed.answer()), condensed.near())
+
+    def _corrected(self, now: Moment, given: Any, level: str) -> Any:
+        if level == "residual":
+            now = now.at(now.normalized())
+        condensed = now.violated(level)
+        return self.inside.pack(now.corrected(condensed, condensed.resolve(given), level))
+
+
+def _closed(output: Any, groups: dict[str, Any]) -> Closed:
+    """A function of the groups its output depends on and of all other symbols in it, named by its content."""
+    output = ca.cse(output)
+    found = ca.symvar(output)
+    present = {symbol.element_hash() for symbol in found}
+    own = {s.element_hash(): name for name, column in groups.items() for s in _entries(column)}
+    used = {own[key] for key in present if key in own}
+    kept = tuple(name for name in groups if name in used)
+    signals = tuple(symbol for symbol in found if symbol.element_hash() not in own)
+    column = ca.vertcat(ca.SX(0, 1), *[groups[name] for name in kept], *signals)
+    x = ca.SX.sym("x", column.numel())
+    plain = ca.Function("plain", [column], [output])(x)
+    name = hashlib.sha256(ca.Function("plain", [x], [plain]).serialize().encode()).hexdigest()[:24]
+    return Closed(ca.Function(f"part_{name}", [x], [plain], {"never_inline": True}), kept, signals)
+
+
+def _entries(column: Any) -> list[Any]:
+    return ca.vertsplit(column) if column.numel() else []

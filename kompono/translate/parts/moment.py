@@ -1,0 +1,311 @@
+"""A compartment at one state: its parts are asked, its equations condensed, and what its parts do resolved.
+
+Levels of an answer: "force" gives accelerations; "rate" makes speeds consistent before that, with the same factors;
+"residual" and "speed" are the two halves of projection (coarser, see `relative.PROJECTION_TOLERANCE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from kompono.spatial.pose import Pose
+from kompono.translate.closure import Closure, trace_closure, trace_violation
+from kompono.translate.elimination import RightSide
+from kompono.translate.kinematics import Given, Kinematics, Step
+from kompono.translate.parts.border import pack_motion, port_in
+from kompono.translate.parts.compartment import Compartment, Values
+from kompono.translate.parts.condensing import Answer, PartedCondensation
+from kompono.translate.parts.fields import CompartmentLoads
+from kompono.translate.signals import bind_signals
+from kompono.translate.sweeps import TOLERANCE
+from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.inside import Part
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """A compartment after its forward sweep: what is left at its border is its answer."""
+
+    moment: Moment
+    condensation: PartedCondensation
+    right: RightSide
+    left: dict[Any, Any]
+    eliminated: dict[Any, Any]
+    loads: CompartmentLoads | None = None
+    nears: tuple[Any, ...] = ()  # of parts
+    declared: dict[int, Closure] = field(default_factory=dict)  # own conditions
+
+    def answer(self) -> tuple[Any, Any]:
+        """Block and vector at the border."""
+        keys = self.condensation.border_keys
+        vectors = [ca.densify(self.left.get(key, ca.SX(6, 1))) for key in keys]
+        return self.condensation.elimination.left(keys), ca.vertcat(ca.SX(0, 1), *vectors)
+
+    def resolve(self, given: Any) -> dict[Any, Any]:
+        """All unknowns, from those of the border."""
+        keys = self.condensation.border_keys
+        known = {key: given[6 * k : 6 * k + 6, :] for k, key in enumerate(keys)}
+        return self.condensation.elimination.back(self.right, self.eliminated, known)
+
+    def near(self) -> Any:
+        """The smallest pivot of a condition, here or in a part, and how many have multipliers (2)."""
+        found = self.condensation.elimination.nearness()
+        for other in self.nears:
+            found = self.moment.tracer.call(lambda a, b: ca.vertcat(ca.fmin(a[0], b[0]), a[1] + b[1]), found, other)
+        return found
+
+
+class Moment:
+    """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it."""
+
+    def __init__(
+        self, compartment: Compartment, tracer: Tracer, values: Values, base: Any = None, fields: Any = None
+    ) -> None:
+        self.compartment, self.tracer, self.values = compartment, tracer, values
+        self.base, self.fields = base, fields
+        self.kinematics = self._bind()
+
+    def at(self, values: Values) -> Moment:
+        """The same compartment at another state."""
+        return Moment(self.compartment, self.tracer, values, self.base, self.fields)
+
+    def _bind(self) -> Kinematics:
+        compartment, steps, frames = self.compartment, {}, {}
+        for part in compartment.parts:
+            moved: list[Any] = []
+            for k, port in enumerate(part.border.others):
+                steps[id(port.body)] = lambda kin, part=part, k=k, moved=moved: self._crossing(kin, part, k, moved)
+        border = compartment.border
+        if border is not None and border.base is not None:
+            key = id(border.base.body)
+            steps[key], frames[key] = (lambda _: _base_step(self.base)), border.base.pose
+        kinematics = Kinematics(
+            self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
+            Given(steps, frames),
+        )  # fmt: skip
+        bind_signals(self.tracer, kinematics)
+        return kinematics
+
+    def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Any]) -> Step:
+        if not moved:
+            moved.append(self._ask(part, "move", kinematics=kinematics))
+        motion = moved[0][18 * k : 18 * k + 18, :]
+        at = port_in(kinematics, part.border.base) if part.border.base is not None else Pose.constant()
+
+        def trace(column: Any) -> tuple[Any, Any, Any]:
+            placed = at @ Pose(column[:3], ca.reshape(column[3:12], 3, 3))
+            return placed.position, placed.rotation, column[12:]
+
+        position, rotation, twist = self.tracer.call(trace, motion, path=part.path)
+        return Step(Pose(position, rotation), ca.SX(ca.DM.eye(6)), twist, ca.SX(6, 1), ca.SX(0, 1))
+
+    def _ask(
+        self, part: Part, name: str, *, fields: Any = None, given: Any = None, kinematics: Kinematics | None = None
+    ) -> Any:
+        """One of the functions of a part at its state here."""
+        kinematics = kinematics or self.kinematics
+        base = _motion_of_base(kinematics, part) if "base" in part.closed(name).groups else None
+        return part.ask(kinematics, name, self.values.inner[id(part)], base=base, fields=fields, given=given)
+
+    # -- conditions
+
+    def closures(self, *, whole: bool = False) -> tuple[dict[int, Closure], dict[int, Closure]]:
+        """Own conditions as declared, and by their live rows with those of linear sets; `whole`: nothing is taken as
+        linear.
+        """
+        twin, kinematics = self.compartment.twin, self.kinematics
+        elements = self.compartment.closing if whole else self.compartment.loops
+        declared = {id(e): trace_closure(kinematics, e, twin.laws) for e in elements}
+        return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
+
+    def violations(self, level: str) -> dict[int, Any]:
+        """How far own conditions are violated, or how fast."""
+        twin, kinematics = self.compartment.twin, self.kinematics
+        gaps = {
+            id(e): twin.live[id(e)].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
+            for e in self.compartment.loops
+        }
+        return gaps | {id(linear): twin.level(kinematics, linear, level) for linear in twin.sets}
+
+    # -- up
+
+    def forces(self, *, whole: bool = False) -> Condensed:
+        """Condense the equations of motion; `whole`: with a multiplier for every own condition."""
+        loads = self.loads()
+        declared, closures = self.closures(whole=whole)
+        condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads), whole)
+        return replace(self._swept(condensation, condensation.right_side(loads), loads), declared=declared)
+
+    def loads(self) -> CompartmentLoads:
+        return CompartmentLoads(self.compartment, self.kinematics, self.fields)
+
+    def _ask_forces(self, loads: CompartmentLoads) -> dict[int, Answer]:
+        answers = {}
+        for part in self.compartment.parts:
+            column = self._ask(part, "condense", fields=loads.for_part(part))
+            answers[id(part)] = Answer.of(column, part.border.size)
+        return answers
+
+    def violated(self, level: str) -> Condensed:
+        """Condense a correction of coordinates ("residual") or speeds ("rate", "speed")."""
+        tolerance: Any = {"rate": TOLERANCE, "residual": self.compartment.twin.projection_tolerance}.get(level)
+        if tolerance is None:
+            tolerance = self.compartment.twin.closed_tolerance(self.tracer, self.violations("residual"))
+        answers, nears = {}, []
+        for part in self.compartment.parts:
+            column = self._ask(part, f"violated_{level}")
+            answers[id(part)] = Answer.of(column[: part.border.answer, :], part.border.size)
+            nears.append(column[part.border.answer :, :])
+        _, closures = self.closures()
+        condensation = self._condense(closures, tolerance, answers)
+        gaps = self.violations("residual" if level == "residual" else "rate")
+        return self._swept(condensation, condensation.corrections_of(gaps), None, tuple(nears))
+
+    def _condense(
+        self, closures: dict[int, Closure], tolerance: Any, answers: Mapping[int, Answer], whole: bool = False
+    ) -> PartedCondensation:
+        compartment = self.compartment
+        plan = compartment.whole_plan if whole else compartment.plan
+        return PartedCondensation(
+            compartment, self.kinematics, plan, closures, compartment.twin.row_references, tolerance, answers
+        )
+
+    def _swept(
+        self, condensation: Any, right: RightSide, loads: CompartmentLoads | None, nears: tuple[Any, ...] = ()
+    ) -> Condensed:
+        left, eliminated = condensation.elimination.forward(right)
+        return Condensed(self, condensation, right, left, eliminated, loads, nears)
+
+    def settled(self) -> tuple[Moment, Condensed | None]:
+        """This state with speeds that meet all conditions, and the factors that made them."""
+        if not self.compartment.settles:
+            return self, None
+        condensed = self.violated("rate")
+        return self.at(self.corrected(condensed, condensed.resolve(ca.SX(0, 1)), "rate")), condensed
+
+    def forces_after(self, settled: Condensed) -> Condensed:
+        """Condense the equations of motion at consistent speeds with the factors of the correction that gave them."""
+        _, closures = self.closures()
+        loads = self.loads()
+        condensation = settled.condensation
+        condensation.restate_answers(self.kinematics, closures, self._ask_forces(loads))
+        return self._swept(condensation, condensation.right_side(loads), loads)
+
+    # -- down
+
+    def rates(self, condensed: Condensed, solution: Mapping[Any, Any]) -> Values:
+        """Rates of the state."""
+        links = {id(link.joint): link for link in self.compartment.topology.links if link.joint is not None}
+        q = {id(j): ca.SX(self.kinematics.step(links[id(j)]).rate) for j in self.compartment.joints}
+        v = {id(j): solution["joint", id(j)] if j.freedoms else ca.SX(0, 1) for j in self.compartment.joints}
+        inner = {}
+        for part in self.compartment.parts:
+            assert condensed.loads is not None
+            given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
+            inner[id(part)] = self._ask(part, "resolve", fields=fields, given=given)
+        return Values(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
+
+    def _counted_rates(self) -> dict[int, Any]:
+        found = {}
+        for joint in self.compartment.counted:
+            q, v = self.kinematics.joint_state(joint)
+            found[id(joint)] = self.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
+        return found
+
+    def corrected(self, condensed: Condensed, solution: Mapping[Any, Any], level: str) -> Values:
+        """The state with a correction made."""
+        values = self.values
+        q, v = values.q, values.v
+        if level == "residual":
+            q = {id(j): self._moved(j, q[id(j)], solution) for j in self.compartment.joints}
+        else:
+            v = {id(j): self._faster(j, v[id(j)], solution) for j in self.compartment.joints}
+        inner = {}
+        for part in self.compartment.parts:
+            given = self._given(part, condensed, solution)
+            inner[id(part)] = self._ask(part, f"corrected_{level}", given=given)
+        return Values(q, v, values.counted, values.modes, inner)
+
+    def _given(self, part: Part, condensed: Condensed, solution: Mapping[Any, Any]) -> Any:
+        return condensed.condensation.given_to(part, solution, condensed.loads)
+
+    def _moved(self, joint: Any, q: Any, solution: Mapping[Any, Any]) -> Any:
+        if not joint.freedoms:
+            return q
+        return self.tracer.call(lambda q, d: q + joint.rate(q, d), q, solution["joint", id(joint)])
+
+    def _faster(self, joint: Any, v: Any, solution: Mapping[Any, Any]) -> Any:
+        if not joint.freedoms:
+            return v
+        return self.tracer.call(lambda v, d: v + d, v, solution["joint", id(joint)])
+
+    def normalized(self) -> Values:
+        """The state with quaternions of unit length; counted angles are measured anew."""
+        values = self.values
+        q = {
+            id(j): self.tracer.call(lambda q, j=j: j.normalize(q), values.q[id(j)])
+            if j.coordinates
+            else values.q[id(j)]
+            for j in self.compartment.joints
+        }
+        inner = {id(part): self._ask(part, "normalize") for part in self.compartment.parts}
+        counted = {id(joint): self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
+        return Values(q, values.v, counted, values.modes, inner)
+
+    def guards(self) -> dict[int, Any]:
+        """Values whose rise through zero is an event, by id(event), of this compartment and its parts."""
+        call, model = self.tracer.call, self.compartment.model
+        found = {id(e): call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
+        for part in self.compartment.parts:
+            events = part.inside.whole.events
+            values = self._ask(part, "guards") if events else ca.SX(0, 1)
+            found |= {id(event): values[k, :] for k, event in enumerate(events)}
+        return found
+
+    def switched(self, event: Any) -> list[tuple[Any, Any]]:
+        """Modes an event changes, with their new values."""
+        for part in self.compartment.parts:
+            events = part.inside.whole.events
+            for k, known in enumerate(events):
+                if known is event:
+                    values = self._ask(part, f"switch_{k}")
+                    return [(mode, values[i, :]) for i, (mode, _) in enumerate(event.changes)]
+        path = self.compartment.model.path(event)
+        call = self.tracer.call
+        return [(mode, call(lambda value=value: value, path=path, free=True)) for mode, value in event.changes]
+
+    def gap(self) -> Any:
+        """The largest violation of a condition, in units of what a stage may have."""
+        twin = self.compartment.twin
+        worst = ca.SX(0)
+        for element in self.compartment.closing if not self.compartment.linear else ():
+            gap = trace_violation(self.kinematics, element, twin.laws, "residual")
+            worst = self.tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
+        worst = self.tracer.call(lambda w: w / twin.allowed_gap, worst)
+        for part in self.compartment.parts:
+            inside = self._ask(part, "gap")
+            worst = self.tracer.call(ca.fmax, worst, inside)
+        return worst
+
+
+def _base_step(motion: Any) -> Step:
+    """The base of a part, hung on the world: it moves as it is told."""
+    pose = Pose(motion[:3], ca.reshape(motion[3:12], 3, 3))
+    return Step(pose, ca.SX(6, 0), motion[12:18], ca.SX(6, 1), ca.SX(0, 1))
+
+
+def _motion_of_base(kinematics: Kinematics, part: Part) -> Any:
+    """Where the base of a part is (18), as it is told."""
+    base = part.border.base
+    assert base is not None
+    relative, at = kinematics.absolute(base.body), port_in(kinematics, base)
+    return kinematics.tracer.call(
+        lambda p, r, w: pack_motion(replace(relative, pose=Pose(p, r), twist=w), at),
+        relative.pose.position, relative.pose.rotation, relative.twist, path=part.path,
+    )  # fmt: skip

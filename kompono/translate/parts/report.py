@@ -1,0 +1,118 @@
+"""Channels of a compartment: its own elements from what it knows, those inside parts from what parts report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from kompono.spatial.vectors import carry_wrench_back
+from kompono.translate.closure import trace_closure
+from kompono.translate.outputs import ChannelWriter
+from kompono.translate.parts.border import port_in
+from kompono.translate.program import Channel
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.moment import Condensed, Moment
+
+
+class PartedWriter(ChannelWriter):
+    """Channels of a compartment; `given` are the unknowns of its own border."""
+
+    def __init__(self, now: Moment, condensed: Condensed, given: Any) -> None:
+        self.now, self.condensed, self.given = now, condensed, given
+        assert condensed.loads is not None
+        solution = condensed.condensation.with_followers(condensed.resolve(given), condensed.loads)
+        live = now.compartment.twin.live
+        for key in condensed.declared:
+            found = solution.get(("rows", key), ca.SX(0, 1))
+            solution["rows", key] = live[key].multipliers(found, now.tracer)
+        super().__init__(now.kinematics, condensed.loads, condensed.declared, solution)
+        self.bodies = now.compartment.bodies
+        self.inner = {id(part): self._ask(part) for part in now.compartment.parts}
+
+    def _ask(self, part: Any) -> Any:
+        """What a part reports: its channels, then kinetic and potential energy."""
+        loads = self.condensed.loads
+        assert loads is not None
+        given = self.condensed.condensation.given_to(part, self.solution, loads)
+        return self.now._ask(part, "report", fields=loads.for_part(part), given=given)
+
+    def parts(self) -> None:
+        """Channels of parts."""
+        for part in self.now.compartment.parts:
+            channels = part.channels()
+            self.channels += channels
+            self.values.append(self.inner[id(part)][: len(channels), :])
+
+    def energies(self) -> tuple[Any, Any]:
+        kinetic, potential = super().energies()
+        if self.now.fields is not None:
+            for body in self.bodies:
+                position = self.kinematics.motion(None, body).position
+                potential = self.tracer.call(
+                    lambda e, g, x, b=body: e - b.solid.mass * ca.dot(g, x), potential, self.now.fields[6:9], position
+                )
+        for values in self.inner.values():
+            count = values.shape[0]
+            kinetic = self.tracer.call(lambda a, b: a + b, kinetic, values[count - 2, :])
+            potential = self.tracer.call(lambda a, b: a + b, potential, values[count - 1, :])
+        return kinetic, potential
+
+    def _subtract_at_ports(self, total: dict[int, Any]) -> None:
+        call, kinematics = self.tracer.call, self.kinematics
+        compartment, condensation = self.now.compartment, self.condensed.condensation
+        for part in compartment.parts:
+            base = part.border.base
+            if base is None or not part.border.others:
+                continue
+            at = port_in(kinematics, base)
+            block = condensation.answers[id(part)].block[:6, 6:]
+            wrenches = ca.vertcat(*[self.solution["tau", id(port.body)] for port in part.border.others])
+            key = id(base.body)
+            total[key] = call(
+                lambda t, c, f, x=at: t + carry_wrench_back(x, c @ f), total[key], block, wrenches, path=part.path
+            )
+        border = compartment.border
+        if border is None:
+            return
+        for k, port in enumerate(border.others):
+            key, first = id(port.body), 6 * (k + border.based)
+            if key in total:
+                wrench, at = self.given[first : first + 6, :], port_in(kinematics, port)
+                total[key] = call(lambda t, f, x=at: t - carry_wrench_back(x, f), total[key], wrench)
+
+
+def drift_of(now: Moment) -> tuple[Any, Any]:
+    """Largest violation of conditions, here and in parts, on coordinate and velocity level."""
+    twin = now.compartment.twin
+    closures = {id(e): trace_closure(now.kinematics, e, twin.laws) for e in now.compartment.closing}
+    position, velocity = ChannelWriter(now.kinematics, None, closures, {}).drifts()  # type: ignore[arg-type]
+    for part in now.compartment.parts:
+        inside = now._ask(part, "drift")
+        position = now.tracer.call(ca.fmax, position, inside[0, :])
+        velocity = now.tracer.call(ca.fmax, velocity, inside[1, :])
+    return position, velocity
+
+
+def report_inside(now: Moment, given: Any) -> tuple[tuple[Channel, ...], list[Any], tuple[Any, Any]]:
+    """Channels of a part and their values, and its energies."""
+    writer = PartedWriter(now, now.forces(whole=True), given)
+    writer.elements()
+    writer.parts()
+    writer.declared()
+    return tuple(writer.channels), writer.values, writer.energies()
+
+
+def report_whole(now: Moment, before: Moment) -> tuple[tuple[Channel, ...], list[Any]]:
+    """Channels of a model and their values; drift is that `before` speeds were corrected."""
+    drift = drift_of(before.at(before.values))
+    now = now.at(now.values)
+    writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
+    writer.elements()
+    writer.parts()
+    writer.energy()
+    writer.write("drift", ("position",), "", drift[0])
+    writer.write("drift", ("velocity",), "", drift[1])
+    writer.declared()
+    return tuple(writer.channels), writer.values

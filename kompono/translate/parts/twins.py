@@ -1,0 +1,103 @@
+"""The twin of a compartment: the same with all its parts opened, an engine that knows all coordinates by name.
+
+It assembles starts, judges redundant conditions and names channels; what moves the machine never looks there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.translate.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
+from kompono.translate.absolute import AbsoluteEngine
+from kompono.translate.closure import Closure, group_sizes
+from kompono.translate.elimination import Reference
+from kompono.translate.kinematics import Kinematics
+from kompono.translate.linear import LinearSet
+from kompono.translate.rank import Live
+from kompono.translate.relative import PROJECTION_TOLERANCE, RelativeEngine
+from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.compartment import Compartment
+
+
+class Twin(RelativeEngine):
+    """A compartment with all its parts opened; conditions that cross a part are not taken as linear."""
+
+    compartment: Compartment
+    projection_tolerance = PROJECTION_TOLERANCE
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether what is substituted does not depend on time, so that methods keep it."""
+        level, kinematics = self.level, self.probe.kinematics
+        return all(ca.SX(level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
+
+    def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Any:
+        """Violation, rate or bias of a set of linear conditions."""
+        return self._level(kinematics, linear, level)
+
+    def live_closures(
+        self, kinematics: Kinematics, declared: dict[int, Closure], sets: Sequence[LinearSet]
+    ) -> dict[int, Closure]:
+        """Conditions by their live rows, and the solved rows of linear sets."""
+        return self._live_closures(kinematics, declared, sets)
+
+    def closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
+        """Of pivots where loops are closed, but for these gaps."""
+        return self._closed_tolerance(tracer, gaps)
+
+    @cached_property
+    def forms(self) -> dict[int, Any]:
+        own = {id(element) for element in self.compartment.closing}
+        crossing = {id(element) for element in self.compartment.closing if self.compartment.crosses(element)}
+        forms = RelativeEngine.forms.func(self)  # type: ignore[attr-defined]
+        return {key: form for key, form in forms.items() if key in own and key not in crossing}
+
+    @property
+    def row_references(self) -> dict[int, Reference]:
+        """What pivots of live rows are compared with."""
+        return self._references
+
+    def _elimination_order(self) -> list[int]:
+        """Conditions inside parts first, then those with linear conditions."""
+        own = {id(element) for element in self.compartment.closing}
+        return sorted(map(id, self.closing), key=lambda key: (key in own, key not in self.forms))
+
+
+class PlacedTwin(AbsoluteEngine):
+    """The same with every body placed by itself; nothing is substituted."""
+
+    compartment: Compartment
+    projection_tolerance = ABSOLUTE_TOLERANCE
+    sets = ()
+    steady = False
+
+    @property
+    def loops(self) -> tuple[Any, ...]:
+        return self.closing
+
+    @cached_property
+    def live(self) -> dict[int, Live]:
+        """All rows as they are declared."""
+        return {id(e): Live(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
+
+    @property
+    def row_references(self) -> dict[int, Reference]:
+        return self.references(unit=False)
+
+    def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Any:
+        raise AssertionError("nothing is substituted here")
+
+    def live_closures(
+        self, kinematics: Kinematics, declared: dict[int, Closure], sets: Sequence[LinearSet]
+    ) -> dict[int, Closure]:
+        return declared
+
+    def closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
+        return ABSOLUTE_TOLERANCE

@@ -1,0 +1,76 @@
+"""By parts = whole: random mechanisms in random nestings with random components closed, against an independent dense
+solve.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+from laws.mechanisms import Case, difference, evaluate, loops, nestings, redundant_loops, trees
+from laws.test_accelerations import check_motion, check_reactions, examples
+
+from kompono.errors import ModelError, TranslationError
+
+pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
+
+
+@st.composite
+def closings(draw: Any, nesting: list[tuple[str, ...]]) -> list[str]:
+    """Paths of components that shall be closed."""
+    levels = sorted({path[:k] for path in nesting for k in range(1, len(path) + 1)})
+    assume(levels)
+    chosen = draw(st.lists(st.sampled_from(levels), min_size=1, max_size=4, unique=True))
+    return [".".join(f"part_{name}" for name in path) for path in chosen]
+
+
+def evaluated(case: Case, nesting: list[tuple[str, ...]], closed: list[str], **options: Any) -> Any:
+    try:
+        return evaluate(case.m, nesting, closed=closed, **options)
+    except (ModelError, TranslationError) as error:
+        event(str(error)[:40])
+        assume("closed" not in str(error))  # an element of the owner acts on a joint inside, a part has no bodies
+        assume("that joint closes a loop" not in str(error))  # bodies of one part that only its owner connects
+        raise
+
+
+@examples(5)
+@given(st.data(), st.one_of(trees(bodies=(3, 6)), loops(), redundant_loops()))
+def test_parts_solve_what_the_whole_solves(data: Any, case: Case) -> None:
+    nesting = data.draw(nestings(len(case.m.carriers)))
+    e = evaluated(case, nesting, data.draw(closings(nesting)))
+    check_motion(case, e)
+    check_reactions(case, e)
+    event(f"{case.note} redundant {case.solution.redundant > 0}")
+
+
+@examples(3)
+@given(st.data(), st.one_of(trees(bodies=(3, 5)), loops(), redundant_loops()))
+def test_parts_solve_what_the_whole_solves_with_bodies_placed_one_by_one(data: Any, case: Case) -> None:
+    nesting = data.draw(nestings(len(case.m.carriers)))
+    e = evaluated(case, nesting, data.draw(closings(nesting)), engine="absolute")
+    check_motion(case, e, 1e-10)
+
+
+@examples(2)
+@given(st.data(), st.one_of(loops(), redundant_loops()))
+def test_parts_project_as_the_whole_does(data: Any, case: Case) -> None:
+    nesting = data.draw(nestings(len(case.m.carriers)))
+    e = evaluated(case, nesting, data.draw(closings(nesting)))
+    engine = e.translation.engine
+    assume("project" in e.translation.program.routines)
+    push = np.random.default_rng(1).uniform(-1e-6, 1e-6, len(e.state))
+    push[engine.nq + engine.nv :] = 0
+    projected = e.kernel.evaluate("project", case.m.time, e.state + push)[0]
+    conditions = e.kernel.evaluate("conditions", case.m.time, projected)
+    assert max(np.abs(values).max(initial=0.0) for values in conditions[:2]) < 1e-10
+    flat = evaluate(case.m, nesting)
+    if engine.speed_names() == flat.translation.engine.speed_names():
+        rates = [kernel.evaluate("derivative", case.m.time, projected)[0] for kernel in (e.kernel, flat.kernel)]
+        assert difference(*rates) < 1e-8
+        if not case.solution.redundant:  # else how a violation is undone is one of many ways
+            whole = flat.kernel.evaluate("project", case.m.time, e.state + push)[0]
+            assert np.abs(projected - whole).max() < 1e-10

@@ -1,0 +1,110 @@
+"""Whatever a component has inside works when it is closed: all channels are those of the open model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from parts.machines import Rig, Strut, Walker
+
+from kompono import Result, Subsystem, simulate, simulate_many
+from kompono.errors import ModelError, RunError
+from kompono.library import JointEffort
+
+pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
+RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3, "every": 10}
+CLOSED = [["struts.0"], ["struts.*"], ["platform"], ["platform", "struts.*"]]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Callable[..., Result]:
+    known: dict[Any, Result] = {}
+
+    def run(make: Callable[[], Subsystem], **options: Any) -> Result:
+        key = make, tuple(sorted((name, repr(value)) for name, value in options.items()))
+        if key not in known:
+            known[key] = simulate(make(), **{**RUN, **options})
+        return known[key]
+
+    return run
+
+
+def compare(closed: Result, whole: Result, exact: float = 1e-9) -> None:
+    assert whole.status.ok, whole.status.message
+    assert closed.status.ok, closed.status.message
+    assert set(closed) == set(whole)
+    for name in whole:
+        if not name.startswith("drift"):
+            scale = 1.0 + np.abs(whole[name]).max()
+            assert np.abs(closed[name] - whole[name]).max() < exact * scale, name
+
+
+@pytest.mark.parametrize("closed", CLOSED, ids=lambda parts: "+".join(parts))
+def test_all_channels_of_a_machine_by_parts(opened: Any, closed: list[str]) -> None:
+    compare(simulate(Rig(), **RUN, closed=closed), opened(Rig))
+
+
+@pytest.mark.parametrize("closed", [["drive"], ["guide"], ["*"]], ids="+".join)
+def test_parts_on_grounds_of_their_own(opened: Any, closed: list[str]) -> None:
+    compare(simulate(Walker(), **RUN, closed=closed), opened(Walker))
+
+
+@pytest.mark.parametrize(
+    ("make", "closed", "method"),
+    [
+        (Rig, "platform", {"method": "dopri5", "rtol": 1e-10}),
+        (Rig, "struts.*", {"method": "adams"}),
+        (Walker, "*", {"method": "DOP853", "rtol": 1e-10}),
+        (Walker, "drive", {"method": "Radau", "rtol": 1e-9}),
+    ],
+)
+def test_all_methods(opened: Any, make: Any, closed: str, method: dict[str, Any]) -> None:
+    compare(simulate(make(), **RUN, **method, closed=[closed]), opened(make, **method), 1e-6)
+
+
+@pytest.mark.parametrize(("make", "closed"), [(Rig, ["platform"]), (Rig, ["struts.*"]), (Walker, ["*"])])
+def test_bodies_placed_one_by_one(opened: Any, make: Any, closed: list[str]) -> None:
+    request = {"engine": "absolute", "until": 0.1}
+    compare(simulate(make(), **{**RUN, **request}, closed=closed), opened(make, **request), 1e-8)
+
+
+def test_parts_say_themselves_that_they_are_closed(opened: Any) -> None:
+    compare(simulate(Rig(closed=("platform",)), **RUN), opened(Rig))
+    assert Strut(closed=True).closed is True
+
+
+def test_parameters_inputs_and_starts_reach_the_inside(opened: Any) -> None:
+    given = {
+        "parameters": {"struts.0.stiffness": 300.0},
+        "inputs": {"struts.1.pull": ([0.0, 1.0], [0.0, 3.0])},
+        "initial": {"struts.0.slide.displacement": 0.03},
+    }
+    compare(simulate(Rig(), **RUN, **given, closed=["struts.*"]), opened(Rig, **given))
+
+
+def test_many_runs_by_parts() -> None:
+    request = {"until": 0.2, "step": 1e-3, "runs": 10, "parameters": {"struts.0.stiffness": np.linspace(300, 500, 10)}}
+    open_runs, closed_runs = (simulate_many(Rig(), **request, closed=closed) for closed in ((), ("struts.*",)))
+    for name in ("pendulum.position.x", "struts.0.slide.displacement"):
+        assert np.abs(open_runs[name] - closed_runs[name]).max() < 1e-9
+
+
+class Meddler(Rig):
+    def __init__(self) -> None:
+        super().__init__()
+        self.struts[0].expose(self.struts[0].slide)
+        self.meddling = JointEffort(self.struts[0].slide, 1.0, coordinate="displacement")
+
+
+def test_who_reaches_inside_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"meddling: it reaches struts\.0\.slide inside the closed part struts\.0"):
+        simulate(Meddler(), **RUN, closed=["struts.0"])
+
+
+def test_names_of_nobody_and_other_engines_are_refused() -> None:
+    with pytest.raises(ModelError, match="no component 'strut'"):
+        simulate(Rig(), **RUN, closed=["strut"])
+    with pytest.raises(RunError, match="closed parts"):
+        simulate(Rig(), **RUN, closed=["platform"], engine="discrete")
