@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -25,13 +25,14 @@ from kompono.translate.joint_laws import check_joints
 from kompono.translate.keep import Head, Kept, Shelf, find_kept
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
-from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import closed_subsystems
-from kompono.translate.parts.owner import PartedAbsoluteEngine, PartedEngine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.owner import Parted
 
 ENGINES = ("relative", "absolute", "discrete")
 NESTED_FROM = 1000  # bodies from which on a model is translated by types of components, if it can be
@@ -123,33 +124,26 @@ def translate(
     What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, at which redundant
     conditions are judged; without it that is left to pivots at run time.
 
-    relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. `closed` (globs of
-    paths) names components that stay closed, beside those declared so. absolute:
-    `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method.
+    relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
+    `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method. `closed` (globs of paths)
+    names components that stay closed, beside those declared so.
     """
     _check_names(engine, projection, metric)
     _check_frequencies(baumgarte)
-    elaborated = elaborate(model)
-    for check in (check_constants, check_joints, check_conditions):
-        check(elaborated)
+    elaborated = _checked(model)
     relative = engine == "relative"
     kernels: dict[str, ca.Function] = {}
     parts = closed_subsystems(elaborated, closed)
-    compartment = None
-    if parts:
-        compartment = _compartment(elaborated, parts, (engine, projection, metric), cut, independent, close)
-        topology = compartment.twin_topology
-    else:
-        topology = _topology(elaborated, engine, cut, independent)
-    if relative and compartment is None and len(elaborated.bodies) >= nested_from:
+    parted = _parted(elaborated, parts, (engine, projection, metric), cut, independent, close) if parts else None
+    topology = parted.topology if parted else _topology(elaborated, engine, cut, independent)
+    if relative and parted is None and len(elaborated.bodies) >= nested_from:
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
             return nested
 
     def make(shared: bool) -> Engine:
-        if compartment is not None:
-            kind = PartedEngine if relative else PartedAbsoluteEngine
-            return kind(compartment, kernels, shared=shared)
+        if parted is not None:
+            return parted.engine(kernels, shared)
         if relative:
             return RelativeEngine(elaborated, topology, kernels, shared=shared, close=close)
         if engine == "discrete":
@@ -159,9 +153,8 @@ def translate(
         options = {"projection": projection, "metric": metric, "baumgarte": baumgarte, "close": close}
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
-    asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
-    asked = (*asked, tuple(elaborated.path(part) for part in parts)) if parts else asked
-    kept = find_kept(shelf, elaborated, (*asked, close is None), kernels)
+    asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit, close is None)
+    kept = find_kept(shelf, elaborated, (*asked, *(elaborated.path(part) for part in parts)), kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
     chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
@@ -174,23 +167,20 @@ def translate(
     return Translation(elaborated, topology, chosen, program, make)
 
 
-def _compartment(
+def _checked(model: Subsystem) -> Elaborated:
+    elaborated = elaborate(model)
+    for check in (check_constants, check_joints, check_conditions):
+        check(elaborated)
+    return elaborated
+
+
+def _parted(
     model: Elaborated, parts: list[Subsystem], way: tuple[str, str, str], cut: Iterable[str],
     independent: Iterable[str], close: Close | None,
-) -> Compartment:  # fmt: skip
-    engine, projection, metric = way
-    names = ", ".join(model.path(part) for part in parts)
-    if engine == "discrete":
-        raise RunError(
-            f"closed parts ({names}) answer with accelerations; engine='discrete' asks for forces of springs alone.",
-            fix="Use engine='relative' or 'absolute', or leave the parts open.",
-        )
-    if engine == "absolute" and (projection, metric) != ("distributed", "mass"):
-        raise RunError(
-            f"closed parts ({names}) are projected part by part and by their masses.",
-            fix=f"Leave projection={projection!r} and metric={metric!r} out, or leave the parts open.",
-        )
-    return Compartment(model, parts, cut=cut, independent=independent, close=close, placed=engine == "absolute")
+) -> Parted:  # fmt: skip
+    from kompono.translate.parts.owner import Parted  # others start without it
+
+    return Parted(model, parts, way, cut, independent, close)
 
 
 def _strays(engine: Engine) -> bool:

@@ -124,14 +124,14 @@ class Compartment:
         return make_plan(self.model, self.topology, self.closing)
 
     @cached_property
-    def ports(self) -> set[int]:
+    def _ports(self) -> set[int]:
         """Bodies that carry ports of parts, by id."""
         return {id(port.body) for part in self.parts for port in part.border.ports}
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """Own bodies, without those that carry ports of parts."""
-        return tuple(body for body in self.model.bodies if id(body) not in self.ports)
+        return tuple(body for body in self.model.bodies if id(body) not in self._ports)
 
     @cached_property
     def settles(self) -> bool:

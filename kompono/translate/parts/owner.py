@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import casadi as ca
 
+from kompono.errors import RunError
+from kompono.model.subsystem import Subsystem
 from kompono.translate.absolute import AbsoluteEngine
+from kompono.translate.elaborate import Elaborated
 from kompono.translate.engine import Engine
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import report_whole
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
-from kompono.translate.relative import RelativeEngine
+from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.tracer import Tracer
 
 
@@ -124,3 +127,35 @@ class PartedAbsoluteEngine(ByParts, PlacedTwin):
 
     def opened_derivative(self) -> Routine:
         return AbsoluteEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
+
+
+class Parted:
+    """A model divided at the borders of its closed parts; `way` is engine, projection and metric."""
+
+    def __init__(
+        self, model: Elaborated, parts: list[Subsystem], way: tuple[str, str, str], cut: Iterable[str],
+        independent: Iterable[str], close: Close | None,
+    ) -> None:  # fmt: skip
+        _check_way(", ".join(model.path(part) for part in parts), *way)
+        self._compartment = Compartment(
+            model, parts, cut=cut, independent=independent, close=close, placed=way[0] == "absolute"
+        )
+        self.topology = self._compartment.twin_topology
+
+    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> Engine:
+        """An engine for it."""
+        kind = PartedAbsoluteEngine if self._compartment.placed else PartedEngine
+        return kind(self._compartment, kernels, shared=shared)
+
+
+def _check_way(names: str, engine: str, projection: str, metric: str) -> None:
+    if engine == "discrete":
+        raise RunError(
+            f"closed parts ({names}) answer with accelerations; engine='discrete' asks for forces of springs alone.",
+            fix="Use engine='relative' or 'absolute', or leave the parts open.",
+        )
+    if engine == "absolute" and (projection, metric) != ("distributed", "mass"):
+        raise RunError(
+            f"closed parts ({names}) are projected part by part and by their masses.",
+            fix=f"Leave projection={projection!r} and metric={metric!r} out, or leave the parts open.",
+        )
