@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,8 @@ from kompono.library import JointEffort
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3, "every": 10}
-CLOSED = [["struts.0"], ["struts.*"], ["platform"], ["platform", "struts.*"]]
+LONG = "KOMPONO_LAWS" in os.environ
+CLOSED = [["struts.*"], ["platform", "struts.*"], *([["struts.0"], ["platform"]] if LONG else [])]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_parts_on_grounds_of_their_own(opened: Any, closed: list[str]) -> None:
     ("make", "closed", "method"),
     [
         (Rig, "platform", {"method": "dopri5", "rtol": 1e-10}),
-        (Rig, "struts.*", {"method": "adams"}),
+        (Walker, "guide", {"method": "adams"}),
         (Walker, "*", {"method": "DOP853", "rtol": 1e-10}),
         (Walker, "drive", {"method": "Radau", "rtol": 1e-9}),
     ],
@@ -64,7 +66,9 @@ def test_all_methods(opened: Any, make: Any, closed: str, method: dict[str, Any]
     compare(simulate(make(), **RUN, **method, closed=[closed]), opened(make, **method), 1e-6)
 
 
-@pytest.mark.parametrize(("make", "closed"), [(Rig, ["platform"]), (Rig, ["struts.*"]), (Walker, ["*"])])
+@pytest.mark.parametrize(
+    ("make", "closed"), [(Walker, ["*"]), *([(Rig, ["platform"]), (Rig, ["struts.*"])] if LONG else [])]
+)
 def test_bodies_placed_one_by_one(opened: Any, make: Any, closed: list[str]) -> None:
     request = {"engine": "absolute", "until": 0.1}
     compare(simulate(make(), **{**RUN, **request}, closed=closed), opened(make, **request), 1e-8)
