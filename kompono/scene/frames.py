@@ -45,9 +45,9 @@ def curve_channels(result: Result, patterns: str | Iterable[str] | None = None) 
 
 
 def _rank(name: str) -> int:
-    """Outputs, then coordinates, energy and drift, positions, everything else."""
+    """Outputs, then coordinates, energy, drift and what forces tell, positions, everything else."""
     *path, last = name.split(".")
-    if path[:1] in (["energy"], ["drift"]):
+    if path[:1] in (["energy"], ["drift"]) or last in ("power", "length", "tension"):
         return 2
     if path and path[-1] in _VECTORS:
         return 3 if path[-1] == "position" else 5
