@@ -1,6 +1,6 @@
 """What closing parts costs: SX instructions and time of an rk4 step, open and closed, in one run.
 
-    python benchmarks/parts.py
+Run it with `python benchmarks/parts.py`.
 """
 
 from __future__ import annotations
