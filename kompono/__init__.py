@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
+    from kompono.sealed.element import Sealed
     from kompono.sealing import seal
     from kompono.simulation import Simulation, simulate
 
@@ -75,6 +76,7 @@ __all__ = [
     "Result",
     "RunError",
     "RunWarning",
+    "Sealed",
     "SealedError",
     "Sensor",
     "Simulation",
@@ -107,6 +109,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "inspect": "report",
     "Ensemble": "result",
     "Result": "result",
+    "Sealed": "sealed.element",
     "seal": "sealing",
     "Simulation": "simulation",
     "simulate": "simulation",

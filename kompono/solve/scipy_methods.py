@@ -1,6 +1,7 @@
 """SciPy's integrators by name, stepped one by one so that loops stay closed and results survive an interruption.
 
-The implicit ones (Radau, BDF) get the exact Jacobian of the model. After each step the state is projected back on the
+The implicit ones (Radau, BDF) get the exact Jacobian of the model; of models with sealed parts, which nobody can
+differentiate, SciPy takes differences. After each step the state is projected back on the
 loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
 """
 
@@ -76,7 +77,8 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         times = np.append(times, settings.until)
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
-    options = {"jac": model.jacobian} if settings.method in IMPLICIT else {}
+    differentiated = settings.method in IMPLICIT and "jacobian" in problem.kernel.program.routines
+    options = {"jac": model.jacobian} if differentiated else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
     rows: list[np.ndarray] = []

@@ -28,6 +28,7 @@ from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import closed_subsystems
 from kompono.translate.parts.owner import PartedAbsoluteEngine, PartedEngine
+from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
@@ -134,6 +135,7 @@ def translate(
         check(elaborated)
     relative = engine == "relative"
     kernels: dict[str, ca.Function] = {}
+    refuse_engine(elaborated, engine)
     parts = closed_subsystems(elaborated, closed)
     compartment = None
     if parts:
@@ -161,7 +163,8 @@ def translate(
 
     asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
     asked = (*asked, tuple(elaborated.path(part) for part in parts)) if parts else asked
-    kept = find_kept(shelf, elaborated, (*asked, close is None), kernels)
+    sealed = compartment is not None and bool(compartment.sealed)
+    kept = None if sealed else find_kept(shelf, elaborated, (*asked, close is None), kernels)
     head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
     chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
@@ -169,7 +172,8 @@ def translate(
         head = Head(chosen.shared, chosen.channels, _strays(chosen), *chosen.independence)
         if kept:
             kept.put_head(head)
-    routines = _routines(chosen, lambda: jacobian(make(shared=False).opened_derivative(), kernels), kept, head.strays)
+    opened = None if sealed else lambda: jacobian(make(shared=False).opened_derivative(), kernels)
+    routines = _routines(chosen, opened, kept, head.strays)
     program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
     return Translation(elaborated, topology, chosen, program, make)
 
@@ -262,9 +266,9 @@ def _check_frequencies(baumgarte: tuple[float, float]) -> None:
 
 
 def _routines(
-    engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None = None, strays: bool = False
+    engine: Engine, jacobian: Callable[[], Routine] | None, kept: Kept | None = None, strays: bool = False
 ) -> Routines:
-    """All routines an engine offers, each traced when first asked for."""
+    """All routines an engine offers, each traced when first asked for; what is sealed cannot be differentiated."""
     makers: dict[str, Callable[[], Routine]] = {
         "derivative": engine.derivative,
         "outputs": engine.outputs,
@@ -274,7 +278,7 @@ def _routines(
         "normalize": engine.normalize,
         "holds": engine.holds,
         "measured": engine.measured,
-        "jacobian": jacobian,
+        **({"jacobian": jacobian} if jacobian is not None else {}),
         **engine.own_routines(),
     }
     if engine.projects:

@@ -59,6 +59,8 @@ class Closed:
 class Part:
     """A closed part as its owner has it."""
 
+    opens = True  # whether its inside can be looked at, for decisions
+
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
         world: Ground, placed: bool,
