@@ -79,7 +79,9 @@ class Sealed(Subsystem):
                 _put(members, name, kept)
         for name, member in members.items():
             if hasattr(type(self), name):
-                raise ModelError(f"its public name {name!r} cannot be an attribute.", fix="Ask its author to rename it.")
+                raise ModelError(
+                    f"its public name {name!r} cannot be an attribute.", fix="Ask its author to rename it."
+                )
             setattr(self, name, member)
         self.expose(*[self._members[port.name] for port in shape.ports])
 

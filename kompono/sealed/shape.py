@@ -61,8 +61,8 @@ class Variant:
 
     `ports` are the names of all ports as the border has them, the base first; `size` is the length of x, which has
     `coordinates`, then `speeds`, then modes. `start`, kept with the numbers and not published, is its value when a run
-    begins; what its author gave of that (`given`, places in x) moves last when an owner is assembled. `settles`: its speeds
-    are made consistent with conditions inside before it is condensed.
+    begins; what its author gave of that (`given`, places in x) moves last when an owner is assembled. `settles`: its
+    speeds are made consistent with conditions inside before it is condensed.
     """
 
     base: str | None

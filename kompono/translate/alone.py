@@ -17,6 +17,7 @@ from kompono.errors import ModelError, nearest
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed
 from kompono.translate.elaborate import Elaborated, elaborate
 from kompono.translate.parts.assembling import assembling
 from kompono.translate.parts.border import Border
@@ -149,6 +150,11 @@ def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
 def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tuple[Public, list[Alone]]:
     """A component by itself: what is public about it, and it for each choice of base."""
     model = elaborate(part)
+    for inner in model.subsystems:
+        if isinstance(inner, Sealed):
+            path = model.path(inner) or type(part).__name__
+            fix = "Give its file along, and let the owner connect the two."
+            raise ModelError("it is sealed already, and is not sealed again.", path=path, fix=fix)
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)

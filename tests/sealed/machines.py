@@ -26,7 +26,7 @@ class Actuator(Subsystem):
         self.housing = Body(solids.box(mass=2.7, size=(0.1, 0.1, 0.1)))
         self.cart = Body(solids.box(mass=1.9, size=(0.1, 0.1, 0.1)))
         self.rail = Prismatic(self.housing, self.cart, axis="x", displacement=0.37)
-        self.gain, self.command = Parameter(gain, unit="N"), command or Input(1.0, unit="1")
+        self.gain, self.command = Parameter(gain, unit="N"), Input(1.0, unit="1") if command is None else command
         self.on, self.count = Mode(1.0), Mode(0.0)
         self.motor = JointEffort(self.rail, self.on * self.gain * self.command)
         self.limit = Event(self.rail.displacement - 0.45, {self.on: -1.0, self.count: self.count + 1})
@@ -103,7 +103,10 @@ class Driven(Subsystem):
 
     def __init__(self, part: Any) -> None:
         self.ground, self.gravity, self.part = Ground(), Gravity((0, -9.81, 0)), part
-        self.bob, self.bar = Body(solids.sphere(mass=1.0, radius=0.05)), Body(solids.box(mass=1.0, size=(0.4, 0.1, 0.1)))
+        self.bob, self.bar = (
+            Body(solids.sphere(mass=1.0, radius=0.05)),
+            Body(solids.box(mass=1.0, size=(0.4, 0.1, 0.1))),
+        )
         self.hinge = Revolute(self.ground, part.frame.at(-0.25, 0, 0), axis="z", angle=0.3)
         self.hook = Revolute(part.slider.at(0, 0, 0.1), self.bob.at(0, 0.3, 0), axis="z", angle=0.2)
         self.pull = SpringDamper(self.ground.at(0.3, 0.5, 0), part.tip, k=200, c=3, rest=0.3)

@@ -82,9 +82,7 @@ class Compartment:
         self.counted = tuple(angular) if placed else ()
         self.closing = closing_elements(self.model, self.topology)
 
-    def _part(
-        self, enclosed: Enclosed, closed: Sequence[Subsystem], topology: Topology, cut: Iterable[str]
-    ) -> Part:
+    def _part(self, enclosed: Enclosed, closed: Sequence[Subsystem], topology: Topology, cut: Iterable[str]) -> Part:
         from kompono.translate.parts.inside import Part
         from kompono.translate.parts.sealed import SealedPart
 

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.model.body import Carrier, Ground
+from kompono.model.body import Ground
 from kompono.model.joint import Joint
 from kompono.sealed.element import Sealed, code_of, signal_of
 from kompono.sealed.shape import Variant
@@ -258,5 +258,3 @@ def refuse_engine(model: Elaborated, engine: str) -> None:
             f"the inside of a sealed part is in joint coordinates, so engine={engine!r} cannot use it.",
             path=model.path(sealed[0]), fix="Use engine='relative'.",
         )  # fmt: skip
-
-
