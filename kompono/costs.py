@@ -10,6 +10,7 @@ from kompono.compile.cache import Shelf
 from kompono.errors import RunError
 from kompono.given import shown
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed
 from kompono.translate import translate
 from kompono.translate.tracer import operations
 
@@ -61,8 +62,12 @@ def _pairs(ways: Any) -> list[tuple[str, str]]:
 
 
 def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
-    """Translate a model for each way and count; what was translated before is taken from the cache."""
+    """Translate a model for each way and count; what was translated before is taken from the cache. Models with sealed
+    parts know one way.
+    """
     found, shelf = [], Shelf()
+    if ways is WAYS and any(isinstance(element, Sealed) for element in model.walk()):
+        ways = [pair for pair in WAYS if pair[0] == "relative"]
     for engine, projection in _pairs(ways):
         chosen = projection if engine == "absolute" else "distributed"
         program = translate(model, engine=engine, projection=chosen, shelf=shelf).program

@@ -116,7 +116,8 @@ def code_of(part: Sealed) -> SealedCode:
 
 def signal_of(part: Sealed, name: str) -> ca.SX:
     """A public parameter or input as a symbol."""
-    return ca.SX(part._members[name])
+    member: Any = part._members[name]
+    return ca.SX(member)
 
 
 def _put(members: dict[str, Any], path: str, element: Any) -> None:

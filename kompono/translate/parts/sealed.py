@@ -56,7 +56,8 @@ class TurningInner(Inner):
 @lru_cache(maxsize=256)
 def _kind(coordinates: int, speeds: int, turning: bool) -> type[Inner]:
     names = {"coordinates": tuple(f"x{k}" for k in range(coordinates)), "speeds": tuple(f"v{k}" for k in range(speeds))}
-    return type("Inner", (TurningInner if turning else Inner,), names)
+    kind: Any = type("Inner", (TurningInner if turning else Inner,), names)
+    return kind
 
 
 class InnerLoops(Told):
@@ -67,9 +68,9 @@ class InnerLoops(Told):
     def trace(self, kinematics: Kinematics) -> Closure:
         part, rows = self.part, self.part.rows
         column = part.ask(kinematics, "conditions", part.state(kinematics))
-        levels = [column[k * rows : (k + 1) * rows, :] for k in range(3)]
+        g, g_dot, u = (column[k * rows : (k + 1) * rows, :] for k in range(3))
         matrix = ca.reshape(column[3 * rows :, :], rows, part.variant.speeds)
-        return Closure(self, (1,) * rows, *levels, {id(part.inner): matrix})
+        return Closure(self, (1,) * rows, g, g_dot, u, {id(part.inner): matrix})
 
 
 class SealedPart(Part):
