@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.model.body import Ground
+from kompono.model.body import Body, Ground
 from kompono.model.joint import Joint
 from kompono.sealed.element import Sealed, code_of, signal_of
 from kompono.sealed.shape import Variant
@@ -143,6 +143,13 @@ class SealedPart(Part):
     def channels(self) -> tuple[Channel, ...]:
         shape = self.code.manifest.shape
         return tuple(Channel(f"{self.path}.{c.name}", c.unit, c.angle) for c in shape.channels)
+
+    @cached_property
+    def unreported(self) -> list[Body]:  # type: ignore[override]
+        """Ports that are frames of bodies nobody sees; where they are is known outside."""
+        names = {channel.name for channel in self.code.manifest.shape.channels}
+        ports = [port for port in self.part.exposed if isinstance(port, Body)]
+        return [port for port in ports if f"{port._name}.position.x" not in names]
 
     # -- in the twin
 
