@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import asin, cos, sin
 from typing import Any
 
-from kompono import Body, Event, Ground, Input, Mode, Output, Parameter, Subsystem, rotation
+import casadi as ca
+
+from kompono import Body, Event, Ground, Input, Mode, Output, Parameter, Subsystem, rotation, time
 from kompono.library import (
     Gear,
     Gravity,
@@ -45,12 +47,12 @@ class Linkage(Subsystem):
     def __init__(self) -> None:
         self.frame = Body(solids.box(mass=5.0, size=(0.5, 0.1, 0.1)))
         self.crank = Body(solids.rod(mass=1.0, length=0.2, radius=0.01, axis="x"))
-        self.rod = Body(solids.rod(mass=1.5, length=0.5, radius=0.01, axis="x"))
+        self.rod, self.half = Body(solids.rod(mass=1.5, length=0.5, radius=0.01, axis="x")), Parameter(0.25, unit="m")
         self.slider = Body(solids.box(mass=2.0, size=(0.1, 0.1, 0.1)))
         self.wheel = Body(solids.cylinder(mass=1.2, length=0.05, radius=0.1))
         self.main = Revolute(self.frame, self.crank.at(-0.1, 0, 0), axis="z", angle=CRANK, angle_rate=2.0)
-        self.big_end = Revolute(self.crank.at(0.1, 0, 0), self.rod.at(-0.25, 0, 0), axis="z", angle=ROD - CRANK)
-        self.pin = Revolute(self.rod.at(0.25, 0, 0), self.slider, axis="z")
+        self.big_end = Revolute(self.crank.at(0.1, 0, 0), self.rod.at(-self.half, 0, 0), axis="z", angle=ROD - CRANK)
+        self.pin = Revolute(self.rod.at(self.half, 0, 0), self.slider, axis="z")
         self.rail = Prismatic(self.frame, self.slider, axis="x", displacement=0.2 * cos(CRANK) + 0.5 * cos(ROD))
         self.axle = Revolute(self.frame.at(0, 0, 0.2), self.wheel, axis="z", angle=-2 * CRANK)
         self.gear = Gear(self.main, self.axle, ratio=-2.0)
@@ -80,10 +82,10 @@ class Swing(Subsystem):
 
 
 class Arm(Subsystem):
-    """An arm on a ground of its own that swings with time."""
+    """An arm on a ground of its own that moves."""
 
     def __init__(self) -> None:
-        self.ground = Ground((0.2, 0, 0))
+        self.ground = Ground((0.2 + 0.05 * ca.sin(9 * time), 0, 0), orientation=rotation("y", 0.1 * time))
         self.arm = Body(solids.rod(mass=2.3, length=1.1, radius=0.02))
         self.pin = Revolute(self.ground, self.arm.at(0, 0, 0.55), axis="y", angle=0.4)
         self.expose(self.arm)

@@ -14,17 +14,18 @@ import numpy as np
 import pytest
 from sealed.machines import PAIRS, Actuator, Arm, Pushed, Swing
 
-from kompono import Ground, Input, Parameter, Result, Sealed, Sensor, Subsystem, seal, simulate, simulate_many
+from kompono import Body, Ground, Input, Parameter, Result, Sealed, Sensor, Subsystem, seal, simulate, simulate_many
 from kompono.compile import sealed as native
 from kompono.compile import targets
 from kompono.errors import KomponoError, ModelError, RunError, SealedError
 from kompono.examples.car import Car, standing_damper
-from kompono.library import Distance, JointEffort, Weld
+from kompono.library import Distance, Gravity, JointEffort, Weld, solids
 from kompono.scene import describe, poses
 from kompono.sealed import keys
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 HERE = [str(targets.fitting(targets.TARGETS))]  # this machine alone
+PUBLIC = {"actuator": ["gain", "command", "stroke"], "linkage": ["half"]}
 RUN: dict[str, Any] = {"until": 0.5, "step": 1e-3, "every": 10}
 
 
@@ -47,12 +48,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
         path = folder / f"{name}.part"
         if name not in made:
             part = standing_damper() if name == "damper" else PAIRS[name][0]()
-            public = ["gain", "command", "stroke"] if name == "actuator" else []
-            seal(part, path, public=public, targets=HERE)
+            seal(part, path, public=PUBLIC.get(name, ()), targets=HERE)
             made.add(name)
         return str(path)
 
     return find
+
+
+@pytest.fixture
+def locked_swing(tmp_path: Path) -> str:
+    """A swing whose numbers are locked for its own author."""
+    seal(Swing(), tmp_path / "swing.part", targets=HERE, recipients=[keys.needed().card])
+    return str(tmp_path / "swing.part")
 
 
 def compare(found: Result, whole: Result, exact: float) -> None:
@@ -148,6 +155,33 @@ def test_parameters_and_inputs(files: Callable[[str], str]) -> None:
     assert np.abs(found[name] - whole[name]).max() < 1e-12
     other = simulate(Pushed(Sealed(path)), **RUN)
     assert np.abs(other[name] - whole[name]).max() > 1e-3
+
+
+def test_a_parameter_that_changes_the_loops_inside(files: Callable[[str], str]) -> None:
+    """The start is assembled anew, inside too."""
+    part, owner = PAIRS["linkage"]
+    options = {"parameters": {"part.half": 0.27}, "until": 0.02, "step": 1e-3}
+    whole, found = (simulate(owner(p), **options) for p in (part(), Sealed(files("linkage"))))
+    compare(found, whole, 1e-11)
+    assert found["drift.position"].max() < 1e-12
+    assert (
+        np.abs(found["part.slider.position.x"] - simulate(owner(part()), until=0.02)["part.slider.position.x"]).max()
+        > 0.01
+    )
+
+
+def test_parts_that_float_and_files_that_are_locked(locked_swing: str) -> None:
+    def floating(part: Any) -> Subsystem:
+        class Floating(Subsystem):
+            def __init__(self) -> None:
+                self.gravity, self.part, self.stone = Gravity(), part, Body(solids.sphere(mass=1.0, radius=0.1))
+
+        return Floating()
+
+    options = {"until": 0.1, "initial": {"part.box.position.z": 1.0, "part.box.angular_velocity.x": 2.0}}
+    whole, found = (simulate(floating(part), **options) for part in (Swing(), Sealed(locked_swing)))
+    compare(found, whole, 1e-12)
+    assert found["part.box.position.z"][0] == 1.0
 
 
 def test_ensembles(files: Callable[[str], str]) -> None:
