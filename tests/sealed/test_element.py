@@ -21,7 +21,10 @@ from kompono.errors import KomponoError, ModelError, RunError, SealedError
 from kompono.examples.car import Car, standing_damper
 from kompono.library import Distance, Gravity, JointEffort, Weld, solids
 from kompono.scene import describe, poses
-from kompono.sealed import keys
+from kompono.sealed import keys, load_sealed
+from kompono.starting import closed_start
+from kompono.translate import translate
+from kompono.translate.parts.gauge import gauge
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 HERE = [str(targets.fitting(targets.TARGETS))]  # this machine alone
@@ -314,3 +317,17 @@ def test_what_cannot_be_a_port_or_a_condition(tmp_path: Path) -> None:
     for part, reason in ((Shifted(), "eye depends on a parameter"), (Held(), "a constraint inside holds it")):
         with pytest.raises(ModelError, match=reason):
             seal(part, tmp_path / "f.part")
+
+
+@pytest.mark.parametrize("routine", ["derivative", "project", "outputs"])
+def test_nothing_but_its_functions_looks_at_x(files: Callable[[str], str], routine: str) -> None:
+    """The border law of closed parts, for the owner's machine code."""
+    path = files("damper")
+    translation = translate(Car(lambda: Sealed(path)), close=closed_start)
+    names = [*translation.program.coordinates, *translation.program.speeds]
+    inside = [k for k, name in enumerate(names) if ".damper.inside." in name]
+    assert len(inside) == 8
+    code = load_sealed(path)
+    found = gauge(translation.program, routine, inside, [f"{code.stem}_{number}" for number in code.described])
+    assert found.closed
+    assert found.calls
