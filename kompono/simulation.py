@@ -342,15 +342,13 @@ def simulate(
 
     method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
-    of what to keep.
-    `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop conditions drift.
-    `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree, `closed` (globs of
-    paths) components that shall be solved as closed parts. `threads` may work on one run of a large model (None: as
-    many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run
-    in step with the clock and lets others read channels and write inputs meanwhile; `until` may be infinite then.
-    `watcher` looks on while the run is going (a `LiveView`). `guard_checks` looks so often at the guards of events in
-    each step; `max_steps` ends a run of a method that chooses its steps (None: when they lead nowhere). A run that does
-    not end as planned warns (`RunWarning`) and says why in `result.status`; `result.check()` raises.
+    of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
+    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree,
+    `closed` (globs of paths) components that shall be solved as closed parts. `threads` may work on one run of a large
+    model (None: as many as pay). `realtime=True`, or a `kompono.realtime.RealTime`, keeps the run in step with the
+    clock and lets others read channels and write inputs meanwhile; `until` may be infinite then. `watcher` looks on (a
+    `LiveView`). `guard_checks` looks so often at the guards in each step; `max_steps` ends a run that chooses its steps
+    (None: if they lead nowhere). A run that fails warns (`RunWarning`), `result.status` says why, `check()` raises.
 
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs

@@ -28,7 +28,7 @@ from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import closed_subsystems
 from kompono.translate.parts.owner import PartedAbsoluteEngine, PartedEngine
-from kompono.translate.parts.sealed import refuse_engine
+from kompono.translate.parts.sealed import refuse_engine, sealed_in
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
@@ -137,12 +137,9 @@ def translate(
     kernels: dict[str, ca.Function] = {}
     refuse_engine(elaborated, engine)
     parts = closed_subsystems(elaborated, closed)
-    compartment = None
-    if parts:
-        compartment = _compartment(elaborated, parts, (engine, projection, metric), cut, independent, close)
-        topology = compartment.twin_topology
-    else:
-        topology = _topology(elaborated, engine, cut, independent)
+    way = engine, projection, metric
+    compartment = _compartment(elaborated, parts, way, cut, independent, close) if parts else None
+    topology = compartment.twin_topology if compartment else _topology(elaborated, engine, cut, independent)
     if relative and compartment is None and len(elaborated.bodies) >= nested_from:
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
@@ -163,19 +160,27 @@ def translate(
 
     asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit)
     asked = (*asked, tuple(elaborated.path(part) for part in parts)) if parts else asked
-    sealed = compartment is not None and bool(compartment.sealed)
+    sealed = compartment is not None and bool(sealed_in(compartment))
     kept = None if sealed else find_kept(shelf, elaborated, (*asked, close is None), kernels)
-    head = kept.head() if kept else None
     closing = () if relative else closing_elements(elaborated, topology)
-    chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
+    return _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
+
+
+def _finished(
+    make: Callable[[bool], Engine], kept: Kept | None, choose: Callable[[], Engine], opens: bool
+) -> Translation:
+    """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
+    head = kept.head() if kept else None
+    chosen = make(head.shared) if head else choose()
+    kernels = chosen.kernels
     if head is None:
         head = Head(chosen.shared, chosen.channels, _strays(chosen), *chosen.independence)
         if kept:
             kept.put_head(head)
-    opened = None if sealed else lambda: jacobian(make(shared=False).opened_derivative(), kernels)
+    opened = (lambda: jacobian(make(False).opened_derivative(), kernels)) if opens else None
     routines = _routines(chosen, opened, kept, head.strays)
     program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
-    return Translation(elaborated, topology, chosen, program, make)
+    return Translation(chosen.model, chosen.topology, chosen, program, make)
 
 
 def _compartment(

@@ -30,7 +30,6 @@ from kompono.translate.topology import Closed, Link, Topology, find_topology, pl
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
-    from kompono.translate.parts.sealed import SealedPart
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,6 @@ class Compartment:
             return SealedPart(enclosed, border, world)
         return Part(enclosed, closed, border, _inner(cut, enclosed.path), self.close, world, self.placed)
 
-    @property
-    def sealed(self) -> tuple[SealedPart, ...]:
-        """All parts from files, at any depth."""
-        from kompono.translate.parts.sealed import SealedPart
-
-        own = [part for part in self.parts if isinstance(part, SealedPart)]
-        return (*own, *(deeper for part in self.parts for deeper in part.inside.sealed))
-
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
         """The same with all parts opened."""
@@ -138,14 +129,10 @@ class Compartment:
         return make_plan(self.model, self.topology, self.closing)
 
     @cached_property
-    def ports(self) -> set[int]:
-        """Bodies that carry ports of parts, by id."""
-        return {id(port.body) for part in self.parts for port in part.border.ports}
-
-    @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """Own bodies, without those that carry ports of parts."""
-        return tuple(body for body in self.model.bodies if id(body) not in self.ports)
+        ports = {id(port.body) for part in self.parts for port in part.border.ports}
+        return tuple(body for body in self.model.bodies if id(body) not in ports)
 
     @cached_property
     def settles(self) -> bool:

@@ -8,7 +8,6 @@ conditions, by numbers and without names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -218,11 +217,8 @@ class SealedInside:
     def __init__(self, part: SealedPart, world: Ground) -> None:
         self.part, self.world = part, world
         self.whole: Elaborated = part.model
+        self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
         self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0
-
-    @property
-    def sealed(self) -> Sequence[SealedPart]:
-        return ()
 
     @cached_property
     def twin_topology(self) -> Topology:
@@ -251,6 +247,12 @@ class SealedInside:
 @lru_cache(maxsize=1)
 def _nothing() -> ca.Function:
     return ca.Function("nothing", [ca.SX(0, 1)], [ca.SX(0, 1)])
+
+
+def sealed_in(compartment: Any) -> list[SealedPart]:
+    """All parts from files in a compartment, at any depth."""
+    found: list[SealedPart] = [part for part in compartment.parts if isinstance(part, SealedPart)]
+    return [*found, *(deeper for part in compartment.parts for deeper in sealed_in(part.inside))]
 
 
 def refuse_engine(model: Elaborated, engine: str) -> None:

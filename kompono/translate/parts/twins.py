@@ -62,9 +62,15 @@ class Twin(RelativeEngine):
         crossing = {id(element) for element in self.compartment.closing if self.compartment.crosses(element)}
         return self._forms_of([key for key in self.probe.closures if key in own and key not in crossing])
 
+    @cached_property
+    def _sealed(self) -> Sequence[SealedPart]:
+        from kompono.translate.parts.sealed import sealed_in
+
+        return sealed_in(self.compartment)
+
     def _rebind(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Kinematics:
         """Ports of sealed parts move as their functions say."""
-        steps = {key: step for part in self.compartment.sealed for key, step in part.steps().items()}
+        steps = {key: step for part in self._sealed for key, step in part.steps().items()}
         given = Given(steps) if steps else None
         kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, given)
         bind_signals(tracer, kinematics)
@@ -74,14 +80,14 @@ class Twin(RelativeEngine):
     def probe(self) -> Probe:
         tracer, kinematics = self._start(shared=False)
         closures = {id(element): trace_closure(kinematics, element, self.laws) for element in self.closing}
-        sealed = self.compartment.sealed
+        sealed = self._sealed
         closures = {key: through(closure, kinematics, sealed) for key, closure in closures.items()}
         return Probe(tracer, kinematics, closures, 0, [part.weight(kinematics) for part in sealed], self._borne)
 
     @property
     def _borne(self) -> set[int]:
         """Bodies that carry ports of sealed parts, by id."""
-        return {id(port.body) for part in self.compartment.sealed for port in part.border.ports}
+        return {id(port.body) for part in self._sealed for port in part.border.ports}
 
     @property
     def row_references(self) -> dict[int, Reference]:
