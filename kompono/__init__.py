@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
     from kompono.resuming import resume
+    from kompono.sealed.element import Sealed
     from kompono.sealing import seal
     from kompono.simulation import Simulation
     from kompono.single import simulate
@@ -79,6 +80,7 @@ __all__ = [
     "Result",
     "RunError",
     "RunWarning",
+    "Sealed",
     "SealedError",
     "Sensor",
     "Simulation",
@@ -112,6 +114,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "inspect": "report",
     "Ensemble": "result",
     "Result": "result",
+    "Sealed": "sealed.element",
     "seal": "sealing",
     "Simulation": "simulation",
     "resume": "resuming",

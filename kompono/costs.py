@@ -11,6 +11,7 @@ from kompono.errors import RunError
 from kompono.given import shown
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed
 from kompono.translate import translate
 from kompono.translate.tracer import operations
 
@@ -63,8 +64,12 @@ def _pairs(ways: Any) -> list[tuple[str, str]]:
 
 @heeded
 def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
-    """Translate a model for each way and count; what was translated before is taken from the cache."""
+    """Translate a model for each way and count; what was translated before is taken from the cache. Models with sealed
+    parts know one way.
+    """
     found, shelf = [], Shelf()
+    if ways is WAYS and any(isinstance(element, Sealed) for element in model.walk()):
+        ways = [pair for pair in WAYS if pair[0] == "relative"]
     for engine, projection in _pairs(ways):
         chosen = projection if engine == "absolute" else "distributed"
         program = translate(model, engine=engine, projection=chosen, shelf=shelf).program

@@ -178,13 +178,22 @@ def _variant(part: Alone) -> Variant:
     engine = part.engine()
     parameters = np.array([parameter.value for parameter in part.model.parameters], dtype=float)
     kernel, first = Interpreter(placing_program(engine)), first_values(part.model)
-    state = assemble(kernel, 0.0, start_state(engine, {}), first, parameters).state
+    declared = start_state(engine, {})
+    state = assemble(kernel, 0.0, declared, first, parameters).state
+    firm = np.concatenate(
+        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.modes), dtype=int)]
+    )
+    coordinates, speeds = part.sizes
     return Variant(
         base=part.base,
         ports=part.port_names,
         size=part.inside.size,
         functions={name: Described(part.closed(name).groups, part.signals(name)) for name in part.names},
-        start=tuple(part.start(state, engine).tolist()),
+        start=tuple(part.pick(state, engine).tolist()),
+        coordinates=coordinates,
+        speeds=speeds,
+        given=tuple(np.flatnonzero(part.pick(firm, engine)).tolist()),
+        settles=part.inside.settles,
     )
 
 

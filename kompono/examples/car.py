@@ -8,7 +8,7 @@ kompono report examples/car.py              the model, the run, the same figures
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import pi, sqrt
 from typing import Any
 
@@ -56,13 +56,18 @@ class Damper(Subsystem):
         self.expose(self.piston, self.cylinder)
 
 
+def standing_damper() -> Damper:
+    """A damper as long as it is where the car stands."""
+    return Damper(length=0.6 * (sqrt(2) - 1))
+
+
 class Suspension(Subsystem):
     """A beam that carries the wheel, with a damper hinged on it; side is -1 (left) or +1 (right)."""
 
-    def __init__(self, side: int = -1) -> None:
+    def __init__(self, side: int = -1, damper: Callable[[], Any] = standing_damper) -> None:
         arm = shapes.bar((-0.5, 0, 0), (0.5, 0, 0), radius=0.035)
         self.beam = Body(mass=7.02, inertia=(0.06, 0.5855265, 0.5855265), shape=arm)
-        self.damper = Damper(length=0.6 * (sqrt(2) - 1))
+        self.damper = damper()
         self.hinge = Revolute(
             self.beam.at(0.2 * side, 0, 0), self.damper.piston.at(0, 0, -0.3), axis="y", angle=-side * pi / 4
         )
@@ -80,15 +85,15 @@ class Wheel(Subsystem):
 
 
 class Car(Subsystem):
-    """The body slides and turns on a vertical guide and rests on two suspensions."""
+    """The body slides and turns on a vertical guide and rests on two suspensions; `damper` makes those in them."""
 
     run_defaults = {"until": 1.5, "step": 1e-3, "method": "rk4"}  # noqa: RUF012
 
-    def __init__(self) -> None:
+    def __init__(self, damper: Callable[[], Any] = standing_damper) -> None:
         self.ground = Ground()
         self.gravity = Gravity((0, 0, -9.8))
         self.body = Body(mass=585, inertia=(12.675, 450.9375, 439.2375), shape=CHASSIS)
-        self.left, self.right = Suspension(side=-1), Suspension(side=+1)
+        self.left, self.right = Suspension(-1, damper), Suspension(+1, damper)
         self.left_wheel, self.right_wheel = Wheel(x=-1.0), Wheel(x=+1.0)
         self.guide = Cylindrical(self.ground, self.body.at(0, 0, -0.95), axis="z", displacement=0.0, angle=0.0)
         self.left_strut = Revolute(self.body.at(-0.1, 0, 0), self.left.damper.cylinder.at(0, 0, 0.3), axis="y")

@@ -161,8 +161,8 @@ class Subsystem(Element):
         if element is self or (self._owner is not None and isinstance(element, Subsystem) and element.contains(self)):
             raise ModelError("a subsystem cannot be its own member.", path=self.label, fix="Assign another one.")
         where = f"{self.path}.{name}" if self.path else f"{type(self).__name__}.{name}"
+        element._check(where)
         if not isinstance(element, Subsystem):
-            element._check(where)
             check_declared(element, where)
         element._owner, element._name = self, name
         element._taken_away = False

@@ -59,8 +59,10 @@ class Described:
 class Variant:
     """A part entered by one of its ports, `base`, or standing on a ground of its own (None).
 
-    `ports` are the names of all ports as the border has them, the base first; `size` is the length of x, and `start`,
-    kept with the numbers and not published, its value when a run begins.
+    `ports` are the names of all ports as the border has them, the base first; `size` is the length of x, which has
+    `coordinates`, then `speeds`, then modes. `start`, kept with the numbers and not published, is its value when a run
+    begins; what its author gave of that (`given`, places in x) moves last when an owner is assembled. `settles`: its
+    speeds are made consistent with conditions inside before it is condensed.
     """
 
     base: str | None
@@ -68,6 +70,15 @@ class Variant:
     size: int
     functions: Mapping[str, Described]
     start: tuple[float, ...] = field(default=(), repr=False)
+    coordinates: int = 0
+    speeds: int = 0
+    given: tuple[int, ...] = ()
+    settles: bool = False
+
+    @property
+    def modes(self) -> int:
+        """How many entries of x are modes."""
+        return self.size - self.coordinates - self.speeds
 
 
 @dataclass(frozen=True)

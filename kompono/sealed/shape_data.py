@@ -45,7 +45,11 @@ def _variant_data(variant: Variant) -> dict[str, Any]:
         }
         for name, f in variant.functions.items()
     }  # fmt: skip
-    return {"base": variant.base, "ports": list(variant.ports), "size": variant.size, "functions": functions}
+    return {
+        "base": variant.base, "ports": list(variant.ports), "size": variant.size, "functions": functions,
+        "coordinates": variant.coordinates, "speeds": variant.speeds, "given": list(variant.given),
+        "settles": variant.settles,
+    }  # fmt: skip
 
 
 def _picture_data(picture: Picture) -> dict[str, Any]:
@@ -102,6 +106,8 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong("ports of a variant")
         if variant.base is not None and variant.ports[0] != variant.base:
             raise _Wrong("a base that is not the first port")
+        if variant.modes < 0 or any(place >= variant.coordinates + variant.speeds for place in variant.given):
+            raise _Wrong("the size of x")
         for name, described in variant.functions.items():
             _check_function(name, described, variant, signals)
     return shape
@@ -184,10 +190,16 @@ def _channel(data: Any) -> Published:
 
 
 def _variant(data: Any) -> Variant:
-    data = _fields(data, "base ports size functions")
+    data = _fields(data, "base ports size functions coordinates speeds given settles")
     base = None if data["base"] is None else _name(data["base"])
     functions = {_name(key): _described(entry) for key, entry in _mapping(data["functions"]).items()}
-    return Variant(base, tuple(map(_name, _listed(data["ports"]))), _count(data["size"]), functions)
+    if not isinstance(data["settles"], bool):
+        raise _Wrong("settles")
+    return Variant(
+        base, tuple(map(_name, _listed(data["ports"]))), _count(data["size"]), functions,
+        coordinates=_count(data["coordinates"]), speeds=_count(data["speeds"]),
+        given=tuple(map(_count, _listed(data["given"]))), settles=data["settles"],
+    )  # fmt: skip
 
 
 def _described(data: Any) -> Described:

@@ -1,7 +1,8 @@
 """SciPy's integrators by name, stepped one by one so that loops stay closed and results survive an interruption.
 
-The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model. After each step the state is projected back
-on the loop conditions, a change of the order of the tolerance (not for LSODA, whose history cannot be reached).
+The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model; of models with sealed parts, which nobody
+can differentiate, SciPy takes differences. After each step the state is projected back on the loop conditions, a change
+of the order of the tolerance (not for LSODA, whose history cannot be reached).
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
     times = _instants(settings)
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
-    options = {"jac": model.jacobian} if settings.method in STIFF else {}
+    differentiated = settings.method in STIFF and "jacobian" in problem.kernel.program.routines
+    options = {"jac": model.jacobian} if differentiated else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
     rows: list[np.ndarray] = []

@@ -17,7 +17,9 @@ from kompono.errors import ModelError, nearest
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed
 from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.parts.assembling import assembling
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part
@@ -87,6 +89,9 @@ class Alone(Part):
     @cached_property
     def _functions(self) -> dict[str, Callable[[Moment, Any], Any]]:
         made = Part._functions.func(self)  # type: ignore[attr-defined]
+        made |= assembling(self.inside)
+        for k, event in enumerate(self.model.events):
+            made[f"switch_{k}"] = lambda now, _, e=event: self._switched(now, e)
         return {name: lambda now, given, name=name, f=f: self._shown(name, f(now, given)) for name, f in made.items()}
 
     def _shown(self, name: str, output: Any) -> Any:
@@ -98,6 +103,12 @@ class Alone(Part):
         for symbol, value in self.public.folded():
             output = ca.substitute(output, symbol, ca.SX(value))
         return output
+
+    def _switched(self, now: Moment, event: Any) -> Any:
+        """All modes after an event."""
+        changed = {id(mode): value for mode, value in now.switched(event)}
+        modes = [changed.get(id(mode), now.values.modes[k, :]) for k, mode in enumerate(self.model.modes)]
+        return ca.vertcat(ca.SX(0, 1), *modes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,9 +131,15 @@ class Alone(Part):
         roots = [self.model.path(base.body)] if base is not None else []
         return RelativeEngine(self.model, find_topology(self.model, independent=roots), {}, shared=False)
 
-    def start(self, state: np.ndarray, engine: RelativeEngine) -> np.ndarray:
+    def pick(self, state: np.ndarray, engine: RelativeEngine) -> np.ndarray:
         """x out of a state of that."""
         return np.asarray(state)[self.inside.places(engine)]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many coordinates and speeds x has."""
+        joints = self.inside.joints
+        return sum(len(joint.coordinates) for joint in joints), sum(joint.freedoms for joint in joints)
 
 
 def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
@@ -133,13 +150,39 @@ def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
 def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tuple[Public, list[Alone]]:
     """A component by itself: what is public about it, and it for each choice of base."""
     model = elaborate(part)
-    label = type(part).__name__
-    other = [port for port in part.exposed if not isinstance(port, Body)]
-    if other:
-        raise ModelError(f"it exposes {model.path(other[0])}, which is no body.", path=label, fix="Expose bodies only.")
-    ports: dict[str, Frame] = {model.path(port): port for port in part.exposed if isinstance(port, Body)}
-    if not ports:
-        raise ModelError("it exposes nothing, so nobody could use it.", path=label, fix="Use self.expose(...).")
+    for inner in model.subsystems:
+        if isinstance(inner, Sealed):
+            path = model.path(inner) or type(part).__name__
+            fix = "Give its file along, and let the owner connect the two."
+            raise ModelError("it is sealed already, and is not sealed again.", path=path, fix=fix)
+    ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)
-    return public, [Alone(public, base, close) for base in bases]
+    entered = [Alone(public, base, close) for base in bases]
+    for one in entered:
+        if "base" in one.closed("conditions").groups:
+            raise ModelError(
+                "a constraint inside holds it to a ground that no joint of it reaches.", path=type(part).__name__,
+                fix="Leave that ground to its owner, or connect it by a joint.",
+            )  # fmt: skip
+    return public, entered
+
+
+def _ports(part: Subsystem, model: Elaborated) -> dict[str, Frame]:
+    """What a component exposes, by name: bodies, and frames of bodies."""
+    label = type(part).__name__
+    frames = part.exposed_frames
+    other = [port for port in part.exposed if not isinstance(port, Body)]
+    name = model.path(other[0]) if other else next((n for n, f in frames.items() if not isinstance(f.body, Body)), "")
+    if name:
+        fix = "Expose bodies, and frames of bodies."
+        raise ModelError(f"it exposes {name}, which is no body.", path=label, fix=fix)
+    ports: dict[str, Frame] = {model.path(port): port for port in part.exposed if isinstance(port, Body)}
+    ports |= frames
+    if not ports:
+        raise ModelError("it exposes nothing, so nobody could use it.", path=label, fix="Use self.expose(...).")
+    for name, frame in frames.items():
+        if not ca.SX(frame.pose.position).is_constant():
+            fix = "Place it by numbers."
+            raise ModelError(f"the place of its port {name} depends on a parameter.", path=label, fix=fix)
+    return ports

@@ -47,8 +47,20 @@ class Closure:
         return sum(self.groups)
 
 
+class Told(Joint):
+    """Conditions that are known by their values alone: those inside a sealed part. Each stands for itself."""
+
+    rows = 0
+
+    def trace(self, kinematics: Kinematics) -> Closure:
+        """Values and G at the present state."""
+        raise NotImplementedError
+
+
 def group_sizes(element: Any) -> tuple[int, ...]:
     """Sizes of the groups of like rows of a closing element."""
+    if isinstance(element, Told):
+        return (1,) * element.rows
     if isinstance(element, Coupling):
         groups = element.conditions()
     else:
@@ -81,6 +93,8 @@ def path_joints(topology: Topology, element: Any) -> list[Joint]:
 
 def trace_closure(kinematics: Kinematics, element: Joint | Constraint | Coupling, laws: Laws) -> Closure:
     """Trace all that the conditions of an element need."""
+    if isinstance(element, Told):
+        return element.trace(kinematics)
     if isinstance(element, Coupling) and kinematics.topology.placed:
         return _trace_placed_coupling(kinematics, element)
     if isinstance(element, Coupling):

@@ -21,6 +21,7 @@ from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
+from kompono.sealed.element import Sealed
 from kompono.translate.law_checks import check_laws
 from kompono.translate.ownership import check_ownership
 from kompono.translate.ports import check_ports, check_reading
@@ -89,5 +90,5 @@ def _warn_about_loose_bodies(model: Elaborated) -> None:
     for element in (*model.joints, *model.constraints, *model.forces):
         touched |= {id(frame.body) for frame in (element.first, element.second) if frame is not None}
     for body in model.bodies:
-        if id(body) not in touched and len(model.bodies) > 1:
+        if id(body) not in touched and len(model.bodies) > 1 and not isinstance(body.owner, Sealed):
             warn(f"{model.path(body)}: no joint, constraint or force touches this body; it moves freely.", ModelWarning)

@@ -225,10 +225,8 @@ class Elimination:
         self._forget(tau)
 
     def couple(self, key: Key, other: Key, block: Any) -> None:
-        """Set the block H of two unknowns that are not coupled yet."""
-        block = ca.sparsify(ca.SX(block))
-        if block.nnz():
-            self._store(key, other, block)
+        """Add H to the block of two unknowns; what was eliminated before may have coupled them already."""
+        self._accumulate(key, other, ca.sparsify(ca.SX(block)), "")
 
     def left(self, keys: Sequence[Key]) -> Any:
         """What is left of the matrix on these unknowns, dense."""

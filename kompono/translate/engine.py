@@ -15,7 +15,7 @@ from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import matrix_quaternion
-from kompono.translate.closure import Closure, Laws, group_sizes, trace_violation
+from kompono.translate.closure import Closure, Laws, Told, group_sizes, trace_violation
 from kompono.translate.condense import closing_elements
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.elimination import Elimination
@@ -58,6 +58,8 @@ def condition_units(element: Any) -> list[str]:
     alone, that of the coordinates where it couples some.
     """
     pose = symbolic_pose()
+    if isinstance(element, Told):
+        return [""] * element.rows
     if isinstance(element, Coupling):
         groups = [ca.vec(ca.SX(group)) for group in element.conditions()]
         named = [pair for j in element.joints for pair in zip(ca.vertsplit(j.q), j.units, strict=False)]
@@ -314,7 +316,7 @@ class Engine(ABC):
     # -- parts of them
 
     def _moving_links(self) -> list[Link]:
-        return [link for link in self.topology.links if link.joint is not None]
+        return [link for link in self.topology.links if link.joint is not None and not link.crosses]
 
     def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]

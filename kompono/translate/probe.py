@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,9 +22,15 @@ SAMPLES = 5  # arbitrary states at which conditions are looked at
 
 
 class Probe:
-    """An inlined trace of the kinematics of a model and of all conditions that close its loops."""
+    """An inlined trace of the kinematics of a model and of all conditions that close its loops. `weights` are motions
+    with inertias in the place of some bodies (`borne`, by id).
+    """
 
-    def __init__(self, tracer: Tracer, kinematics: Kinematics, closures: dict[int, Closure], counted: int) -> None:
+    def __init__(
+        self, tracer: Tracer, kinematics: Kinematics, closures: dict[int, Closure], counted: int,
+        weights: Sequence[tuple[Any, Any]] = (), borne: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        self.weights, self.borne = weights, borne
         self.tracer, self.kinematics, self.closures = tracer, kinematics, closures
         self.model, self.joints = kinematics.model, kinematics.topology.tree_joints
         self.moved = sum(len(joint.coordinates) for joint in self.joints)
@@ -92,9 +98,13 @@ class Probe:
     @cached_property
     def _twists(self) -> ca.Function:
         """All inputs -> twists of all bodies, and their inertias."""
-        bodies = self.model.bodies
-        twists = ca.vertcat(*[self.kinematics.absolute(body).twist for body in bodies])
-        inertias = ca.diagcat(*[body_inertia(self.kinematics, body) for body in bodies])
+        bodies = [body for body in self.model.bodies if id(body) not in self.borne]
+        twists = ca.vertcat(
+            ca.SX(0, 1), *[self.kinematics.absolute(body).twist for body in bodies], *[w for w, _ in self.weights]
+        )
+        inertias = ca.diagcat(
+            ca.SX(0, 0), *[body_inertia(self.kinematics, body) for body in bodies], *[m for _, m in self.weights]
+        )
         return ca.Function("twists", [self.tracer.symbols], [ca.densify(twists), inertias])
 
     def _mass_matrix(self, values: np.ndarray, unit: bool = False) -> np.ndarray:
@@ -150,7 +160,7 @@ class Probe:
         return Machine(evaluate, move, start[: self.moved], self.parameters, scale)
 
     def _coordinate_rates(self) -> Any:
-        links = [link for link in self.kinematics.topology.links if link.joint is not None]
+        links = [link for link in self.kinematics.topology.links if link.joint is not None and not link.crosses]
         return ca.vertcat(ca.SX(0, 1), *[self.kinematics.step(link).rate for link in links])
 
     def _switched(self, closure: Closure) -> bool:

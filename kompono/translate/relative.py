@@ -8,7 +8,7 @@ project      coordinates and speeds back on the loop conditions: two coordinate 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -112,8 +112,11 @@ class RelativeEngine(Engine):
     @cached_property
     def forms(self) -> dict[int, Form]:
         """Closing elements with linear conditions, by id."""
-        tracer, closures = self.probe.tracer, self.probe.closures
-        implied = [key for key, live in self._found.items() if not len(live.reference)]
+        return self._forms_of(self.probe.closures)
+
+    def _forms_of(self, keys: Iterable[int]) -> dict[int, Form]:
+        tracer, closures = self.probe.tracer, {key: self.probe.closures[key] for key in keys}
+        implied = [key for key, live in self._found.items() if key in closures and not len(live.reference)]
         joints = {id(joint): joint for element in self.closing for joint in path_joints(self.topology, element)}
         return find_forms(closures.values(), implied, tracer.symbols, self.probe.samples(6), joints)
 

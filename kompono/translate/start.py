@@ -73,7 +73,7 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
     q, v, given_q, given_v, neutral = [], [], [], [], []
     places, roots = (0, 0), {}
     for link in engine.topology.links:
-        if link.joint is None:
+        if link.joint is None or link.crosses:
             continue
         if link.independent:
             values, given, asked = _independent(engine, link, left, firmness)

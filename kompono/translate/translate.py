@@ -26,6 +26,7 @@ from kompono.translate.keep import Head, Kept, Shelf, find_kept
 from kompono.translate.nested.cells import Apart
 from kompono.translate.nested.engine import NestedEngine
 from kompono.translate.parts.enclosed import closed_subsystems
+from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Program, Routine
 from kompono.translate.relative import Close, RelativeEngine
 from kompono.translate.topology import Topology, find_topology, place_all
@@ -133,6 +134,7 @@ def translate(
     elaborated = _checked(model)
     relative = engine == "relative"
     kernels: dict[str, ca.Function] = {}
+    refuse_engine(elaborated, engine)
     parts = closed_subsystems(elaborated, closed)
     parted = _parted(elaborated, parts, (engine, projection, metric), cut, independent, close) if parts else None
     topology = parted.topology if parted else _topology(elaborated, engine, cut, independent)
@@ -154,17 +156,28 @@ def translate(
         return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
 
     asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit, close is None)
-    kept = find_kept(shelf, elaborated, (*asked, *(elaborated.path(part) for part in parts)), kernels)
-    head = kept.head() if kept else None
+    sealed = parted is not None and parted.sealed
+    asked = (*asked, *(elaborated.path(part) for part in parts))
+    kept = None if sealed else find_kept(shelf, elaborated, asked, kernels)
     closing = () if relative else closing_elements(elaborated, topology)
-    chosen = make(head.shared) if head else _chosen(make, elaborated, closing, inline_limit)
+    return _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
+
+
+def _finished(
+    make: Callable[[bool], Engine], kept: Kept | None, choose: Callable[[], Engine], opens: bool
+) -> Translation:
+    """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
+    head = kept.head() if kept else None
+    chosen = make(head.shared) if head else choose()
+    kernels = chosen.kernels
     if head is None:
         head = Head(chosen.shared, chosen.channels, _strays(chosen), *chosen.independence)
         if kept:
             kept.put_head(head)
-    routines = _routines(chosen, lambda: jacobian(make(shared=False).opened_derivative(), kernels), kept, head.strays)
+    opened = (lambda: jacobian(make(False).opened_derivative(), kernels)) if opens else None
+    routines = _routines(chosen, opened, kept, head.strays)
     program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
-    return Translation(elaborated, topology, chosen, program, make)
+    return Translation(chosen.model, chosen.topology, chosen, program, make)
 
 
 def _checked(model: Subsystem) -> Elaborated:
@@ -252,9 +265,9 @@ def _check_frequencies(baumgarte: tuple[float, float]) -> None:
 
 
 def _routines(
-    engine: Engine, jacobian: Callable[[], Routine], kept: Kept | None = None, strays: bool = False
+    engine: Engine, jacobian: Callable[[], Routine] | None, kept: Kept | None = None, strays: bool = False
 ) -> Routines:
-    """All routines an engine offers, each traced when first asked for."""
+    """All routines an engine offers, each traced when first asked for; what is sealed cannot be differentiated."""
     makers: dict[str, Callable[[], Routine]] = {
         "derivative": engine.derivative,
         "outputs": engine.outputs,
@@ -264,7 +277,7 @@ def _routines(
         "normalize": engine.normalize,
         "holds": engine.holds,
         "measured": engine.measured,
-        "jacobian": jacobian,
+        **({"jacobian": jacobian} if jacobian is not None else {}),
         **engine.own_routines(),
     }
     if engine.projects:

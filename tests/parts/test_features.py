@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from parts.machines import Rig, Strut, Walker
 
-from kompono import Result, Subsystem, simulate, simulate_many
+from kompono import Body, Ground, Result, Subsystem, simulate, simulate_many
 from kompono.errors import ModelError, RunError
-from kompono.library import JointEffort
+from kompono.library import Gravity, JointEffort, Revolute, SpringDamper
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3, "every": 10}
@@ -112,3 +112,27 @@ def test_names_of_nobody_and_other_engines_are_refused() -> None:
         simulate(Rig(), **RUN, closed=["strut"])
     with pytest.raises(RunError, match="closed parts"):
         simulate(Rig(), **RUN, closed=["platform"], engine="discrete")
+
+
+class Chain(Subsystem):
+    def __init__(self) -> None:
+        self.holder, self.upper, self.lower = (Body(mass=2.0, inertia=(0.02, 0.03, 0.04)) for _ in range(3))
+        self.first = Revolute(self.holder.at(0.1, 0, 0), self.upper.at(0, 0.1, 0.3), axis=(1, 2, 0.5), angle_rate=1.0)
+        self.second = Revolute(self.upper.at(0.1, 0, 0), self.lower.at(0, 0.1, 0.3), axis=(1, -2, 0.5))
+        self.expose(self.holder, self.upper, self.lower)
+
+
+class Loaded(Subsystem):
+    def __init__(self, carrier: str, pulled: str) -> None:
+        self.ground, self.gravity, self.chain = Ground(), Gravity(), Chain()
+        self.load = Body(mass=1.0, inertia=(0.01, 0.01, 0.01))
+        self.top = Revolute(self.ground, self.chain.holder, axis="y", angle=0.2)
+        self.hook = Revolute(getattr(self.chain, carrier).at(0, 0, -0.2), self.load.at(0, 0, 0.2), axis="x", angle=0.5)
+        self.pull = SpringDamper(self.ground.at(0.5, 0, -0.3), getattr(self.chain, pulled), k=50, c=0.5, rest=0.2)
+
+
+@pytest.mark.parametrize(("carrier", "pulled"), [("upper", "lower"), ("lower", "upper")])
+def test_a_body_on_one_port_and_a_force_on_another(carrier: str, pulled: str) -> None:
+    """What hangs on a port couples the wrench on the next one with the base, before that one is reached."""
+    whole, parts = (simulate(Loaded(carrier, pulled), until=0.05, closed=closed) for closed in ([], ["chain"]))
+    assert np.abs(whole["top.angle"] - parts["top.angle"]).max() < 1e-13

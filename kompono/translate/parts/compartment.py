@@ -17,6 +17,7 @@ import casadi as ca
 
 from kompono.model.body import Body, Ground
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed
 from kompono.translate.condense import Plan, closing_elements, make_plan
 from kompono.translate.elaborate import Elaborated
 from kompono.translate.engine import Engine
@@ -73,17 +74,21 @@ class Compartment:
         else:
             topology = find_topology(self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world)
         self.topology = _with_base(topology, border)
-        from kompono.translate.parts.inside import Part
-
-        self.parts = tuple(
-            Part(enclosed, closed, _border_of(topology, enclosed), _inner(cut, enclosed.path), close, world, placed)
-            for enclosed in self.enclosed
-        )
+        self.parts = tuple(self._part(enclosed, closed, topology, cut) for enclosed in self.enclosed)
         self.twin_topology = opened(topology, self.parts, model)
         self.joints = self.topology.tree_joints
         angular = (joint for joint in referenced_joints(self.model) if "rad" in joint.units)
         self.counted = tuple(angular) if placed else ()
         self.closing = closing_elements(self.model, self.topology)
+
+    def _part(self, enclosed: Enclosed, closed: Sequence[Subsystem], topology: Topology, cut: Iterable[str]) -> Part:
+        from kompono.translate.parts.inside import Part
+        from kompono.translate.parts.sealed import SealedPart
+
+        border, world = _border_of(topology, enclosed), topology.world
+        if isinstance(enclosed.part, Sealed):
+            return SealedPart(enclosed, border, world)
+        return Part(enclosed, closed, border, _inner(cut, enclosed.path), self.close, world, self.placed)
 
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
@@ -124,14 +129,10 @@ class Compartment:
         return make_plan(self.model, self.topology, self.closing)
 
     @cached_property
-    def _ports(self) -> set[int]:
-        """Bodies that carry ports of parts, by id."""
-        return {id(port.body) for part in self.parts for port in part.border.ports}
-
-    @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """Own bodies, without those that carry ports of parts."""
-        return tuple(body for body in self.model.bodies if id(body) not in self._ports)
+        ports = {id(port.body) for part in self.parts for port in part.border.ports}
+        return tuple(body for body in self.model.bodies if id(body) not in ports)
 
     @cached_property
     def settles(self) -> bool:
@@ -189,7 +190,7 @@ class Compartment:
 
     def places(self, twin: Engine) -> list[int]:
         """Where each entry of the state is in that of an engine that knows all coordinates."""
-        q, v = _starts(twin)
+        q, v = starts(twin)
         modes = {id(mode): twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
         own = [q[id(j)] + k for j in self.joints for k in range(len(j.coordinates))]
         own += [v[id(j)] + k for j in self.joints for k in range(j.freedoms)]
@@ -198,7 +199,8 @@ class Compartment:
         return own + [place for part in self.parts for place in part.inside.places(twin)]
 
 
-def _starts(twin: Engine) -> tuple[dict[int, int], dict[int, int]]:
+def starts(twin: Engine) -> tuple[dict[int, int], dict[int, int]]:
+    """Where coordinates and speeds of each joint begin in the state of an engine, by id(joint)."""
     q, v, i, k = {}, {}, 0, twin.nq
     for joint in twin.joints:
         q[id(joint)], v[id(joint)] = i, k
@@ -236,9 +238,10 @@ def _with_base(topology: Topology, border: Border | None) -> Topology:
 
 
 def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topology:
-    """The tree of a compartment with the trees of its parts in the place of their ports."""
+    """The tree of a compartment with the trees of its parts in the place of their ports; sealed ones keep theirs."""
     base_of: dict[int, Part] = {id(part.border.base.body): part for part in parts if part.border.base is not None}
     world = topology.world
+    kept = {id(port.body) for part in parts if not part.opens for port in part.border.ports}
     links: list[Link] = []
     depth: dict[int, int] = {id(world): 0}
 
@@ -260,7 +263,7 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
         if part.border.base is None:
             open_part(part)
     for link in topology.links:
-        if link.crosses or id(link.carrier) in depth:
+        if id(link.carrier) in depth or (link.crosses and id(link.carrier) not in kept):
             continue
         add(link)
         if id(link.carrier) in base_of:

@@ -16,6 +16,7 @@ from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed, code_of
 from kompono.translate.elaborate import Elaborated
 
 _KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses"))
@@ -36,6 +37,8 @@ class Enclosed:
     @property
     def stands(self) -> bool:
         """Whether joints inside connect a port with a ground of its own, so that no port is a base."""
+        if isinstance(self.part, Sealed):
+            return code_of(self.part).manifest.shape.variants[0].base is None
         reached = {id(ground) for ground in self.model.grounds}
         ends = [(id(joint.first.body), id(joint.second.body)) for joint in self.model.joints]
         while new := {end for pair in ends if reached & {*pair} for end in pair} - reached:

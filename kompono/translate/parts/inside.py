@@ -23,7 +23,7 @@ from typing import Any
 
 import casadi as ca
 
-from kompono.model.body import Carrier, Ground
+from kompono.model.body import Body, Carrier, Ground
 from kompono.model.signal import time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.kinematics import Kinematics
@@ -58,6 +58,9 @@ class Closed:
 
 class Part:
     """A closed part as its owner has it."""
+
+    opens = True  # whether its inside can be looked at, for decisions
+    unreported: Sequence[Body] = ()  # carriers of ports whose motion it does not report
 
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,

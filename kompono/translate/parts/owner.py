@@ -16,6 +16,7 @@ from kompono.translate.engine import Engine
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import report_whole
+from kompono.translate.parts.sealed import sealed_in
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
 from kompono.translate.relative import Close, RelativeEngine
@@ -141,6 +142,7 @@ class Parted:
             model, parts, cut=cut, independent=independent, close=close, placed=way[0] == "absolute"
         )
         self.topology = self._compartment.twin_topology
+        self.sealed = bool(sealed_in(self._compartment))
 
     def engine(self, kernels: dict[str, ca.Function], shared: bool) -> Engine:
         """An engine for it."""

@@ -44,6 +44,8 @@ class PartedWriter(ChannelWriter):
             channels = part.channels()
             self.channels += channels
             self.values.append(self.inner[id(part)][: len(channels), :])
+            for port in part.unreported:
+                self.body(port)
 
     def energies(self) -> tuple[Any, Any]:
         kinetic, potential = super().energies()

@@ -6,6 +6,7 @@ It assembles starts, judges redundant conditions and names channels; what moves 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,19 @@ import numpy as np
 
 from kompono.translate.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
 from kompono.translate.absolute import AbsoluteEngine
-from kompono.translate.closure import Closure, group_sizes
+from kompono.translate.closure import Closure, group_sizes, trace_closure
 from kompono.translate.elimination import Reference
-from kompono.translate.kinematics import Kinematics
+from kompono.translate.kinematics import Given, Kinematics
 from kompono.translate.linear import LinearSet
+from kompono.translate.probe import Probe
 from kompono.translate.rank import Live
 from kompono.translate.relative import PROJECTION_TOLERANCE, RelativeEngine
+from kompono.translate.signals import bind_signals
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
     from kompono.translate.parts.compartment import Compartment
+    from kompono.translate.parts.sealed import SealedPart
 
 
 class Twin(RelativeEngine):
@@ -56,8 +60,34 @@ class Twin(RelativeEngine):
     def forms(self) -> dict[int, Any]:
         own = {id(element) for element in self.compartment.closing}
         crossing = {id(element) for element in self.compartment.closing if self.compartment.crosses(element)}
-        forms = RelativeEngine.forms.func(self)  # type: ignore[attr-defined]
-        return {key: form for key, form in forms.items() if key in own and key not in crossing}
+        return self._forms_of([key for key in self.probe.closures if key in own and key not in crossing])
+
+    @cached_property
+    def _sealed(self) -> Sequence[SealedPart]:
+        from kompono.translate.parts.sealed import sealed_in
+
+        return sealed_in(self.compartment)
+
+    def _rebind(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Kinematics:
+        """Ports of sealed parts move as their functions say."""
+        steps = {key: step for part in self._sealed for key, step in part.steps().items()}
+        given = Given(steps) if steps else None
+        kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, given)
+        bind_signals(tracer, kinematics)
+        return kinematics
+
+    @cached_property
+    def probe(self) -> Probe:
+        tracer, kinematics = self._start(shared=False)
+        closures = {id(element): trace_closure(kinematics, element, self.laws) for element in self.closing}
+        sealed = self._sealed
+        closures = {key: through(closure, kinematics, sealed) for key, closure in closures.items()}
+        return Probe(tracer, kinematics, closures, 0, [part.weight(kinematics) for part in sealed], self._borne)
+
+    @property
+    def _borne(self) -> set[int]:
+        """Bodies that carry ports of sealed parts, by id."""
+        return {id(port.body) for part in self._sealed for port in part.border.ports}
 
     @property
     def row_references(self) -> dict[int, Reference]:
@@ -68,6 +98,20 @@ class Twin(RelativeEngine):
         """Conditions inside parts first, then those with linear conditions."""
         own = {id(element) for element in self.compartment.closing}
         return sorted(map(id, self.closing), key=lambda key: (key in own, key not in self.forms))
+
+
+def through(closure: Closure, kinematics: Kinematics, sealed: Sequence[SealedPart]) -> Closure:
+    """Conditions whose path crosses sealed parts, with G on the speeds inside instead of those of the crossings."""
+    columns, call = dict(closure.columns), kinematics.tracer.call
+    for part in sealed:
+        for k, port in enumerate(part.border.others):
+            block = columns.pop(id(kinematics.topology.link(port.body).joint), None)
+            if block is None or not part.variant.speeds:
+                continue
+            found = call(lambda g, s: g @ s, block, part.reach(kinematics, k)[0], path=part.path)
+            key = id(part.inner)
+            columns[key] = call(lambda a, b: a + b, columns[key], found) if key in columns else found
+    return replace(closure, columns=columns)
 
 
 class PlacedTwin(AbsoluteEngine):

@@ -1,0 +1,162 @@
+"""A sealed part in a model: `self.damper = Sealed("damper.part", damping=5e3)`.
+
+Its ports are bodies here that carry nothing but the port: what moves with them is known to the file alone, so the mass
+they have is used by nobody. Public parameters and inputs are members under their public names. What is wrong with a
+file or a keyword is said when the part has its name, for then the message can have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import KomponoError, ModelError, nearest
+from kompono.given import number, shown
+from kompono.model.body import Body
+from kompono.model.event import Event, Mode
+from kompono.model.signal import Input, Parameter, time
+from kompono.model.subsystem import Subsystem
+from kompono.sealed.code import SealedCode, load_sealed
+from kompono.sealed.shape import Quantity
+
+
+class NoSuchPort(ModelError, AttributeError):
+    """A sealed part does not show what was asked for."""
+
+
+class Names(dict[str, Any]):
+    """Members below a name with dots, as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise NoSuchPort(f"there is no {name!r} here.", fix=nearest(name, self)) from None
+
+
+class Sealed(Subsystem):
+    """A part from a sealed file, with its ports as attributes.
+
+    Keywords are its public parameters and inputs: numbers, `Parameter(...)`, `Input(...)`. Others keep the values the
+    author gave them. `kompono inspect FILE` shows what there is. The author must be trusted (`kompono trust add FILE`).
+    """
+
+    closed = True
+    _code: SealedCode | None = None
+    _problem: KomponoError | None = None
+
+    def __init__(self, file: str | Path, **values: Any) -> None:
+        self._file = str(file)
+        try:
+            self._code = load_sealed(file)
+            self._declare(self._code, values)
+        except KomponoError as problem:
+            self._problem = problem
+
+    def _declare(self, code: SealedCode, values: dict[str, Any]) -> None:
+        shape = code.manifest.shape
+        known = {q.name: q for q in (*shape.parameters, *shape.inputs)}
+        for name in values:
+            if name not in known:
+                offered = f"Public are: {', '.join(known)}." if known else f"{shape.name} has none."
+                raise ModelError(f"it has no parameter or input {name!r}.", fix=nearest(name, known) or offered)
+        members: dict[str, Any] = {}
+        for port in shape.ports:
+            _put(members, port.name, Body(mass=1.0, inertia=(1.0, 1.0, 1.0), shape=shape.pictures.get(port.name, ())))
+        for quantity in shape.parameters:
+            _put(members, quantity.name, _parameter(quantity, values.get(quantity.name)))
+        for quantity in shape.inputs:
+            _put(members, quantity.name, _input(quantity, values.get(quantity.name)))
+        variant = shape.variants[0]
+        start = code.starts[0][variant.size - variant.modes :]
+        modes = [Mode(value) for value in start.tolist()]
+        for name, kept in (("modes", modes), ("events", [Event(time, dict(zip(modes, modes, strict=True)))
+                                                         for _ in range(shape.events)])):  # fmt: skip
+            if kept:
+                _put(members, name, kept)
+        for name, member in members.items():
+            if hasattr(type(self), name):
+                raise ModelError(
+                    f"its public name {name!r} cannot be an attribute.", fix="Ask its author to rename it."
+                )
+            setattr(self, name, member)
+        self.expose(*[self._members[port.name] for port in shape.ports])
+
+    # -- said when it has a name
+
+    def _check(self, where: str) -> None:
+        if self._problem is not None:
+            raise self._said(where) from self._problem
+
+    def _said(self, where: str) -> KomponoError:
+        problem = self._problem
+        assert problem is not None
+        file = f"{self._file}: " if self._file not in str(problem) else ""
+        text = str(problem).removesuffix(f" {problem.fix}") if problem.fix else str(problem)
+        return type(problem)(f"{file}{text}", path=where, fix=problem.fix)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self._problem is not None:
+            raise self._said(self.label)
+        ports = [port.name for port in code_of(self).manifest.shape.ports]
+        fix = nearest(name, ports) or f"Its ports are: {', '.join(ports)}."
+        raise NoSuchPort(f"{self._file} shows no {name!r}.", path=self.label, fix=fix)
+
+
+def code_of(part: Sealed) -> SealedCode:
+    """What the file of a part holds."""
+    assert part._code is not None
+    return part._code
+
+
+def signal_of(part: Sealed, name: str) -> ca.SX:
+    """A public parameter or input as a symbol."""
+    member: Any = part._members[name]
+    return ca.SX(member)
+
+
+def _put(members: dict[str, Any], path: str, element: Any) -> None:
+    """Place a member under a name that may have dots."""
+    *above, name = path.split(".")
+    for key in above:
+        members = members.setdefault(key, Names())
+        if not isinstance(members, Mapping):
+            raise ModelError(f"its public name {path!r} is below another one.", fix="Ask its author to rename it.")
+    if name in members:
+        raise ModelError(f"its public name {path!r} is there twice.", fix="Ask its author to rename it.")
+    members[name] = element
+
+
+def _parameter(quantity: Quantity, given: Any) -> Parameter:
+    if isinstance(given, Parameter):
+        if given.owner is not None:
+            raise ModelError(
+                f"{quantity.name} = {given.label} belongs to another component.",
+                fix=f"Give a number, or a Parameter of its own: {quantity.name}=Parameter(...).",
+            )
+        return given
+    fix = f"Give a number or a Parameter, e.g. {quantity.name}={quantity.default:g}."
+    if isinstance(given, ca.SX) or callable(given):
+        raise ModelError(f"{quantity.name} = {shown(given)} is no number.", fix=fix)
+    value = quantity.default if given is None else number(given, quantity.name, fix=fix)
+    return Parameter(value, unit=quantity.unit)
+
+
+def _input(quantity: Quantity, given: Any) -> Input:
+    if isinstance(given, Input):
+        if given.owner is not None:
+            raise ModelError(
+                f"{quantity.name} = {given.label} belongs to another component.",
+                fix=f"Give a number, or an Input of its own: {quantity.name}=Input(...).",
+            )
+        return given
+    fix = f"Give a number or an Input, e.g. {quantity.name}=Input({quantity.default:g})."
+    if isinstance(given, ca.SX) or callable(given):
+        raise ModelError(f"{quantity.name} = {shown(given)} is neither a number nor an Input.", fix=fix)
+    value = quantity.default if given is None else number(given, quantity.name, fix=fix)
+    return Input(value, unit=quantity.unit)

@@ -1,0 +1,78 @@
+"""What else a part answers when it is sealed, so that an owner who cannot open it can assemble it and judge conditions:
+
+    rates       x                how speeds move coordinates: q_dot
+    reach       time, x          of each other port: S (6 x nv, column by column) on the speeds inside, S_dot v (6)
+    conditions  time, x          of the conditions inside: g, g_dot, u, G (rows x nv, column by column)
+    masses      time, x          inertia on the twist of the base and the speeds, its upper triangle row by row
+
+Inside, speeds are those of joints; where a condition inside moves with the base, the part cannot be sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+
+from kompono.spatial.vectors import carry_twist
+from kompono.translate.closure import trace_closure
+from kompono.translate.loads import body_inertia
+from kompono.translate.parts.border import port_in
+from kompono.translate.parts.compartment import Compartment
+from kompono.translate.parts.moment import Moment
+
+
+def assembling(inside: Compartment) -> dict[str, Callable[[Moment, Any], Any]]:
+    """These functions by name, to be traced at a moment of the inside."""
+    return {
+        "rates": lambda now, _: _rates(inside, now),
+        "reach": lambda now, _: _reach(inside, now),
+        "conditions": lambda now, _: _conditions(inside, now),
+        "masses": lambda now, _: _masses(inside, now),
+    }
+
+
+def _speeds(inside: Compartment, now: Moment) -> Any:
+    return ca.vertcat(ca.SX(0, 1), *[now.values.v[id(joint)] for joint in inside.joints])
+
+
+def _rates(inside: Compartment, now: Moment) -> Any:
+    links = {id(link.joint): link for link in inside.topology.links if link.joint is not None}
+    return ca.vertcat(ca.SX(0, 1), *[now.kinematics.step(links[id(joint)]).rate for joint in inside.joints])
+
+
+def _reach(inside: Compartment, now: Moment) -> Any:
+    kinematics, border = now.kinematics, inside.border
+    assert border is not None
+    start = border.base.body if border.base is not None else kinematics.topology.world
+    found = [ca.SX(0, 1)]
+    for port in border.others:
+        relative, at = kinematics.relative(start, port.body), port_in(kinematics, port)
+        twist, bias = carry_twist(at, relative.twist), carry_twist(at, relative.bias)
+        found += [ca.vec(ca.densify(ca.jacobian(ca.SX(twist), _speeds(inside, now)))), ca.densify(ca.SX(bias))]
+    return ca.vertcat(*found)
+
+
+def _conditions(inside: Compartment, now: Moment) -> Any:
+    twin, kinematics = inside.twin, now.kinematics
+    rows = {level: [ca.SX(0, 1)] for level in ("residual", "rate", "bias")}
+    for element in inside.closing:
+        closure = twin.live[id(element)].closure(trace_closure(kinematics, element, twin.laws), now.tracer)
+        for level, column in rows.items():
+            column.append(ca.densify(ca.SX(getattr(closure, level))))
+    levels = [ca.vertcat(*column) for column in rows.values()]
+    return ca.vertcat(*levels, ca.vec(ca.densify(ca.jacobian(levels[1], _speeds(inside, now)))))
+
+
+def _masses(inside: Compartment, now: Moment) -> Any:
+    moving = _speeds(inside, now)
+    if inside.border is not None and inside.border.based:
+        moving = ca.vertcat(now.base[12:18], moving)
+    total = ca.SX(moving.numel(), moving.numel())
+    for body in inside.bodies:
+        columns = ca.jacobian(ca.SX(now.kinematics.absolute(body).twist), moving)
+        total += columns.T @ body_inertia(now.kinematics, body) @ columns
+    return ca.vertcat(
+        ca.SX(0, 1), *[ca.densify(total)[i, j] for i in range(total.shape[0]) for j in range(i, total.shape[0])]
+    )

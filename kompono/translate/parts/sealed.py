@@ -1,0 +1,270 @@
+"""A part whose inside is a file: the same to its owner as any closed part, but there is no opening it.
+
+In the twin it stays contracted. Its coordinates and speeds are those of one joint, `Inner`, that hangs beside its ports
+and carries nothing; the ports hang on the base through crossings that the functions of the file move, and the
+conditions inside are one closing element, `InnerLoops`. So assembly and decisions about rank see all speeds and all
+conditions, by numbers and without names.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import ModelError
+from kompono.model.body import Body, Ground
+from kompono.model.joint import Joint
+from kompono.sealed.element import Sealed, code_of, signal_of
+from kompono.sealed.shape import Variant
+from kompono.spatial.pose import Pose
+from kompono.spatial.vectors import carry_twist
+from kompono.translate.closure import Closure, Told
+from kompono.translate.elaborate import Elaborated
+from kompono.translate.engine import Engine
+from kompono.translate.kinematics import Kinematics, Step
+from kompono.translate.parts.border import Border, port_in
+from kompono.translate.parts.enclosed import Enclosed
+from kompono.translate.parts.inside import Closed, Part
+from kompono.translate.program import Channel
+from kompono.translate.topology import Link, Topology
+
+
+class Inner(Joint):
+    """Coordinates and speeds inside a sealed part, in the order of the file."""
+
+    part: SealedPart
+
+    def rate(self, q: Any, v: Any) -> Any:
+        return self.part.call("rates", ca.vertcat(q, v, self.part.modes))
+
+    def neutral(self) -> np.ndarray:
+        return self.part.start[: len(self.coordinates)]
+
+
+class TurningInner(Inner):
+    """The same with quaternions among the coordinates."""
+
+    def normalize(self, q: Any) -> Any:
+        x = self.part.call("normalize", ca.vertcat(q, ca.DM.zeros(self.freedoms), self.part.modes))
+        return x[: len(self.coordinates), :]
+
+
+@lru_cache(maxsize=256)
+def _kind(coordinates: int, speeds: int, turning: bool) -> type[Inner]:
+    names = {"coordinates": tuple(f"x{k}" for k in range(coordinates)), "speeds": tuple(f"v{k}" for k in range(speeds))}
+    kind: Any = type("Inner", (TurningInner if turning else Inner,), names)
+    return kind
+
+
+class InnerLoops(Told):
+    """All conditions inside a sealed part; those that follow from its joints were left out when it was sealed."""
+
+    part: SealedPart
+
+    def trace(self, kinematics: Kinematics) -> Closure:
+        part, rows = self.part, self.part.rows
+        column = part.ask(kinematics, "conditions", part.state(kinematics))
+        g, g_dot, u = (column[k * rows : (k + 1) * rows, :] for k in range(3))
+        matrix = ca.reshape(column[3 * rows :, :], rows, part.variant.speeds)
+        return Closure(self, (1,) * rows, g, g_dot, u, {id(part.inner): matrix})
+
+
+class SealedPart(Part):
+    """A sealed part as its owner has it."""
+
+    part: Sealed
+    opens = False
+
+    def __init__(self, enclosed: Enclosed, border: Border, world: Ground) -> None:
+        self.part, self.path, self.border = enclosed.part, enclosed.path, border  # type: ignore[assignment]
+        self.model, self.code = enclosed.model, code_of(self.part)
+        names = {id(body): name for name, body in self.part._members.items()}
+        self.base = names[id(border.base.body)] if border.base is not None else None
+        self.variant: Variant = self.code.manifest.shape.variant(self.base)
+        self._made: dict[str, Closed] = {}
+        self.inner = self._inner(world)
+        self.inside = SealedInside(self, world)  # type: ignore[assignment]
+
+    def _inner(self, world: Ground) -> Inner:
+        start, variant = self.start, self.variant
+        kind = _kind(variant.coordinates, variant.speeds, self._turns)
+        names = kind.start_names()
+        hung = self.border.base.body if self.border.base is not None else world
+        inner = kind(hung, Ground(), start={names[k]: float(start[k]) for k in variant.given})
+        inner.part, inner._owner, inner._name = self, self.part, "inside"
+        return inner
+
+    @property
+    def _turns(self) -> bool:
+        """Whether anything has to be kept of unit length."""
+        x = np.linspace(0.3, 0.8, self.variant.size)
+        described = self.variant.functions["normalize"]
+        known = {"time": np.zeros(1), "x": x}
+        column = np.concatenate([np.zeros(0), *[known[group] for group in described.groups]])
+        return bool(described.results) and not np.array_equal(self.code.evaluate(described.number, column), x)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """x when a run begins."""
+        return self.code.start(self.base)
+
+    @cached_property
+    def modes(self) -> Any:
+        """Modes when a run begins."""
+        return ca.DM(self.start[self.variant.size - self.variant.modes :])
+
+    @cached_property
+    def rows(self) -> int:
+        """How many conditions there are inside."""
+        return self.variant.functions["conditions"].results // (3 + self.variant.speeds)
+
+    # -- its functions
+
+    def closed(self, name: str) -> Closed:
+        if name not in self._made:
+            described = self.variant.functions[name]
+            function = self.code.function(self.base, name) if described.results else _nothing()
+            signals = tuple(signal_of(self.part, signal) for signal in described.signals)
+            self._made[name] = Closed(function, described.groups, signals)
+        return self._made[name]
+
+    def call(self, name: str, x: Any) -> Any:
+        """A function of x alone."""
+        closed = self.closed(name)
+        if not closed.function.nnz_out():
+            return ca.SX(0, 1)
+        column = ca.densify(x) if closed.groups else ca.DM(0, 1)
+        return closed.function.call([column], False, isinstance(column, ca.SX))[0]
+
+    def channels(self) -> tuple[Channel, ...]:
+        shape = self.code.manifest.shape
+        return tuple(Channel(f"{self.path}.{c.name}", c.unit, c.angle) for c in shape.channels)
+
+    @cached_property
+    def unreported(self) -> list[Body]:  # type: ignore[override]
+        """Ports that are frames of bodies nobody sees; where they are is known outside."""
+        names = {channel.name for channel in self.code.manifest.shape.channels}
+        ports = [port for port in self.part.exposed if isinstance(port, Body)]
+        return [port for port in ports if f"{port._name}.position.x" not in names]
+
+    # -- in the twin
+
+    def state(self, kinematics: Kinematics) -> Any:
+        """x at a state of the twin."""
+        q, v = kinematics.joint_state(self.inner)
+        modes = [ca.SX(mode) for mode in self.model.modes]
+        symbols = ca.vertcat(ca.SX(0, 1), *modes)
+        known = kinematics.tracer.call(lambda: symbols, path=self.path, free=True) if modes else symbols
+        return ca.vertcat(q, v, known)
+
+    def steps(self) -> dict[int, Any]:
+        """What moves the ports, and x itself, by id(carrier)."""
+        found: dict[int, Any] = {id(self.inner.second.body): self._inner_step}
+        for k, port in enumerate(self.border.others):
+            found[id(port.body)] = lambda kinematics, k=k: self._port_step(kinematics, k)
+        return found
+
+    def _inner_step(self, kinematics: Kinematics) -> Step:
+        rate = self.ask(kinematics, "rates", self.state(kinematics))
+        return Step(Pose.constant(), ca.SX(6, self.variant.speeds), ca.SX(6, 1), ca.SX(6, 1), rate)
+
+    def _port_step(self, kinematics: Kinematics, k: int) -> Step:
+        x = self.state(kinematics)
+        still = ca.vertcat(x[: self.variant.coordinates, :], ca.SX.zeros(self.variant.speeds),
+                           x[self.variant.coordinates + self.variant.speeds :, :])  # fmt: skip
+        moved = self.ask(kinematics, "move", still)[18 * k : 18 * k + 18, :]
+        at = port_in(kinematics, self.border.base) if self.border.base is not None else Pose.constant()
+        subspace, bias = self.reach(kinematics, k)
+
+        def trace(column: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
+            placed = at @ Pose(column[:3], ca.reshape(column[3:12], 3, 3))
+            return placed.position, placed.rotation, column[12:] + s @ v
+
+        speeds = kinematics.v[id(self.inner)]
+        position, rotation, twist = kinematics.tracer.call(trace, moved, subspace, speeds, path=self.path)
+        return Step(Pose(position, rotation), ca.SX(ca.DM.eye(6)), twist, bias, ca.SX(0, 1))
+
+    def reach(self, kinematics: Kinematics, k: int) -> tuple[Any, Any]:
+        """S (6 x nv) of the k-th of the other ports on the speeds inside, and S_dot v (6)."""
+        size = 6 * self.variant.speeds
+        column = self.ask(kinematics, "reach", self.state(kinematics))
+        column = column[k * (size + 6) : (k + 1) * (size + 6), :]
+        return ca.reshape(column[:size, :], 6, self.variant.speeds), column[size:, :]
+
+    def weight(self, kinematics: Kinematics) -> tuple[Any, Any]:
+        """What moves inside: the twist of the base with the speeds, and the inertia on both."""
+        moving, base = kinematics.v[id(self.inner)], self.border.base
+        if base is not None:
+            twist = kinematics.tracer.call(
+                lambda w: carry_twist(port_in(kinematics, base), w), kinematics.absolute(base.body).twist
+            )
+            moving = ca.vertcat(twist, moving)
+        upper, size, place = self.ask(kinematics, "masses", self.state(kinematics)), moving.numel(), 0
+        matrix = ca.SX(size, size)
+        for i in range(size):
+            for j in range(i, size):
+                matrix[i, j] = matrix[j, i] = upper[place]
+                place += 1
+        return moving, matrix
+
+
+class SealedInside:
+    """What an owner knows of the inside of a sealed part."""
+
+    def __init__(self, part: SealedPart, world: Ground) -> None:
+        self.part, self.world = part, world
+        self.whole: Elaborated = part.model
+        self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
+        self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0
+
+    @cached_property
+    def twin_topology(self) -> Topology:
+        """x beside the ports; the ports themselves hang on crossings of the owner."""
+        inner = self.part.inner
+        link = Link(inner.second.body, inner.first.body, inner, False, 1)
+        return Topology(self.world, (link,), (self._loops(),) if self.keeps else ())
+
+    def _loops(self) -> InnerLoops:
+        inner = self.part.inner
+        loops = InnerLoops(inner.first, inner.second)
+        loops.part, loops.rows, loops._owner, loops._name = self.part, self.part.rows, self.part.part, "inside"
+        return loops
+
+    def places(self, twin: Engine) -> list[int]:
+        """Where each entry of x is in the state of a twin."""
+        from kompono.translate.parts.compartment import starts
+
+        q, v = starts(twin)
+        variant, inner = self.part.variant, self.part.inner
+        modes = {id(mode): twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
+        own = [q[id(inner)] + k for k in range(variant.coordinates)] + [v[id(inner)] + k for k in range(variant.speeds)]
+        return own + [modes[id(mode)] for mode in self.whole.modes]
+
+
+@lru_cache(maxsize=1)
+def _nothing() -> ca.Function:
+    return ca.Function("nothing", [ca.SX(0, 1)], [ca.SX(0, 1)])
+
+
+def sealed_in(compartment: Any) -> list[SealedPart]:
+    """All parts from files in a compartment, at any depth."""
+    found: list[SealedPart] = [part for part in compartment.parts if isinstance(part, SealedPart)]
+    return [*found, *(deeper for part in compartment.parts for deeper in sealed_in(part.inside))]
+
+
+def refuse_engine(model: Elaborated, engine: str) -> None:
+    """Raise ModelError where sealed parts cannot be solved."""
+    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
+    if model.model in sealed:
+        raise ModelError(
+            "a sealed part alone is no model.", path=type(model.model).__name__,
+            fix="Make it a member of a Subsystem, and connect its ports.",
+        )  # fmt: skip
+    if sealed and engine != "relative":
+        raise ModelError(
+            f"the inside of a sealed part is in joint coordinates, so engine={engine!r} cannot use it.",
+            path=model.path(sealed[0]), fix="Use engine='relative'.",
+        )  # fmt: skip
