@@ -73,12 +73,11 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
     """
     import scipy.integrate
 
-    feed = problem.feed
-    times = _instants(settings)
+    feed, times = problem.feed, _instants(settings)
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
-    differentiated = settings.method in STIFF and "jacobian" in problem.kernel.program.routines
-    options = {"jac": model.jacobian} if differentiated else {}
+    needed = routines_of(settings.method, problem.kernel.program.routines)
+    options = {"jac": model.jacobian} if "jacobian" in needed else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
     rows: list[np.ndarray] = []
