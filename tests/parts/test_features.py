@@ -110,6 +110,8 @@ def test_who_reaches_inside_is_refused() -> None:
 def test_names_of_nobody_and_other_engines_are_refused() -> None:
     with pytest.raises(ModelError, match="no component 'strut'"):
         simulate(Rig(), **RUN, closed=["strut"])
+    with pytest.raises(ModelError, match="inside the closed part platform"):
+        simulate(Rig(), **RUN, closed=["platform"], independent=["platform.bar"])
     with pytest.raises(RunError, match="closed parts"):
         simulate(Rig(), **RUN, closed=["platform"], engine="discrete")
 

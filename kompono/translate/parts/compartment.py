@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from kompono.errors import ModelError
 from kompono.model.body import Body, Ground
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
@@ -66,7 +67,14 @@ class Compartment:
         cut, independent = list(cut), list(independent)
         contracted = [Closed(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
         own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
-        own_roots = [path for path in independent if not any(_below(path, p.path) for p in self.enclosed)]
+        for path in independent:
+            for inner in self.enclosed:
+                if _below(path, inner.path):
+                    raise ModelError(
+                        f"{path} is inside the closed part {inner.path}, whose tree is its own.",
+                        fix=f"Name a body outside it, or leave {inner.path} open.",
+                    )
+        own_roots = list(independent)
         if border is not None and border.base is not None:
             own_roots = [model.path(border.base.body)]
         if placed:
