@@ -27,9 +27,9 @@ AXIS = np.array([0.0, 0.0, 1.0])
 REST = {"Subsystem", "Field"}  # that take no values
 OTHERS = {  # public names that are no constructors of models, and are met elsewhere or not called by users
     "AssemblyError", "CompileError", "FileError", "KomponoError", "ModelError", "ModelWarning", "RunError",
-    "RunWarning", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation", "LiveView", "Report", "Result",
-    "Simulation", "cost", "evaluate", "inspect", "resume", "seal", "simulate", "simulate_many", "spatial", "time",
-    "view", "shapes", "solids",
+    "RunWarning", "Sealed", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation", "LiveView", "Report",
+    "Result", "Simulation", "cost", "evaluate", "inspect", "resume", "seal", "simulate", "simulate_many", "spatial",
+    "time", "view", "shapes", "solids",
 }  # fmt: skip
 
 

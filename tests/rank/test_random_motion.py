@@ -26,7 +26,7 @@ CHANNELS = ["*.position.*", "*.orientation.*", "*velocity.*", "*acceleration.*",
 
 
 @settings(
-    max_examples=40 if LONG else 3, deadline=None, derandomize=True, database=None,
+    max_examples=40 if LONG else 2, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck), phases=[Phase.generate],
 )  # fmt: skip
 @given(redundant_loops())
