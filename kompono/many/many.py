@@ -27,7 +27,7 @@ from kompono.solve.controllers import copies
 from kompono.solve.estimate import announce, check_runs, estimate
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings, check_settings, settings_for
-from kompono.solve.many import Batch, at_times, fits_lanes, prepare, record_times, run_batch
+from kompono.solve.many import AHEAD, Batch, at_times, fits_lanes, prepare, record_times, run_batch
 from kompono.solve.outcome import Outcome, Outputs, check_step
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import routines_of
@@ -86,7 +86,7 @@ def simulate_many(
     spread = _Spread(_threads(threads), _lanes(lanes), client)
     simulation = Simulation(model, engine=engine, **options)
     outputs = select_outputs(simulation.translation, channels)
-    held = spread.threads * (spread.lanes or native_lanes())
+    held = AHEAD * spread.threads * (spread.lanes or native_lanes())  # groups that wait count, too
     size = estimate(settings, outputs, simulation.program, variation.runs, held)
     announce(simulation.name, size, settings.every)
     table = parameter_table(simulation, variation)

@@ -67,9 +67,9 @@ class Sealed(Subsystem):
         for port in shape.ports:
             _put(members, port.name, Body(mass=1.0, inertia=(1.0, 1.0, 1.0), shape=shape.pictures.get(port.name, ())))
         for quantity in shape.parameters:
-            _put(members, quantity.name, _parameter(quantity, values.get(quantity.name)))
+            _put(members, quantity.name, _signal(Parameter, quantity, values.get(quantity.name)))
         for quantity in shape.inputs:
-            _put(members, quantity.name, _input(quantity, values.get(quantity.name)))
+            _put(members, quantity.name, _signal(Input, quantity, values.get(quantity.name)))
         variant = shape.variants[0]
         start = code.starts[0][variant.size - variant.modes :]
         modes = [Mode(value) for value in start.tolist()]
@@ -132,31 +132,19 @@ def _put(members: dict[str, Any], path: str, element: Any) -> None:
     members[name] = element
 
 
-def _parameter(quantity: Quantity, given: Any) -> Parameter:
-    if isinstance(given, Parameter):
+def _signal(kind: type[Parameter] | type[Input], quantity: Quantity, given: Any) -> Parameter | Input:
+    """A public parameter or input: a number, or an element of its own that nobody else has."""
+    name, word = quantity.name, kind.__name__
+    article = "an" if kind is Input else "a"
+    if isinstance(given, kind):
         if given.owner is not None:
             raise ModelError(
-                f"{quantity.name} = {given.label} belongs to another component.",
-                fix=f"Give a number, or a Parameter of its own: {quantity.name}=Parameter(...).",
+                f"{name} = {given.label} belongs to another component.",
+                fix=f"Give a number, or one of its own: {name}={word}(...).",
             )
         return given
-    fix = f"Give a number or a Parameter, e.g. {quantity.name}={quantity.default:g}."
+    fix = f"Give a number, or {name}={word}({quantity.default:g})."
     if isinstance(given, ca.SX) or callable(given):
-        raise ModelError(f"{quantity.name} = {shown(given)} is no number.", fix=fix)
-    value = quantity.default if given is None else number(given, quantity.name, fix=fix)
-    return Parameter(value, unit=quantity.unit)
-
-
-def _input(quantity: Quantity, given: Any) -> Input:
-    if isinstance(given, Input):
-        if given.owner is not None:
-            raise ModelError(
-                f"{quantity.name} = {given.label} belongs to another component.",
-                fix=f"Give a number, or an Input of its own: {quantity.name}=Input(...).",
-            )
-        return given
-    fix = f"Give a number or an Input, e.g. {quantity.name}=Input({quantity.default:g})."
-    if isinstance(given, ca.SX) or callable(given):
-        raise ModelError(f"{quantity.name} = {shown(given)} is neither a number nor an Input.", fix=fix)
-    value = quantity.default if given is None else number(given, quantity.name, fix=fix)
-    return Input(value, unit=quantity.unit)
+        raise ModelError(f"{name} = {shown(given)} is neither a number nor {article} {word}.", fix=fix)
+    value = quantity.default if given is None else number(given, name, fix=fix)
+    return kind(value, unit=quantity.unit)
