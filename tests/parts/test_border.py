@@ -25,7 +25,8 @@ NAMES = {
 
 def looked(machine: Any, path: str, routine: str, closed: bool) -> tuple[Gauged, set[str]]:
     translation = translate(machine(), closed=[path] if closed else [], close=closed_start)
-    names = [*translation.program.coordinates, *translation.program.speeds]
+    program = translation.program
+    names = [*program.coordinates, *program.speeds, *program.modes]
     inside = [k for k, name in enumerate(names) if name.startswith(f"{path}.") and ".free." not in name]
     functions: dict[str, str] = {}
     if closed:

@@ -107,6 +107,13 @@ def test_who_reaches_inside_is_refused() -> None:
         simulate(Meddler(), **RUN, closed=["struts.0"])
 
 
+def test_closed_is_true_or_false() -> None:
+    rig = Rig()
+    rig.platform.closed = 1
+    with pytest.raises(ModelError, match="platform: closed = 1 is neither True nor False"):
+        simulate(rig, **RUN)
+
+
 def test_names_of_nobody_and_other_engines_are_refused() -> None:
     with pytest.raises(ModelError, match="no component 'strut'"):
         simulate(Rig(), **RUN, closed=["strut"])

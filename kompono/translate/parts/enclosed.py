@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kompono.errors import ModelError, nearest
+from kompono.given import shown
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.signal import Input, Parameter
@@ -49,7 +50,7 @@ class Enclosed:
 def closed_subsystems(model: Elaborated, patterns: Iterable[str]) -> list[Subsystem]:
     """The subsystems that shall be closed: those declared so and those whose path fits a pattern."""
     paths = {model.path(part): part for part in model.subsystems if part is not model.model}
-    chosen = {id(part): part for part in paths.values() if getattr(part, "closed", False) is True}
+    chosen = {id(part): part for path, part in paths.items() if _declared(part, path)}
     for pattern in patterns:
         found = [part for path, part in paths.items() if fnmatchcase(path, pattern)]
         if pattern not in paths:  # a pattern means those that can be closed
@@ -58,6 +59,14 @@ def closed_subsystems(model: Elaborated, patterns: Iterable[str]) -> list[Subsys
             raise ModelError(f"there is no component {pattern!r} to close.", fix=nearest(pattern, paths))
         chosen |= {id(part): part for part in found}
     return [part for part in model.subsystems if id(part) in chosen]
+
+
+def _declared(part: Subsystem, path: str) -> bool:
+    """Whether a component says that it is closed; members may have that name."""
+    if isinstance(part.closed, int | float | str) and not isinstance(part.closed, bool):
+        fix = "Use closed=True or closed=False."
+        raise ModelError(f"closed = {shown(part.closed)} is neither True nor False.", path=path, fix=fix)
+    return part.closed is True
 
 
 def divide(
