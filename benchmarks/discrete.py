@@ -13,6 +13,7 @@ import argparse
 import time as clock
 
 from kompono import Simulation, Subsystem
+from kompono.compile import ChunkEnd
 from kompono.examples.car import Car
 from kompono.examples.engine import Engine
 from kompono.examples.kuka import Kuka
@@ -41,7 +42,7 @@ def loads(model: Subsystem, seconds: float) -> tuple[int, int, int, dict[float, 
         for _ in range(CHUNKS):
             steps = max(1, round(seconds / step / CHUNKS))
             begun = clock.process_time()
-            if run.advance(steps).name != "OK":
+            if run.advance(steps) is not ChunkEnd.OK:
                 raise RuntimeError(f"{type(model).__name__} stopped at {run.time} s with a step of {step} s")
             best = min(best, (clock.process_time() - begun) / steps)
         drift = simulation.channel(run.time, run.state, feed.at(run.time), parameters, "drift.position")

@@ -24,8 +24,8 @@ from tables import show
 from kompono import Subsystem
 from kompono.compile import compile_program
 from kompono.translate import Translation, translate
-from kompono.translate.relative import RelativeEngine
-from kompono.translate.start import start_state
+from kompono.translate.engines.relative import RelativeEngine
+from kompono.translate.starts.start import start_state
 
 STEPS = 1000
 

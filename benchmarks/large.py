@@ -32,10 +32,10 @@ class Link(Subsystem):
 
 
 class Row(Subsystem):
-    """Ten equal parts in a row, on revolute joints about the given axes in turn."""
+    """Equal parts in a row, on revolute joints about the given axes in turn."""
 
-    def __init__(self, make: Callable[[], Subsystem], axes: str) -> None:
-        self.parts = [make() for _ in range(10)]
+    def __init__(self, make: Callable[[], Subsystem], axes: str, count: int = 10) -> None:
+        self.parts = [make() for _ in range(count)]
         self.pins = [
             Revolute(a.last.at(0, 0, -0.1), b.first.at(0, 0, 0.1), axis=axes[k % len(axes)], angle=0.3)
             for k, (a, b) in enumerate(zip(self.parts, self.parts[1:], strict=False))

@@ -1,18 +1,25 @@
-"""What closing parts costs: SX instructions and time of an rk4 step, open and closed, in one run.
+"""What closing parts costs: SX instructions and time of an rk4 step, open and closed, in one run; and what it costs to
+have them sealed, in processes of their own, or as WebAssembly.
 
-Run it with `python benchmarks/parts.py`.
+Run it with `python benchmarks/parts.py`. Keys of its own are made in a folder that is gone at the end. Processes that
+wait for each other want a processor each: on a machine that is busy otherwise they show that, and nothing else.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time as clock
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
-from kompono import Simulation, Subsystem
-from kompono.examples.car import Car
+from kompono import Sealed, Simulation, Subsystem, seal
+from kompono.examples.car import Car, standing_damper
 from kompono.examples.engine import Engine
 from kompono.examples.kuka import Kuka
 from kompono.examples.manipulator import Manipulator
+from kompono.sealed import keys
 
 STEP = 1e-4  # [s]
 STEPS = 2000
@@ -39,9 +46,37 @@ def microseconds(simulation: Simulation) -> float:
     return 1e6 * min(times)
 
 
+def dampers(file: Path) -> Iterator[tuple[str, Simulation]]:
+    """The car with its two dampers in every way a part can be."""
+    closed = ["left.damper", "right.damper"]
+    yield "open", Simulation(Car())
+    yield "closed", Simulation(Car(), closed=closed)
+    yield "closed, in two processes", Simulation(Car(), closed=closed, isolate=closed)
+    for wall, name in ((None, "sealed"), ("process", "sealed, in a locked process"), ("wasm", "sealed, WebAssembly")):
+        yield name, Simulation(Car(damper=lambda wall=wall: Sealed(file, wall=wall)))
+
+
+def walls() -> None:
+    """Print what walls cost."""
+    print("\n| both dampers of the car | us per rk4 step |\n|---|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["KOMPONO_CONFIG"] = folder
+        keys.make("Benchmark")
+        seal(standing_damper(), Path(folder) / "damper.part")
+        for name, simulation in dampers(Path(folder) / "damper.part"):
+            simulation.kernel.prepare(method="rk4")
+            print(f"| {name} | {microseconds(simulation):.1f} |", flush=True)
+
+
 def main() -> None:
-    """Print a table."""
+    """Print both tables."""
     warnings.simplefilter("ignore")
+    closing()
+    walls()
+
+
+def closing() -> None:
+    """Print what closing costs."""
     print("| machine | closed | instructions of the derivative | us per rk4 step | ratio |\n|---|---|--:|--:|--:|")
     for make, closed in MACHINES:
         simulations = [Simulation(make()), Simulation(make(), closed=closed)]

@@ -15,6 +15,7 @@ from kompono.errors import (
     KomponoError,
     ModelError,
     ModelWarning,
+    RemoteError,
     RunError,
     RunWarning,
     SealedError,
@@ -35,6 +36,7 @@ from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 if TYPE_CHECKING:
     from kompono.costs import Cost, cost
     from kompono.edges.view import LiveView, view
+    from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
@@ -76,6 +78,8 @@ __all__ = [
     "Output",
     "Parameter",
     "Pose",
+    "Remote",
+    "RemoteError",
     "Report",
     "Result",
     "RunError",
@@ -110,6 +114,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",
+    "Remote": "elsewhere.remote",
     "Report": "report",
     "inspect": "report",
     "Ensemble": "result",

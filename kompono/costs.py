@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kompono.compile.cache import Shelf
+from kompono.compile.cache import DiskShelf
 from kompono.errors import RunError
 from kompono.given import shown
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
+from kompono.request import Request
 from kompono.sealed.element import Sealed
-from kompono.translate import translate
+from kompono.translate import translated
+from kompono.translate.engines.registry import ENGINES, Feature, engine_named
 from kompono.translate.tracer import operations
 
-WAYS = (
-    ("relative", "post-stabilization"),
-    ("absolute", "standard"),
-    ("absolute", "successive"),
-    ("absolute", "distributed"),
-)
+WAYS = tuple((entry.name, projection) for entry in ENGINES.values() for projection in entry.counted)
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ def _pairs(ways: Any) -> list[tuple[str, str]]:
     pairs = list(ways) if isinstance(ways, list | tuple) else [ways]
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            fix = 'Use e.g. ways=[("absolute", "successive")].'
+            fix = f"Use e.g. ways=[{WAYS[-1]!r}]."
             raise RunError(f"{shown(pair)} is no engine with its projection.", fix=fix)
     return pairs
 
@@ -67,12 +64,12 @@ def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
     """Translate a model for each way and count; what was translated before is taken from the cache. Models with sealed
     parts know one way.
     """
-    found, shelf = [], Shelf()
+    found, shelf = [], DiskShelf()
     if ways is WAYS and any(isinstance(element, Sealed) for element in model.walk()):
-        ways = [pair for pair in WAYS if pair[0] == "relative"]
+        ways = [pair for pair in WAYS if ENGINES[pair[0]].refusal(Feature.SEALED_PARTS) is None]
     for engine, projection in _pairs(ways):
-        chosen = projection if engine == "absolute" else "distributed"
-        program = translate(model, engine=engine, projection=chosen, shelf=shelf).program
+        chosen = projection if "projection" in engine_named(engine).own else None
+        program = translated(model, Request(engine=engine, projection=chosen), shelf=shelf).program
         counts = [
             operations(program.routines[name], program.kernels) if name in program.routines else 0
             for name in ("derivative", "project")

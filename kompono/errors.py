@@ -117,6 +117,12 @@ class SealedError(KomponoError):
     """A sealed file, a key or the store of trusted authors is not what it should be, and is not used."""
 
 
+class RemoteError(KomponoError):
+    """A part at a supplier's cannot be reached or is not given; a certificate or an address is not as it should be."""
+
+    by_the_user = False
+
+
 class RunError(KomponoError):
     """The run was asked for something it cannot do (method, step, channel)."""
 
@@ -153,3 +159,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that offers the known names closest to `name`, empty if none is close."""
     matches = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
     return f"Did you mean {' or '.join(repr(m) for m in matches)}?" if matches else ""
+
+
+def either(names: Iterable[str]) -> str:
+    """Names to choose from: `a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last

@@ -11,12 +11,11 @@ from kompono.errors import ModelWarning, RunError, suggest, warn
 from kompono.given import number, shown
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
-from kompono.options import with_kinds
+from kompono.options import check_known, with_kinds
+from kompono.request import OF_CONCERN, Concern, Request
 from kompono.result import UnknownChannel, matching
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
-
-DISCRETE_STEP = 1e-5  # s, the default of the discrete engine, by which the stiffness of its links is chosen
 
 
 class Evaluation(Mapping[str, float]):
@@ -87,34 +86,30 @@ def evaluate(
     Further options are those of `Simulation` (cut, independent, projection, ...). To evaluate often, make a
     `Simulation(model)` once and pass it instead.
     """
+    request = Request.of(locals(), Request(initial=at, native=False))
     time = number(time, "the time", error=RunError, fix="Give seconds.")
     if isinstance(model, Simulation):
-        if options or engine not in ("relative", model.engine):
+        if options or engine not in (Request.engine, model.engine):
             raise RunError("engine and its options were chosen when the Simulation was made.", fix="Leave them out.")
-        return _evaluate(model, at, time, channels, inputs, parameters)
-    simulation = Simulation(model, engine=engine, **{"native": False, **options})
-    return _evaluate(simulation, at, time, channels, inputs, parameters)
+        return _evaluate(model, request, time)
+    check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
+    request = Request.of(options, request)
+    return _evaluate(Simulation.of(model, request), request, time)
 
 
-def _evaluate(
-    simulation: Simulation,
-    at: Mapping[str, float] | None,
-    time: float,
-    patterns: str | Iterable[str],
-    inputs: Mapping[str, Any] | None,
-    parameters: Mapping[str, float] | None,
-) -> Evaluation:
-    values, feed = simulation.parameters(parameters), simulation.feed(inputs)
-    assembly = simulation.assemble(at, parameters=values, feed=feed, time=time)
+def _evaluate(simulation: Simulation, request: Request, time: float) -> Evaluation:
+    values, feed = simulation.parameters(request.parameters), simulation.feed(request.inputs)
+    assembly = simulation.assemble(request.initial, parameters=values, feed=feed, time=time)
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
-    values = simulation.completed(values, assembly.state, feed, DISCRETE_STEP, time)
-    state = simulation.started(assembly.state, values, feed, time)
-    feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
+    values = simulation.completed(values, assembly.state, feed, simulation.entry.step, time)
+    started = simulation.started(assembly.state, values, feed, time)
     known = simulation.program.channels
-    columns = matching(patterns, known)
+    columns = matching(request.channels, known)
     routine = simulation.translation.select(columns)
-    (numbers,) = simulation.kernel.evaluate(routine, time, state, feed.at(time), values)
+    with simulation.kernel.begun(started) as state:
+        feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
+        (numbers,) = simulation.kernel.evaluate(routine, time, state, feed.at(time), values)
     if routine == "outputs":
         numbers = np.asarray(numbers)[columns]
     chosen = [known[i] for i in columns]

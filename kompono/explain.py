@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kompono.compile import Interpreter
+from kompono.ending import Ending
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.result import Status
-from kompono.solve.outcome import OPEN, STEPPED, Outcome
+from kompono.solve.methods import METHODS
+from kompono.solve.outcome import OPEN, Outcome
 from kompono.solve.verify import StepCheck, pick
 from kompono.translate.diagnose import diagnose
 
@@ -23,18 +25,21 @@ if TYPE_CHECKING:
     from kompono.translate.program import Program
 
 # Ends that have a deeper cause.
-TRACED = ("NOT_FINITE", "TOO_FAST", "GROWN", "OFF_CONSTRAINTS", "STEP_TOO_SMALL", "HOPELESS")
+STUCK = (Ending.OFF_CONSTRAINTS, Ending.STEP_TOO_SMALL, Ending.HOPELESS)
+TRACED = (Ending.NOT_FINITE, Ending.TOO_FAST, Ending.GROWN, *STUCK)
 LAST = 40  # records before a failure that are looked at for its cause
 TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
 
 
-def check_guards(program: Program, state: np.ndarray, parameters: np.ndarray, inputs: np.ndarray) -> None:
+def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, inputs: np.ndarray) -> None:
     """Say which events cannot fire yet, because their guards are above zero at the start; refuse guards that are not a
     number there.
     """
+    program: Program = kernel.program
     if not program.events:
         return
-    (values, *_) = Interpreter(program).evaluate("guards", 0.0, state, inputs, parameters)
+    evaluator = kernel if program.opaque else Interpreter(program)  # nothing is compiled for one look
+    (values, *_) = evaluator.evaluate("guards", 0.0, state, inputs, parameters)
     for name, value in zip(program.events, values, strict=True):
         if np.isnan(value):
             raise RunError("the guard is not a number at the start.", path=name, fix="Look at its expression.")
@@ -58,15 +63,18 @@ class Explainer:
         """How a run ended; with `trace`, the cause as far as it can be found (in `records`)."""
         row = outcome.blame
         if outcome.ok or row is None:
-            return Status(outcome.ok, outcome.message, outcome.time)
-        if outcome.ended == "OPEN":
+            return Status(outcome.ok, outcome.message, outcome.time, outcome.ended)
+        if outcome.ended is Ending.OPEN and self.kernel.program.opaque:
+            reason = "conditions cannot be kept; drives or constraints contradict, or the position cannot be reached"
+            return Status(False, f"{reason}, from t = {row[0]:.9g} s", float(row[0]), outcome.ended)
+        if outcome.ended is Ending.OPEN:
             where = self._label(self._gaps(row[0], row, parameters))
             reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be"
-            return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]))
+            return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
         message = outcome.message
         if trace and outcome.ended in TRACED:
             message = self._cause(outcome, row, settings, parameters, records)
-        return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time, outcome.cause)
+        return Status(False, f"{message} at t = {outcome.time:.9g} s", outcome.time, outcome.ended, outcome.cause)
 
     def _cause(
         self,
@@ -83,16 +91,18 @@ class Explainer:
             found = self.links.explain(records, parameters, settings.step)
             if found:
                 return found
+        if self.kernel.program.opaque:
+            return message  # who is to blame may be inside a part
         for record in (row, *before[before[:, 0] < outcome.time][-1:]):
             where = self._locked(record, settings, parameters)
             if where:
                 return f"{where}: the position asked for next is not found; the machine seems to lock there,"
-        if outcome.ended in ("OFF_CONSTRAINTS", "STEP_TOO_SMALL", "HOPELESS"):
+        if outcome.ended in STUCK:
             return message
         found = self._step(before[-LAST:], settings, parameters)
         if found:
             return f"{message.partition(';')[0]}; {found},"
-        if outcome.ended != "NOT_FINITE":
+        if outcome.ended is not Ending.NOT_FINITE:
             return message
         where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
         hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
@@ -100,7 +110,7 @@ class Explainer:
 
     def _step(self, records: np.ndarray, settings: Settings, parameters: np.ndarray) -> str:
         """Why the step was too long for the last records, if it was."""
-        if settings.method not in STEPPED or not hasattr(self.kernel, "fixed"):
+        if not METHODS[settings.method].judged or not hasattr(self.kernel, "fixed"):
             return ""
         program = self.kernel.program
         start = len(program.coordinates)

@@ -168,6 +168,11 @@ def _in_a_call(frame: FrameType | None) -> bool:
     return False
 
 
+def asked_anywhere() -> int:
+    """How often the work on the main thread was asked to end, for threads that watch over it."""
+    return _active.asked if _active is not None else 0
+
+
 def asked() -> int:
     """How often somebody has asked the present work to end."""
     on_main = threading.current_thread() is threading.main_thread()

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.block import loop_routines
+from kompono.elsewhere.kernel import refuse_elsewhere
 from kompono.errors import FileError, KomponoError, RunError, RunWarning, warn
+from kompono.request import SEVERAL, Request
 from kompono.result import Result, extra
 from kompono.result.result import record_of
 from kompono.result.unfinished import Stored, read_stored
@@ -25,11 +27,9 @@ from kompono.solve.integrate import Settings
 from kompono.solve.journal import Journal
 from kompono.solve.outcome import Outputs
 from kompono.solve.remembered import Remembered
-from kompono.translate.ours import sources
+from kompono.translate.declared.ours import sources
 from kompono.translate.program import Program, Routine, TableRoutine
 
-_NAMES = ("channels", "cut", "independent")
-NOT_OF_A_RUN = ("model", "inputs", "cache", "threads", "progress", "realtime", "watcher", "before", "hdf5", "resume")
 NEAR = 1e-9  # starts and strengths of links are computed anew, perhaps by another processor
 
 
@@ -48,23 +48,26 @@ def checked_file(path: Any, name: str) -> Path | None:
     return found
 
 
-def kept(simulation: Any, hdf5: Any, resume: Any, request: Mapping[str, Any] | None, realtime: bool) -> Keeping:
-    """The file of a run that shall be written to `hdf5` as it goes, or go on in the one of `resume`."""
-    path, old = checked_file(hdf5, "hdf5"), checked_file(resume, "resume")
-    if old is not None and realtime:
+def kept(simulation: Any, request: Request, noted: Mapping[str, Any] | None) -> Keeping:
+    """The file of a run that shall be written to `hdf5` as it goes, or go on in the one of `resume`; `noted` are the
+    options it is remembered by.
+    """
+    path, old = checked_file(request.hdf5, "hdf5"), checked_file(request.resume, "resume")
+    if old is not None and request.realtime:
         raise RunError("a run in real time cannot be resumed.", fix="Leave realtime out.")
+    refuse_elsewhere(simulation.program, "to resume a run", old is not None)
     if path is not None and old is not None and path != old:
         raise RunError("a resumed run goes on in its own file.", fix="Leave hdf5 out.")
     where = old or path
     assert where is not None
-    return Keeping(simulation, where, old is not None, request)
+    return Keeping(simulation, where, old is not None, noted)
 
 
 class Keeping:
     """The file of a run, from its beginning or where another process left it, to its end."""
 
-    def __init__(self, simulation: Any, path: Path, resume: bool, request: Mapping[str, Any] | None) -> None:
-        self._simulation, self.path, self._request = simulation, path, None if request is None else _noted(request)
+    def __init__(self, simulation: Any, path: Path, resume: bool, noted: Mapping[str, Any] | None) -> None:
+        self._simulation, self.path, self._request = simulation, path, None if noted is None else _noted(noted)
         extra("h5py", "hdf5")
         path.parent.mkdir(parents=True, exist_ok=True)
         self.stored: Stored | None = read_stored(path) if resume else None
@@ -210,7 +213,7 @@ def _other(path: Path, why: str) -> RunError:
 
 def _noted(request: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a run as a file keeps them: what may be one name or several is several."""
-    lists = {name: [value] for name, value in request.items() if name in _NAMES and isinstance(value, str)}
+    lists = {name: [value] for name, value in request.items() if name in SEVERAL and isinstance(value, str)}
     return _plain({**request, **lists})
 
 

@@ -14,14 +14,15 @@ import numpy as np
 
 from kompono.interruption import heeded
 from kompono.model.element import Element
+from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
-from kompono.translate.closure import group_sizes, path_joints
-from kompono.translate.nested.engine import NestedEngine
+from kompono.translate.engines.large.engine import NestedEngine
+from kompono.translate.motion.conditions import group_sizes, path_joints
 from kompono.translate.program import Routine
-from kompono.translate.topology import common_owner
+from kompono.translate.structure.topology import common_owner
 from kompono.translate.tracer import operations
 
 
@@ -98,7 +99,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
     g, _, matrix, _ = simulation.kernel.evaluate("conditions", *here)
     rows = matrix.reshape(speeds, len(g)).T
     labels = translation.engine.row_labels()
-    implied = _implied(rows) & (simulation.engine != "discrete")  # there each condition has a force of its own
+    implied = _implied(rows) & (not simulation.entry.links)  # there each condition has a force of its own
     freedoms = degrees_of_freedom(rows)
     rank = speeds - freedoms
     firm = _firm(translation)
@@ -139,7 +140,7 @@ def _tree(component: Subsystem, indent: str) -> Iterator[str]:
 
 def _spanning_tree(translation: Translation) -> Iterator[str]:
     path = translation.model.path
-    mates = {id(pair.joint): ", ".join(map(path, pair.constraints)) for pair in translation.topology.firm}
+    mates: dict[Joint, str] = {pair.joint: ", ".join(map(path, pair.constraints)) for pair in translation.topology.firm}
     for link in translation.topology.links:
         indent = "  " * (link.depth - 1)
         parent = path(link.parent) if link.parent is not translation.topology.world else "world"
@@ -149,7 +150,7 @@ def _spanning_tree(translation: Translation) -> Iterator[str]:
             yield f"{indent}{path(link.carrier)} free in the world"
         else:
             kind = type(link.joint).__name__.lower()
-            by = mates.get(id(link.joint)) or path(link.joint)
+            by = mates.get(link.joint) or path(link.joint)
             yield f"{indent}{path(link.carrier)} on {parent} by {by} ({kind}, {link.joint.freedoms})"
 
 
@@ -219,17 +220,17 @@ def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, in
     kernels, shared = translation.program.kernels, translation.engine.shared
     routine = translation.program.routines["derivative"] if shared else translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
-    by_owner: dict[int, list[str]] = {id(s): [] for s in translation.model.subsystems}
+    by_owner: dict[Element, list[str]] = {s: [] for s in translation.model.subsystems}
     for call in routine.calls:
-        owner = owner_of.get(call.path, translation.model.model)
-        by_owner[id(owner)].append(call.kernel)
+        owner = owner_of.get(call.path) or translation.model.model
+        by_owner[owner].append(call.kernel)
     groups: dict[tuple[str, str], list[Element]] = {}
     for subsystem in translation.model.subsystems:
-        content = hashlib.sha256("".join(sorted(by_owner[id(subsystem)])).encode()).hexdigest()
+        content = hashlib.sha256("".join(sorted(by_owner[subsystem])).encode()).hexdigest()
         groups.setdefault((type(subsystem).__name__, content), []).append(subsystem)
     types = []
     for (name, _), members in groups.items():
-        used = by_owner[id(members[0])]
+        used = by_owner[members[0]]
         count = sum(kernels[kernel].n_nodes() for kernel in used)
         types.append(ComponentType(name, len(members), len(set(used)), count))
     return tuple(types), len({call.kernel for call in routine.calls}), len(routine.calls)

@@ -33,9 +33,9 @@ from kompono.sealed.write import write_sealed
 from kompono.solve.assemble import assemble
 from kompono.starting import closed_start
 from kompono.translate import placing_program
-from kompono.translate.alone import Alone, alone
-from kompono.translate.probe import first_values
-from kompono.translate.start import start_state
+from kompono.translate.parts.alone import Alone, alone
+from kompono.translate.rank.probe import first_values
+from kompono.translate.starts.start import start_state
 
 
 def seal_functions(
@@ -65,7 +65,9 @@ def seal_functions(
     with Notice("sealing") as notice:
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
-            objects[target.name] = {w: machines.assemble(code.text(Lanes(w)), target) for w in target.lanes}
+            objects[target.name] = {
+                w: machines.assemble(code.text(Lanes(w)), target, code.symbols(w)) for w in target.lanes
+            }
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import time as clock
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,43 +12,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kompono.compile import compile_program
-from kompono.compile.cache import Shelf
-from kompono.errors import AssemblyError, ModelWarning, RunError, RunWarning, warn
+from kompono.compile.cache import DiskShelf
+from kompono.elsewhere.hosts import remote_hosts
+from kompono.elsewhere.kernel import away_kernel
+from kompono.errors import AssemblyError, RunError
 from kompono.explain import Explainer, check_guards
 from kompono.given import number
-from kompono.interruption import asked, heeded
-from kompono.keeping import kept, scenery
+from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
-from kompono.options import Watcher, check_known, check_method, check_options, checked, overridden, typed, with_kinds
-from kompono.result import Result, Status, matching
-from kompono.selection import select_outputs
-from kompono.solve.assemble import Assembly, remarks
-from kompono.solve.controllers import at_work
-from kompono.solve.estimate import Before, announce, estimate
-from kompono.solve.fitting import concluded
+from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
+from kompono.request import Request
+from kompono.result import Result, Status
+from kompono.running import run
+from kompono.solve.assemble import Assembly
+from kompono.solve.estimate import Before
 from kompono.solve.inputs import Feed, feed_of
-from kompono.solve.integrate import Problem, Settings, Trajectory, check_settings, integrate
-from kompono.solve.outcome import OPEN, Outcome, Outputs, opening
+from kompono.solve.integrate import Problem, Settings
+from kompono.solve.outcome import Outcome, Outputs, opening, reporter
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
-from kompono.translate import NESTED_FROM, Translation, assembly_program, translate
-from kompono.translate.start import check_tuned_bodies
+from kompono.translate import Translation, assembly_program, away_translation, translated
+from kompono.translate.engines.registry import check_options, engine_named
+from kompono.translate.starts.start import check_tuned_bodies
 
 if TYPE_CHECKING:
+    from kompono.elsewhere.hosts import Host
     from kompono.realtime import RealTime
-    from kompono.realtime.session import Session
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
-    from kompono.translate.relative import Close
+    from kompono.translate.engines.relative import Close
 
 
 class Simulation:
     """A translated and compiled model, ready to run; `simulate` makes one for a single run.
 
     A tree of at least `nested_from` bodies is translated by types of components; then up to `threads` threads work on
-    one run (None: as many as pay).
+    one run (None: as many as pay). `elsewhere` are hosts that keep the state of closed parts, by path.
     """
 
     @heeded
@@ -62,43 +62,53 @@ class Simulation:
         cut: Iterable[str] = (),
         independent: Iterable[str] = (),
         closed: Iterable[str] = (),
+        isolate: Iterable[str] = (),
+        elsewhere: Mapping[str, Host] | None = None,
         projection: str | None = None,
         metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
         native: bool = True,
         cache: bool = True,
         threads: int | None = None,
-        nested_from: int = NESTED_FROM,
+        nested_from: int = 1000,
         stiffness: Given = None,
         damping: Given = None,
     ) -> None:
+        self._begin(model, Request.of(locals()))
+
+    @classmethod
+    def of(cls, model: Subsystem, request: Request) -> Simulation:
+        """The simulation a request asks for."""
+        made = cls.__new__(cls)
+        made._begin(model, request)
+        return made
+
+    def _begin(self, model: Subsystem, request: Request) -> None:
         begun = clock.perf_counter()
-        check_options(
-            engine, {"projection": projection, "metric": metric}, {"stiffness": stiffness, "damping": damping}
-        )
-        self._cut, self._independent, self._cache = tuple(cut), tuple(independent), cache
-        self._shelf = Shelf() if cache else None
-        self._translate = functools.partial(
-            translate, model, engine=engine, cut=self._cut, independent=self._independent, baumgarte=baumgarte,
-            projection=projection or "distributed", metric=metric or "mass", nested_from=nested_from, shelf=self._shelf,
-            closed=tuple(closed),
-        )  # fmt: skip
-        self._compile = functools.partial(compile_program, native=native, cache=cache, threads=threads)
+        check_options(request)
+        self._hosts = dict(request.elsewhere or {})
+        request = replace(request, closed=(*request.closed, *self._hosts))
+        self.request, self.engine, self.entry = request, request.engine, engine_named(request.engine)
+        self._model, self._shelf = model, DiskShelf() if request.cache else None
         self._make(closed_start)
-        self.engine = engine
         self.links: Linking | None = None
-        if engine == "discrete":
+        if self.entry.links:
             from kompono.solve.linked import Linking  # others start without it
 
-            self.links = Linking(self.kernel, self.translation.engine, stiffness, damping)
+            self.links = Linking(self.kernel, self.translation.engine, request.stiffness, request.damping)
         self.seconds_translate = clock.perf_counter() - begun
 
     def _make(self, close: Close | None) -> None:
         """Translate, with redundant conditions judged at the start `close` finds, or else by pivots at run time."""
+        asked = self.request
         with Notice("translating"):
-            self.translation: Translation = self._translate(close=close)
+            self.near: Translation = translated(self._model, asked, shelf=self._shelf, close=close)  # all parts here
+        self.remote = remote_hosts(self.near.model)
+        hosts = self._hosts | self.remote
+        self.translation = away_translation(self.near, list(hosts)) if hosts else self.near
         self.program = self.translation.program
-        self.kernel: Any = self._compile(self.program)
+        make = functools.partial(compile_program, native=asked.native, cache=asked.cache, threads=asked.threads)
+        self.kernel: Any = away_kernel(self.translation, hosts, make) if hosts else make(self.program)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
@@ -143,12 +153,14 @@ class Simulation:
     @functools.cached_property
     def placing(self) -> Translation:
         """The model in joint coordinates, for the start of engines that place every body."""
-        return assembly_program(self.translation.model, cut=self._cut, independent=self._independent, shelf=self._shelf)
+        return assembly_program(
+            self.translation.model, cut=self.request.cut, independent=self.request.independent, shelf=self._shelf
+        )
 
     @functools.cached_property
     def placing_kernel(self) -> Any:
         """The same in native code."""
-        return compile_program(self.placing.program, cache=self._cache)
+        return compile_program(self.placing.program, cache=self.request.cache)
 
     @functools.cached_property
     def reader(self) -> ChannelReader:
@@ -180,82 +192,7 @@ class Simulation:
         """Assemble and run; a run that fails returns its reason and all results up to it. `hdf5` and `resume` as of
         `simulate`; `request` are the options a file shall remember the run by.
         """
-        settings, progress = paced(typed(settings), progress, realtime)
-        check_settings(settings)
-        keeping = kept(self, hdf5, resume, request, bool(realtime)) if hdf5 or resume else None
-        check_method(self.engine, settings.method)
-        values, feed = self.parameters(parameters), self.feed(inputs)
-        assembly = self.assemble(initial, parameters=values, feed=feed)
-        outputs = replace(select_outputs(self.translation, channels), open=OPEN + 10 * assembly.gap)
-        size = estimate(settings, outputs, self.program, paced=bool(realtime))
-        announce(self.name, size, settings.every, before)
-        for remark in remarks(assembly):
-            warn(remark, ModelWarning)
-        values = self.completed(values, assembly.state, feed, settings.step)
-        state = self.started(assembly.state, values, feed)
-        seconds_compile = self.prepare(settings.method, outputs.routine)
-        known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
-        scene = functools.partial(scenery, self.translation.model.model, parameters)
-        with at_work(feed.sources) as sources:
-            feed = Feed(sources)
-            session = self._session(realtime, feed, outputs, values) if realtime else None
-            with session or nullcontext():
-                journal = None
-                if keeping and not session:
-                    journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
-                begun, made = clock.perf_counter(), self.reader.seconds
-                problem = self.problem(state, values, session.feed if session else feed, outputs, settings)
-                problem.journal = journal
-                if watcher is not None:
-                    problem.watch = self.watch(watcher, values, feed)
-                    problem.watch(0.0, state)
-                trajectory = integrate(problem, settings, progress)
-                made = self.reader.seconds - made
-                seconds = clock.perf_counter() - begun - made
-        trajectory.statistics.update(
-            **known,
-            seconds_translate=self.seconds_translate,
-            seconds_compile=seconds_compile + made,
-            seconds_run=seconds + (journal.before if journal else 0.0),
-        )
-        result = self._result(trajectory, outputs, settings, values, scene)
-        result = session.complete(result) if session else result
-        return keeping.finish(result) if keeping else result
-
-    def _result(
-        self, trajectory: Trajectory, outputs: Outputs, settings: Settings, parameters: np.ndarray, scene: Any
-    ) -> Result:
-        """Channels and status of a run that is over; one that did not end as planned warns."""
-        outcome, columns = concluded(self.kernel, trajectory, outputs, settings, parameters)
-        chosen = [outputs.computed[i] for i in columns]
-        status = self.status(outcome, settings, parameters, records=trajectory.rows)
-        if not status.ok:
-            warn(f"{self.name} did not run as planned: {status.message}", RunWarning)
-        elif asked():
-            warn("interrupted by the user when the run was over: the result is complete", RunWarning)
-        about = {"method": settings.method, "engine": self.engine, "step": settings.step}
-        return Result(
-            outcome.times,
-            [channel.name for channel in chosen],
-            outcome.table,
-            units={channel.name: channel.unit for channel in chosen},
-            status=status,
-            statistics={**about, **outcome.statistics},
-            model=self.name,
-            scene=scene,
-        )
-
-    def _session(self, realtime: RealTime | bool, feed: Feed, outputs: Outputs, parameters: np.ndarray) -> Session:
-        """What keeps a run in step with the clock; observers read the channels that are recorded."""
-        from kompono.realtime import session
-
-        wanted = list(outputs.wanted)
-        channels = [(outputs.computed[i].name, outputs.computed[i].unit) for i in wanted]
-
-        def evaluate(time: float, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-            return self.kernel.evaluate(outputs.routine, time, state, inputs, parameters)[0][wanted]
-
-        return session.start(realtime, feed, channels, evaluate, self.name)
+        return run(self, typed(settings), Request.of(locals(), self.request), request)
 
     def completed(
         self, parameters: np.ndarray, state: np.ndarray, feed: Feed, step: float, time: float = 0.0
@@ -286,21 +223,10 @@ class Simulation:
         problem = Problem(self.kernel, state, parameters, feed, self.reader.run(parameters))
         if outputs is not None and settings is not None:
             problem.columns = len(outputs.computed)
-            problem.started = functools.partial(check_guards, self.program, state, parameters)
+            problem.started = functools.partial(check_guards, self.kernel, state, parameters)
+            problem.report = reporter(self.kernel, outputs, parameters)
             problem.is_open = opening(self.kernel, outputs, settings, feed, parameters)
         return problem
-
-    def watch(self, watcher: Watcher, parameters: np.ndarray, feed: Feed) -> Callable[[float, np.ndarray], None]:
-        """A function of time and state that tells a watcher the channels it wants, in its order."""
-        columns = [matching(name, self.program.channels)[0] for name in watcher.channels]
-        chosen = sorted(set(columns))
-        routine, order = self.translation.select(chosen), [chosen.index(column) for column in columns]
-
-        def tell(time: float, state: np.ndarray) -> None:
-            (values,) = self.kernel.evaluate(routine, time, state, feed.at(time), parameters)
-            watcher.update(time, np.asarray(values)[order])
-
-        return tell
 
     def prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
@@ -322,12 +248,3 @@ class Simulation:
         return Explainer(self.translation, self.kernel, self.links).status(
             outcome, settings, parameters, explain, records
         )
-
-
-def paced(settings: Settings, progress: bool | None, realtime: RealTime | bool) -> tuple[Settings, bool | None]:
-    """Settings and progress of a run; one in real time shows no bar by itself, for drawing it takes long."""
-    if not realtime:
-        return settings, progress
-    from kompono.realtime.session import as_options
-
-    return as_options(realtime).settings(settings), bool(progress)

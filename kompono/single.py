@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kompono.errors import RunError
 from kompono.interruption import heeded
-from kompono.keeping import NOT_OF_A_RUN
 from kompono.model.subsystem import Subsystem
 from kompono.options import Watcher, with_kinds
+from kompono.request import Request
 from kompono.result import Result
-from kompono.simulation import Simulation, paced
+from kompono.running import paced, run
+from kompono.simulation import Simulation
 from kompono.solve.estimate import Before
-from kompono.solve.integrate import check_settings, settings_for
+from kompono.solve.settings import check_settings, settings_of
 
 if TYPE_CHECKING:
     from kompono.realtime import RealTime
@@ -43,6 +44,7 @@ def simulate(
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
     closed: Iterable[str] = (),
+    isolate: Iterable[str] = (),
     projection: str | None = None,
     metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
@@ -57,6 +59,8 @@ def simulate(
     hdf5: str | Path | None = None,
     resume: str | Path | None = None,
     before: Before | None = None,
+    ranks: bool = False,
+    place: Mapping[str, int] | None = None,
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
@@ -64,9 +68,10 @@ def simulate(
     BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
     of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
     conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree,
-    `closed` (globs of paths) components that shall stay closed parts. `threads` may work on one run of a large model
-    (None: as many as pay). `realtime=True`, or `realtime.RealTime(...)`, keeps the run in step with the clock, read and
-    driven by others meanwhile; `until` may be infinite then. `watcher` looks on while it is going (a `LiveView`).
+    `closed` (globs of paths) components that shall stay closed parts, `isolate` those of them that shall run in
+    processes of their own. `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or
+    `realtime.RealTime(...)`, keeps the run in step with the clock, read and driven by others meanwhile; `until` may be
+    infinite then. `watcher` looks on while it is going (a `LiveView`).
     `before` is told its size before it begins. `guard_checks` looks so often at the guards of events in each step;
     `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
     A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
@@ -75,20 +80,20 @@ def simulate(
     when its process dies, all but the last second can be loaded from it, and `resume` of that file with otherwise the
     same call goes on from there, as does `kompono.resume(model, file)`.
 
+    `ranks=True` spreads a large tree over the processes `mpiexec` has started (docs/ranks.md), each of which makes the
+    same call and gets the same result; `place` says on which of them components shall be, by path.
+
     engine="discrete" makes tiny steps (default 1e-5 s, each hundredth recorded) with joints as springs and dampers, as
     stiff as the step allows. `stiffness` and `damping` replace that: a number for all, or a mapping from paths or globs
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
-    given = {name: value for name, value in locals().items() if name not in NOT_OF_A_RUN}
-    tolerances = rtol, 1e-3 * rtol if atol is None else atol
-    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
-    settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
-    check_settings(paced(settings, progress, realtime)[0])
-    simulation = Simulation(
-        model, engine=engine, cut=cut, independent=independent, closed=closed, projection=projection, metric=metric,
-        baumgarte=baumgarte, native=native, cache=cache, threads=threads, stiffness=stiffness, damping=damping,
-    )  # fmt: skip
-    return simulation.run(
-        settings, channels=channels, inputs=inputs, parameters=parameters, initial=initial, progress=progress,
-        realtime=realtime, watcher=watcher, before=before, hdf5=hdf5, resume=resume, request=given,
-    )  # fmt: skip
+    request = Request.of(locals())
+    settings = settings_of(request)
+    check_settings(paced(settings, request)[0])
+    if request.ranks:
+        from kompono.ranks import run_on_ranks  # others start without it
+
+        return run_on_ranks(model, settings, request)
+    if request.place:
+        raise RunError("place says on which rank components shall be.", fix="Use it with ranks=True.")
+    return run(Simulation.of(model, request), settings, request, request.noted())

@@ -12,16 +12,16 @@ import numpy as np
 
 from kompono.compile import Interpreter
 from kompono.errors import KomponoError
-from kompono.solve.assemble import Assembly, assemble
+from kompono.solve.assemble import Assembly, assemble, check_solvable
 from kompono.solve.inputs import Feed, Source
 from kompono.translate import placing_program
-from kompono.translate.elaborate import Elaborated
-from kompono.translate.engine import Engine
-from kompono.translate.probe import first_values
-from kompono.translate.start import placed_state, start_state
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.engines.posed import PosedEngine
+from kompono.translate.rank.probe import first_values
+from kompono.translate.starts.start import placed_state, start_state
 
 
-def closed_start(engine: Engine) -> np.ndarray | None:
+def closed_start(engine: PosedEngine) -> np.ndarray | None:
     """The state of an engine in joint coordinates at the start, if it can be assembled; whoever runs the model will
     hear why not.
     """
@@ -44,10 +44,15 @@ def find_start(
     """A consistent state of a simulation. Start values are joint coordinates on every engine: on those that place every
     body, the tree is assembled first.
     """
-    by_joints = simulation.engine == "relative"
-    translation = simulation.translation if by_joints else simulation.placing
+    by_joints = simulation.entry.by_joints
+    translation = simulation.near if by_joints else simulation.placing
     start, inputs = start_state(translation.engine, initial or {}), feed.at(time)
-    if native:
+    if simulation.remote:  # accelerations inside such a part are nobody's business
+        kernel = Interpreter(placing_program(translation.engine))
+        assembly = assemble(kernel, time, start, inputs, parameters)
+        check_solvable(kernel, time, start, inputs, parameters, assembly)
+        return assembly
+    if native and not (by_joints and simulation.program.opaque):
         kernel = simulation.kernel if by_joints else simulation.placing_kernel
     else:
         kernel = Interpreter(translation.program)
@@ -60,10 +65,10 @@ def find_start(
 
 def more_independent(simulation: Any, assembly: Assembly) -> bool:
     """Whether more conditions are independent at a start than the translation expects."""
-    program = simulation.program
+    program = simulation.near.program
     if not program.slips:
         return False
-    speeds = program.speeds if simulation.engine == "relative" else simulation.placing.program.speeds
+    speeds = program.speeds if simulation.entry.by_joints else simulation.placing.program.speeds
     return len(speeds) - assembly.degrees_of_freedom > program.independent
 
 

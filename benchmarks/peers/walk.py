@@ -19,7 +19,7 @@ from parts import HERE, WORLD, Array, Link, Loop, Machine, Place, Spring
 
 from kompono import Body, Subsystem
 from kompono.library import Cylindrical, PlaneToPlane, Prismatic, Revolute, SpringDamper, Weld
-from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.declared.elaborate import Elaborated, elaborate
 
 
 def walk(

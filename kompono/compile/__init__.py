@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kompono.compile.block import Status, loop_routines
+from kompono.compile.block import ChunkEnd, loop_routines
 from kompono.compile.host import lanes as native_lanes
 from kompono.compile.kernel import Interpreter, Kernel
 from kompono.compile.run import AdaptiveRun, FixedRun
@@ -10,10 +10,10 @@ from kompono.translate.program import Program
 
 __all__ = [
     "AdaptiveRun",
+    "ChunkEnd",
     "FixedRun",
     "Interpreter",
     "Kernel",
-    "Status",
     "compile_program",
     "loop_routines",
     "native_lanes",

@@ -12,11 +12,12 @@ from enum import IntEnum
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.compile.lanes import ONE, Lanes
+from kompono.ending import Ending
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine
 
 
-class Status(IntEnum):
+class ChunkEnd(IntEnum):
     """How a chunk ended."""
 
     OK = 0  # did what was asked
@@ -28,7 +29,13 @@ class Status(IntEnum):
     OFF_CONSTRAINTS = 7  # the projection does not find back to the constraints; state and time are the last good ones
     TOO_FAST = 8  # a body turns by more than a radian a step (leapfrog); state and time are the last good ones
     GUARD_NOT_FINITE = 9  # the guard of an event is NaN; state and time are the last good ones
+    ELSEWHERE = 10  # a part that runs elsewhere gives no answers any more; state and time are the last good ones
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
+
+    @property
+    def ending(self) -> Ending:
+        """How a run ends whose chunk ended so; not for ends after which it goes on."""
+        return Ending[self.name]
 
 
 _POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop")
@@ -121,8 +128,8 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     routines = loop_routines(program)
     sizes = {"lost": 1, "gap": 1, "near": 2, "rank": 1}
     sizes |= dict.fromkeys(("state", "next", "stage", "corrected", "beside", "rate_beside", "mean"), n)
-    sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(5)} | {f"past{i}": n for i in range(4)}
-    sizes |= {"relative": n, "absolute": n}  # tolerances
+    sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(2)} | {f"past{i}": n for i in range(4)}
+    sizes |= {"rtol": n, "atol": n}  # tolerances
     sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)
     sizes["work"] = max(r.workspace for r in routines)
     if guard_count(program):

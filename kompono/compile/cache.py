@@ -71,7 +71,7 @@ def trouble() -> str:
     return store.trouble(directory())
 
 
-class Shelf:
+class DiskShelf:
     """Translated routines beside the object code, by name."""
 
     def get(self, name: str) -> bytes | None:
@@ -98,6 +98,9 @@ def _digest_routine(digest, routine: Routine) -> None:
         digest.update(repr((routine.loops, [table.shape for table in routine.tables])).encode())
         for table in (routine.sweeps, routine.tasks, routine.phases, *routine.tables):
             digest.update(np.ascontiguousarray(table).tobytes())
+        for told in routine.exchanges:
+            digest.update(repr((told.after, told.kind, told.peer, len(told.send))).encode())
+            digest.update(told.send.tobytes() + told.receive.tobytes())
         return
     digest.update(";".join([f"{c.kernel}:{len(c.inputs)}:{len(c.outputs)}" for c in routine.calls]).encode())
     slots = itertools.chain.from_iterable(itertools.chain(c.inputs, c.outputs) for c in routine.calls)
@@ -112,6 +115,6 @@ def _digest_routine(digest, routine: Routine) -> None:
 def _generator() -> str:
     """A hash of the code generator itself: whoever changes it need not think of a version number."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,7 +1,7 @@
 """A small language in which the native loops are written.
 
 `Code` collects LLVM text; its values overload Python's operators, its `loop`, `forever` and `when` are `with`
-statements, and mutable variables are `Cell`s that LLVM turns into registers. A loop written with it reads like the
+statements, and mutable variables are `Variable`s that LLVM turns into registers. A loop written with it reads like the
 algorithm:
 
     with code.loop(n) as i:
@@ -15,11 +15,13 @@ Only the loops use it. Kernels are lowered line by line (see `lower`), because t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kompono.compile import host
+from kompono.compile.far import DECLARATIONS
 from kompono.compile.functions import declarations
 from kompono.compile.lanes import ONE, Lanes, constant
 
@@ -34,13 +36,17 @@ _OPERATORS = {
     (">=", INT): "icmp sge", ("==", INT): "icmp eq", ("!=", INT): "icmp ne",
 }  # fmt: skip
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+_FAR = re.compile(r"call (void|ptr) @kompono\.far\.")  # functions of the desk
 
 
 def prelude(text: str, lanes: Lanes) -> str:
     """What must stand before a text that calls functions of others."""
     lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     lines.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    lines.append("declare i64 @llvm.fptosi.sat.i64.f64(double)")
     lines += [f"declare void @llvm.x86.sse.{name}mxcsr(ptr)" for name in ("st", "ld") if host.slow_near_zero()]
+    if _FAR.search(text):
+        lines.append(DECLARATIONS)
     if lanes.count > 1:
         lines.append(f"declare i1 @llvm.vector.reduce.or.v{lanes.count}i1({lanes.truth})")
     return declarations(text, lanes) + "\n".join(lines) + "\n"
@@ -147,7 +153,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Variable:
     """A mutable variable."""
 
     code: Code
@@ -231,11 +237,11 @@ class Code:
         text = ", ".join(f"double {self.value(a, REAL)}" for a in arguments)
         return self.let(REAL, f"call contract double @llvm.{name}.f64({text})")
 
-    def cell(self, kind: str, initial: Value | float | bool) -> Cell:
+    def variable(self, kind: str, initial: Value | float | bool) -> Variable:
         """A new variable."""
         name = "%" + self.fresh("cell")
         self._entry.append(f"{name} = alloca {kind}")
-        cell = Cell(self, name, kind)
+        cell = Variable(self, name, kind)
         cell.set(initial)
         return cell
 
@@ -287,7 +293,7 @@ class Code:
     @contextmanager
     def loop(self, count: Value | int) -> Iterator[Value]:
         """For i in 0 .. count - 1."""
-        i = self.cell(INT, 0)
+        i = self.variable(INT, 0)
         with self.forever():
             now = i.get()
             self.leave(now >= count)
@@ -298,6 +304,23 @@ class Code:
         """The finished function; `head` is all that stands between `define` and its body."""
         end = f"ret {result.kind} {result.name}" if result else "ret void"
         return "\n".join([f"define {head} {{", *self._entry, *self._lines, end, "}", ""])
+
+
+def room(code: Code, count: int) -> Array:
+    """Memory for `count` numbers, as wide as the lanes, that lasts as long as the function."""
+    name = "%" + code.fresh("room")
+    code._entry.append(f"{name} = alloca [{count} x {code.lanes.real}], align 64")
+    return Array(code, name, code.lanes.real)
+
+
+def always(code: Code) -> Value:
+    """What always holds."""
+    return Value(code, "true", BOOL)
+
+
+def spread(code: Code, number: float) -> Value:
+    """A number as a value on all lanes."""
+    return Value(code, code.lanes.constant(number), code.lanes.real)
 
 
 def anywhere(condition: Value) -> Value:
@@ -315,7 +338,7 @@ def flush_tiny(code: Code) -> Callable[[], None]:
     """
     if not host.slow_near_zero():
         return lambda: None
-    before, now = code.cell("i32", 0), code.cell("i32", 0)
+    before, now = code.variable("i32", 0), code.variable("i32", 0)
     code.say(f"call void @llvm.x86.sse.stmxcsr(ptr {before.pointer})")
     now.set(code.let("i32", f"or i32 {before.get().name}, {0x8040}"))
     code.say(f"call void @llvm.x86.sse.ldmxcsr(ptr {now.pointer})")

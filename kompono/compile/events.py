@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from kompono.compile.block import Status
-from kompono.compile.emit import BOOL, INT, REAL, Cell, Value
-from kompono.compile.machine import Machine
+from kompono.compile.block import ChunkEnd
+from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
+from kompono.compile.machine import Machine, stop_if_unanswered
 
 LIMIT = 100  # events in one step
 _TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
@@ -71,6 +71,7 @@ def _switch(machine: Machine, time: Value, k: int) -> None:
     pending = machine.vector("pending")
     with code.when(pending[k] > 0.0):
         machine.evaluate(machine.program.routines[f"switch_{k}"], time, "state", "corrected")
+        stop_if_unanswered(machine)
         machine.copy("state", "corrected")
         entry = block.array("log").at(block.log_rows * 2)
         entry[0], entry[1] = time, float(k)
@@ -90,9 +91,9 @@ def cut(
     code = machine.code
     _watch(machine, end, "next", "values")
     fail_if_not_a_number(machine)
-    reached, size = code.cell(REAL, end), end - time
-    low, high = code.cell(REAL, 0.0), code.cell(REAL, size)
-    height = code.cell(REAL, _largest(machine, "values"))
+    reached, size = code.variable(REAL, end), end - time
+    low, high = code.variable(REAL, 0.0), code.variable(REAL, size)
+    height = code.variable(REAL, _largest(machine, "values"))
     if look is not None:
         with code.when(machine.block.guard_checks > 1):
             _look_closer(machine, (time, end), (low, high, height), trial, look)
@@ -108,16 +109,16 @@ def cut(
 def fail_if_not_a_number(machine: Machine) -> None:
     """End the loop if one of the guards is NaN: it would never fire."""
     code, value = machine.code, machine.vector("values")
-    good = code.cell(BOOL, True)
+    good = code.variable(BOOL, True)
     with code.loop(machine.guards) as k:
         good.set(good.get() & value[k].equals(value[k]))
-    machine.fail(~good.get(), Status.GUARD_NOT_FINITE)
+    machine.fail(~good.get(), ChunkEnd.GUARD_NOT_FINITE)
 
 
 def _look_closer(
     machine: Machine,
     span: tuple[Value, Value],
-    bracket: tuple[Cell, Cell, Cell],
+    bracket: tuple[Variable, Variable, Variable],
     trial: Callable[[Value, Value], None],
     look: Look,
 ) -> None:
@@ -126,7 +127,7 @@ def _look_closer(
     The state there is interpolated; what seems to fire is confirmed by a shorter step.
     """
     code, (time, end), (low, high, height) = machine.code, span, bracket
-    checks, hit, j = machine.block.guard_checks, code.cell(BOOL, False), code.cell(INT, 1)
+    checks, hit, j = machine.block.guard_checks, code.variable(BOOL, False), code.variable(INT, 1)
     armed, value = machine.vector("armed"), machine.vector("trial")
     machine.copy("found", "next")
     look.prepare(machine, time, end)
@@ -178,23 +179,25 @@ class Hermite:
         h = end - time
         s = (now - time) / h
         rest = 1.0 - s
-        first, second = (machine.vector(name) for name in ("state", "found"))
-        left, right, target = (machine.vector(name) for name in ("rate5", "rate6", "stage"))
-        with machine.code.loop(machine.size) as i:
-            bend = rest * h * left[i] - s * h * right[i] + (1.0 - 2.0 * s) * (first[i] - second[i])
-            target[i] = rest * first[i] + s * second[i] + s * rest * bend
+        share = s * s * (3.0 - 2.0 * s)
+        left, right = s * rest * rest * h, (0.0 - s) * s * rest * h
+        terms = [(0.0 - share, "state"), (share, "found"), (left, "rate5"), (right, "rate6")]
+        machine.combine("stage", "state", terms)
 
 
 def _search(
-    machine: Machine, time: Value, low: Cell, high: Cell, height: Value, trial: Callable[[Value, Value], None]
+    machine: Machine, time: Value, low: Variable, high: Variable, height: Value, trial: Callable[[Value, Value], None]
 ) -> None:
     """Close in on the crossing; the state and the guards at `high` are kept in `found` and `values`."""
     code = machine.code
     width = high.get()
     close = tolerance(machine, time + width)
     _watch(machine, time, "state", "trial")
-    below, above = code.cell(REAL, code.math("minnum", _largest(machine, "trial"), 0.0)), code.cell(REAL, height)
-    reach = code.cell(REAL, _SPARE * close)  # the width bisection would have reached, and something to spare
+    below, above = (
+        code.variable(REAL, code.math("minnum", _largest(machine, "trial"), 0.0)),
+        code.variable(REAL, height),
+    )
+    reach = code.variable(REAL, _SPARE * close)  # the width bisection would have reached, and something to spare
     with code.forever():
         code.leave(~(reach.get() < _SPARE * width))
         reach.set(2.0 * reach.get())
@@ -238,7 +241,7 @@ def _largest(machine: Machine, values: str, mask: str = "armed") -> Value:
     """The largest of the values whose mask is set."""
     code = machine.code
     value, chosen = machine.vector(values), machine.vector(mask)
-    largest = code.cell(REAL, _NEVER)
+    largest = code.variable(REAL, _NEVER)
     with code.loop(machine.guards) as k:
         one = code.select(chosen[k] > 0.0, value[k], _NEVER)
         largest.set(code.math("maxnum", largest.get(), one))

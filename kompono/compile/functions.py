@@ -1,7 +1,9 @@
 """The mathematical functions native code may call, and what stands for them on several lanes.
 
 On one lane all come from LLVM or the C library. On several lanes LLVM has vector instructions for some; sine and cosine
-are our own (see `sincos`); the rest is the C library's function, lane by lane.
+are our own (see `sincos`); the rest is the C library's function, lane by lane. Cells of a large model are computed on
+lanes or alone, as they happen to be grouped: there our own sine and cosine serve one lane, too (`grouped`), so that the
+result does not depend on the grouping.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ BINARY = {"pow", "copysign", "minnum", "maxnum", "atan2", "hypot", "fmod", "rema
 _NOTHING_ELSE = "nounwind willreturn memory(none)"  # lets LLVM merge equal calls; errno is nobody's concern
 
 
-def symbol(name: str, lanes: Lanes) -> str:
+def symbol(name: str, lanes: Lanes, *, grouped: bool = False) -> str:
     """The native name of a function on these lanes."""
     own = name in sincos.NAMES and sincos.available()
-    if lanes.count > 1 and (own or name not in _INTRINSIC):
+    if (own and grouped) or (lanes.count > 1 and (own or name not in _INTRINSIC)):
         return f"kompono.{name}.{lanes.count}"
     return name if name in _LIBRARY else f"llvm.{name}.{lanes.suffix}"
 
@@ -40,6 +42,9 @@ def declarations(text: str, lanes: Lanes) -> str:
                 lines.append(f"declare {width.real} @{symbol(name, width)}({arguments}) {_NOTHING_ELSE}")
             elif f"@{symbol(name, width)}(" in text:
                 lines.append(sincos.define(name, width) if name in sincos.NAMES else _lane_by_lane(name, width))
+    for name in sincos.NAMES:
+        if f"@{symbol(name, ONE, grouped=True)}(" in text and sincos.available():
+            lines.append(sincos.define(name, ONE))
     for width in {ONE, lanes}:
         for name in ("fmuladd", "fma"):  # the first is fused where the processor can, the second in any case
             lines.append(f"declare {width.real} @llvm.{name}.{width.suffix}({', '.join([width.real] * 3)})")

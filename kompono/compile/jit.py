@@ -30,7 +30,7 @@ import ctypes
 import hashlib
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -63,30 +63,52 @@ class _Linkers:
 _linkers = _Linkers()
 
 
-def load(objects: Iterable[bytes], name: str) -> Any:
+def load(objects: Iterable[bytes], name: str, imports: Mapping[str, int] | None = None, kept: Any = None) -> Any:
     """Link object files into this process: a function of one pointer that returns an integer.
 
-    It is called with the interpreter's lock released, and the code lives as long as the function.
+    It is called with the interpreter's lock released, and the code lives as long as the function. `imports` are
+    addresses of symbols nobody else knows; what is `kept` lives as long, too.
     """
-    parts = list(objects)
-    digest = hashlib.blake2b(repr((name, [len(data) for data in parts])).encode())
+    parts, known = list(objects), dict(imports or {})
+    digest = hashlib.blake2b(repr((name, known, [len(data) for data in parts])).encode())
     for data in parts:
         digest.update(data)
     with _lock:
         function = _loaded.get(digest.digest())
         if function is None:
-            function = _loaded[digest.digest()] = _link(parts, name)
+            function = _loaded[digest.digest()] = _link(parts, name, known)
+            function.kept = kept
     return function
 
 
-def _link(parts: list[bytes], name: str) -> Any:
-    builder = llvm.JITLibraryBuilder().add_current_process().export_symbol(name)
+def place(objects: Iterable[bytes], names: Sequence[str]) -> tuple[dict[str, int], Any]:
+    """Addresses of functions of some object files, and what keeps them in memory."""
+    with _lock:
+        tracker = _placed(list(objects), names, {})
+    return {name: tracker[name] for name in names}, tracker
+
+
+def callable_at(address: int) -> Any:
+    """A function of one pointer that returns an integer."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
+
+
+def _link(parts: list[bytes], name: str, imports: Mapping[str, int]) -> Any:
+    tracker = _placed(parts, [name], imports)
+    function = callable_at(tracker[name])
+    function.owner = tracker
+    return function
+
+
+def _placed(parts: list[bytes], names: Sequence[str], imports: Mapping[str, int]) -> Any:
+    builder = llvm.JITLibraryBuilder().add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    for symbol, address in imports.items():
+        builder.import_symbol(symbol, address)
     for data in parts:
         builder.add_object_img(data)
     try:
-        tracker = _linkers.link(builder)
+        return _linkers.link(builder)
     except RuntimeError as error:
         raise CompileError(f"the machine code could not be linked: {error}") from error
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(tracker[name])
-    function.owner = tracker  # type: ignore[attr-defined]
-    return function

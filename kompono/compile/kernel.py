@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +15,11 @@ from numpy.typing import ArrayLike
 from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.objects import LOOPS, Objects
+from kompono.compile.objects import CHOOSING, LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, vector
-from kompono.errors import RunError, nearest, suggest
+from kompono.compile.walls.places import Places
+from kompono.errors import RunError, SealedError, nearest, suggest
+from kompono.sealed.code import complaints
 from kompono.translate.program import Program, Routine, TableRoutine
 
 
@@ -30,10 +33,18 @@ def _instructions(program: Program) -> Mapping[str, int]:
     return {name: schedule.instructions(program, routine) for name, routine in program.routines.items()}
 
 
+R = TypeVar("R", FixedRun, AdaptiveRun)
+
+
+class Unanswered(RunError):
+    """A part that runs elsewhere gives no answers any more."""
+
+
 class _Evaluator:
     """One routine behind buffers that are made once, so that a call costs little more than the routine."""
 
     def __init__(self, objects: Objects, routine: Routine) -> None:
+        self._places = objects.places
         self.function = objects.map_function(routine.name, ONE)
         self._sizes = tuple(size for _, size in routine.inputs)
         self._inputs = [np.zeros(size) for size in self._sizes]
@@ -57,8 +68,20 @@ class _Evaluator:
                 second[:] = inputs
             if sizes[3]:
                 third[:] = parameters
-            self.function(self._address)
+            if self._places:
+                self._elsewhere()
+            else:
+                self.function(self._address)
             return tuple([output.copy() for output in self._outputs])
+
+    def _elsewhere(self) -> None:
+        """The same for a model with parts that run elsewhere, which may be lost."""
+        for _ in range(2):  # what was lost before or just now is put right once
+            self._places.revive()
+            self.function(self._address)
+            if not self._places.broken:
+                return
+        raise Unanswered(f"{self._places.last_trouble}.")
 
 
 class Kernel:
@@ -89,6 +112,15 @@ class Kernel:
         if method:
             self._objects.loop_function(_known(method), Lanes(lanes))
 
+    @contextmanager
+    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
+        """The state a run begins with, from one that was assembled: the same, if nothing is kept elsewhere."""
+        yield state
+
+    def counts(self, state: np.ndarray) -> dict[str, Any]:
+        """What else there is to say about a run after it; `state` is one of its states."""
+        return {}
+
     def has(self, routine: str) -> bool:
         """Whether a routine can be evaluated at once, without being compiled first."""
         return routine in self._evaluators
@@ -118,7 +150,11 @@ class Kernel:
         places = [(a.ctypes.data, a.strides[0] // 8) for a in columns] + [(constants.ctypes.data, 0)]
         places += [(result.ctypes.data, result.shape[1])] + [(array.ctypes.data, 0) for array in spare]
         block = np.array([len(result), *(n for place in places for n in place), work.ctypes.data], dtype=np.int64)
+        self._objects.places.revive()
         function(block.ctypes.data)
+        if self._objects.places.broken:  # what was computed before is worth another try
+            self._objects.places.revive()
+            function(block.ctypes.data)
         return result
 
     def fixed(
@@ -126,32 +162,47 @@ class Kernel:
         inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, every: int = 1, capacity: int = 4096,
         project: bool = True, lanes: int = 1, guard_checks: int = 1,
     ) -> FixedRun:  # fmt: skip
-        """A run of equal steps: rk2, rk4 or adams. See `Run.set_inputs` for `inputs`. It moves by `advance`.
+        """A run of equal steps. See `Run.set_inputs` for `inputs`. It moves by `advance`.
 
         With several lanes, as many simulations run side by side: states are (ny, lanes), parameters (np, lanes).
         """
-        if _known(method) == "dopri5":
-            raise RunError("dopri5 chooses its own steps.", fix="Use `adaptive`.")
+        if _known(method) in CHOOSING:
+            raise RunError(f"{method} chooses its own steps.", fix="Use `adaptive`.")
         if lanes > 1 and self.program.events:
             raise RunError("a model with events runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
         function = self._objects.loop_function(method, width)
+        self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
-        return FixedRun(*base, step=step, every=every, guard_checks=guard_checks)
+        return self._relying(FixedRun(*base, step=step, every=every, guard_checks=guard_checks))
 
     def adaptive(
         self, time: float, state: ArrayLike, *, until: float, interval: float | None = None, rtol: ArrayLike = 1e-6,
         atol: ArrayLike = 1e-9, first_step: float | None = None, min_step: float = 0.0, max_step: float = math.inf,
         parameters: ArrayLike = (), inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        capacity: int = 4096, project: bool = True, guard_checks: int = 1,
+        capacity: int = 4096, project: bool = True, guard_checks: int = 1, method: str = CHOOSING[0],
     ) -> AdaptiveRun:  # fmt: skip
-        """A run of dopri5 with error control; `interval` None records every accepted step."""
-        function = self._objects.loop_function("dopri5", ONE)
+        """A run with error control; `interval` None records every accepted step."""
+        if _known(method) not in CHOOSING:
+            raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
+        function = self._objects.loop_function(method, ONE)
+        self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
-        return AdaptiveRun(
+        run = AdaptiveRun(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
             max_step=max_step, guard_checks=guard_checks,
         )  # fmt: skip
+        return self._relying(run)
+
+    def _relying(self, run: R) -> R:
+        """A run that looks whether a part that runs elsewhere is lost."""
+        run.elsewhere, run.losses = self.places, self.places.losses
+        return run
+
+    @property
+    def places(self) -> Places:
+        """Where parts run that do not run here."""
+        return self._objects.places
 
     def helpers(self) -> Helpers | None:
         """Threads that help a run, if the model has enough to share."""
@@ -213,9 +264,23 @@ class Interpreter:
         """SX instructions executed by one evaluation of each routine."""
         return _instructions(self.program)
 
+    @contextmanager
+    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
+        """The state itself."""
+        yield state
+
+    def counts(self, state: np.ndarray) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
     def has(self, routine: str) -> bool:
         """Whether a routine can be evaluated at once; nothing is compiled here."""
         return True
+
+    @property
+    def places(self) -> Places:
+        """Nothing runs elsewhere."""
+        return Places({})
 
     def evaluate(
         self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
@@ -230,9 +295,12 @@ class Interpreter:
         given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
         work = np.full(max(product.workspace, given.size), np.nan)
         work[: given.size] = given
-        for call in product.calls:
-            result = self.program.kernels[call.kernel](work[list(call.inputs)])
-            work[list(call.outputs)] = result.full().ravel()
+        with complaints() as lost:
+            for call in product.calls:
+                result = self.program.kernels[call.kernel](work[list(call.inputs)])
+                work[list(call.outputs)] = result.full().ravel()
+        for stem, error in lost:
+            raise SealedError(error.message, path=" and ".join(self.program.away.get(stem, ())))
         if routine not in self._results:
             self._results[routine] = [_constants_and_slots(slots) for slots in product.result]
         outputs = []

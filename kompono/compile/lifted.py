@@ -71,6 +71,10 @@ class Lifted:
         body = _define(self.functions, lanes, Table()).replace(f"@kompono.{_HERE}.", f"@kompono.{self.digest}.")
         return mathematics.declarations(body, lanes) + body
 
+    def symbols(self, lanes: int) -> list[str]:
+        """The native names of the functions called from outside."""
+        return [symbol(self.digest, number, lanes) for number in range(len(self.functions))]
+
 
 def lift(functions: Iterable[ca.Function]) -> Lifted:
     """Take the numbers out of closed functions and of all they call."""

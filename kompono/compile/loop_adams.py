@@ -6,7 +6,7 @@ memory, so they survive from chunk to chunk; `history` counts the valid ones and
 
 from __future__ import annotations
 
-from kompono.compile.block import Status
+from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import Value
 from kompono.compile.loop_fixed import stages, weighted
 from kompono.compile.machine import Machine
@@ -46,7 +46,7 @@ class Adams:
     def settle(self, machine: Machine, time: Value) -> None:
         """The rate of the corrected and projected state."""
         rate_at(machine, time, "next", "rate0", machine.block.step_size)
-        machine.fail(~machine.finite("rate0"), Status.NOT_FINITE)
+        machine.fail(~machine.finite("rate0"), ChunkEnd.NOT_FINITE)
 
     def commit(self, machine: Machine) -> None:
         """Move the history on by one."""

@@ -12,13 +12,13 @@ forces depend on positions only. The accelerations of the last step are remember
 
 from __future__ import annotations
 
-from kompono.compile.block import Status
+from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import REAL, Value
 from kompono.compile.machine import Machine
 
 
 class Leapfrog:
-    """A `Step` for programs that have the routines `kick` and `drift`."""
+    """A `StepRule` for programs that have the routines `kick` and `drift`."""
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""
@@ -53,12 +53,12 @@ class Leapfrog:
         """End the loop if a body turns by more than a radian a step: the step is unstable, or much too long."""
         code, program, after = machine.code, machine.program, machine.vector("next")
         start, bodies = len(program.coordinates), len(program.speeds) // 6
-        parts = [code.cell(REAL, 0.0) for _ in range(3)]
+        parts = [code.variable(REAL, 0.0) for _ in range(3)]
         with code.loop(bodies) as k:
             for i, part in enumerate(parts):
                 part.set(code.math("maxnum", part.get(), code.math("fabs", after[k * 6 + (start + 3 + i)])))
         for part in parts:
-            machine.fail(machine.block.step_size * part.get() > 1.0, Status.TOO_FAST)
+            machine.fail(machine.block.step_size * part.get() > 1.0, ChunkEnd.TOO_FAST)
 
     def commit(self, machine: Machine) -> None:
         """The accelerations at the end are those at the start of the next step."""

@@ -8,13 +8,16 @@ Events are located on the interpolant, projected where the model is, and the ste
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from kompono.compile import events
-from kompono.compile.block import Status
-from kompono.compile.emit import BOOL, INT, REAL, Cell, Value
+from kompono.compile.block import ChunkEnd
+from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
+from kompono.compile.keeper import plus_square
 from kompono.compile.loop_fixed import stages, weighted
-from kompono.compile.machine import Machine
+from kompono.compile.machine import Machine, stop_if_unanswered
 from kompono.compile.staying import note_rank, rate_at
-from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR
+from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
 
 _RATES = [f"rate{i}" for i in range(7)]
 _SAFETY, _BETA, _SHRINK, _GROW = 0.9, 0.04, 0.2, 10.0
@@ -26,7 +29,7 @@ _FAR_APART = 1000.0  # tolerances between events that have nothing to do with ea
 def dopri5_loop(machine: Machine, name: str) -> str:
     """Up to `budget` attempted steps towards `until`."""
     code, block = machine.code, machine.block
-    tries = code.cell(INT, 0)
+    tries = code.variable(INT, 0)
     with code.forever():
         _record(machine)
         code.leave(machine.status.get() > 0)
@@ -37,7 +40,7 @@ def dopri5_loop(machine: Machine, name: str) -> str:
             each = block.dense.equals(0)
             machine.leave_room_for_events(each)
             happened = events.handle(machine, time, each, adaptive=True)
-            machine.fail(block.event_count > events.LIMIT, Status.TOO_MANY_EVENTS)
+            machine.fail(block.event_count > events.LIMIT, ChunkEnd.TOO_MANY_EVENTS)
             with code.when(~happened):
                 _try(machine, time, tries)
         else:
@@ -45,16 +48,18 @@ def dopri5_loop(machine: Machine, name: str) -> str:
     return machine.finish(name)
 
 
-def _try(machine: Machine, time: Value, tries: Cell) -> None:
+def _try(machine: Machine, time: Value, tries: Variable) -> None:
     """Attempt one step."""
     code = machine.code
     _begin(machine, time)
+    stop_if_unanswered(machine)
     code.leave(machine.status.get() > 0)
     h, end, shortened = _choose(machine, time)
     stages(machine, DORMAND_PRINCE, time, h)
     rate_at(machine, end, "next", "rate6", h)
+    stop_if_unanswered(machine)
     error = _error(machine, h, "next")
-    good = (error <= 1.0) & machine.finite("next", "rate6")
+    good = (error <= 1.0) & machine.finite("next", "rate6", certain=True)
     with code.when(good):
         _accept(machine, time, end, h, error, shortened)
     with code.when(~good):
@@ -72,9 +77,9 @@ def _begin(machine: Machine, time: Value) -> None:
     with code.when(block.history.equals(0)):
         rate_at(machine, time, "state", "rate0", block.step_size)
         block.set("history", 1)
-        bad = ~machine.finite("rate0", "state")
+        bad = ~machine.finite("rate0", "state", certain=True)
         with code.when(bad):
-            machine.status.set(Status.NOT_FINITE)
+            machine.status.set(ChunkEnd.NOT_FINITE)
         with code.when(~bad & (block.step_size <= 0.0)):
             _first_step(machine, time)
 
@@ -82,7 +87,7 @@ def _begin(machine: Machine, time: Value) -> None:
 def _first_step(machine: Machine, time: Value) -> None:
     """Hairer's guess: an explicit Euler step estimates the second derivative."""
     code, block = machine.code, machine.block
-    size, speed = _norm(machine, "state", "state"), _norm(machine, "rate0", "state")
+    size, speed = _norm(machine, "state"), _norm(machine, "rate0")
     tiny = (size <= 1e-5) | (speed <= 1e-5)
     guess = code.select(tiny, 1e-6, 0.01 * size / code.math("maxnum", speed, 1e-300))
     guess = code.math("minnum", guess, block.max_step)
@@ -90,7 +95,7 @@ def _first_step(machine: Machine, time: Value) -> None:
     machine.rate(time + guess, "stage", "rate1")
     minus = Value(code, "-1.0", REAL)
     machine.combine("rate1", "rate1", [(minus, "rate0")])
-    bend = code.math("maxnum", _norm(machine, "rate1", "state") / guess, speed)
+    bend = code.math("maxnum", _norm(machine, "rate1") / guess, speed)
     better = code.math("pow", 0.01 / code.math("maxnum", bend, 1e-300), 0.2)
     better = code.select(bend <= 1e-15, code.math("maxnum", 1e-6, guess * 1e-3), better)
     first = code.math("minnum", code.math("minnum", 100.0 * guess, better), block.max_step)
@@ -114,11 +119,12 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
     machine.copy("stage", "next")
     near = machine.project(end, "next")
     note_rank(machine)
-    finite = machine.finite("next")
+    finite = machine.finite("next", certain=True)
+    stop_if_unanswered(machine)
     with code.when(~near):
-        machine.status.set(Status.OFF_CONSTRAINTS)
+        machine.status.set(ChunkEnd.OFF_CONSTRAINTS)
     with code.when(~finite):
-        machine.status.set(Status.NOT_FINITE)
+        machine.status.set(ChunkEnd.NOT_FINITE)
     with code.when(near & finite):
         block.set("step_size", _next_size(machine, h, error, shortened))
         block.set("old_error", code.math("maxnum", error, 1e-4))
@@ -127,6 +133,7 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
         block.set("history", code.select(same, Value(code, "1", INT), Value(code, "0", INT)))
         machine.copy("rate0", "rate6")
         reached = _cut(machine, time, end) if machine.guards else end
+        stop_if_unanswered(machine)
         machine.copy("state", "next")
         block.set("time", reached)
         block.add("accepted")
@@ -183,47 +190,69 @@ def _reject(machine: Machine, time: Value, h: Value, error: Value) -> None:
     block.add("rejected")
     least = code.math("maxnum", block.min_step, _ROUNDING * code.math("fabs", time))
     with code.when(size <= code.math("maxnum", least, 1e-300)):
-        why = code.select(number, Value(code, str(int(Status.STEP_TOO_SMALL)), INT), int(Status.NOT_FINITE))
+        why = code.select(number, Value(code, str(int(ChunkEnd.STEP_TOO_SMALL)), INT), int(ChunkEnd.NOT_FINITE))
         machine.status.set(why)
 
 
-def _norm(machine: Machine, vector: str, other: str) -> Value:
+def _norm(machine: Machine, vector: str) -> Value:
     """Root mean square in units of the tolerance at the state."""
-    return _scaled_norm(machine, lambda i: machine.vector(vector)[i], other)
+    return _scaled_norm(machine, vector, "state")
 
 
 def _error(machine: Machine, h: Value, other: str) -> Value:
-    terms = [(factor, machine.vector(name)) for factor, name in weighted(h, DORMAND_PRINCE_ERROR, _RATES)]
-
-    def estimate(i: Value) -> Value:
-        total = terms[0][0] * terms[0][1][i]
-        for factor, rate in terms[1:]:
-            total = total + factor * rate[i]
-        return total
-
-    return _scaled_norm(machine, estimate, other)
+    machine.combine("mean", "", weighted(h, DORMAND_PRINCE_ERROR, _RATES))
+    return _scaled_norm(machine, "mean", other)
 
 
-def _scaled_norm(machine: Machine, element, other: str) -> Value:
-    code = machine.code
-    state, second = machine.vector("state"), machine.vector(other)
-    relative, absolute = machine.vector("relative"), machine.vector("absolute")
-    total = code.cell(REAL, 0.0)
-    with code.loop(machine.size) as i:
-        largest = code.math("maxnum", code.math("fabs", state[i]), code.math("fabs", second[i]))
-        part = element(i) / (absolute[i] + relative[i] * largest)
-        total.set(total.get() + part * part)
-    return code.math("sqrt", total.get() / max(machine.size, 1))
+def _scaled_norm(machine: Machine, error: str, other: str) -> Value:
+    """Own numbers are summed first, then each closed part by itself, wherever it is; over processes exactly."""
+    code, program = machine.code, machine.program
+    vectors = [machine.vector(name) for name in (error, "state", other, "rtol", "atol")]
+    if program.spread is not None:
+        nothing = Value(code, "0.0", REAL)
+        mean = machine.together.mean(lambda i: plus_square(code, nothing, [vector[i] for vector in vectors]))
+        return code.math("sqrt", mean)
+    total = code.variable(REAL, 0.0)
+
+    def add(index: Value | int) -> None:
+        total.set(plus_square(code, total.get(), [vector[index] for vector in vectors]))
+
+    far: list[Value] = []
+    if machine.away:
+        far, finite = machine.away.norms(error, other)
+        machine.far_finite.set(finite)
+    inside = {place for group in program.groups for place in group}
+    _each(machine, [k for k in range(machine.own) if k not in inside], add)
+    for group in program.groups:
+        before = total.get()
+        if group[0] >= machine.own:
+            total.set(before + far[group[0] - machine.own])
+            continue
+        total.set(0.0)
+        _each(machine, group, add)
+        total.set(before + total.get())
+    size = machine.own + sum(size for _, size in program.opaque)
+    return code.math("sqrt", total.get() / max(size, 1))
+
+
+def _each(machine: Machine, places: Sequence[int], add: Callable[[Value | int], None]) -> None:
+    """For each of some places, in loops over those that follow each other."""
+    first = 0
+    for k in range(1, len(places) + 1):
+        if k == len(places) or places[k] != places[k - 1] + 1:
+            with machine.code.loop(k - first) as i:
+                add(i + places[first])
+            first = k
 
 
 def _same(machine: Machine, one: str, two: str) -> Value:
     if "project" not in machine.program.routines:
         return Value(machine.code, "true", BOOL)
-    same: Cell = machine.code.cell(BOOL, True)
+    same: Variable = machine.code.variable(BOOL, True)
     left, right = machine.vector(one), machine.vector(two)
-    with machine.code.loop(machine.size) as i:
+    with machine.code.loop(machine.own) as i:
         same.set(same.get() & left[i].equals(right[i]))
-    return same.get()
+    return machine.together.everywhere(same.get() & machine.far_same.get())
 
 
 # -- records ---------------------------------------------------------------------------------------------------------
@@ -241,41 +270,29 @@ def _record(machine: Machine) -> None:
         wanted = code.select(dense, code.math("minnum", _record_time(machine), block.until), now)
         due = code.select(dense, wanted <= now, block.recorded <= block.accepted)
         code.leave(~due | (block.recorded >= block.record_count))
-        machine.fail(block.rows >= block.capacity, Status.BUFFER_FULL)
+        machine.fail(block.rows >= block.capacity, ChunkEnd.BUFFER_FULL)
         inside = wanted < now
         with code.when(inside):
             _interpolate(machine, wanted)
             machine.project(wanted, "stage", aside=True)
+            stop_if_unanswered(machine)
             machine.record(wanted, "stage")
         with code.when(~inside):
             machine.record(now, "state")
 
 
 def _prepare_dense(machine: Machine, time: Value, h: Value) -> None:
-    """Coefficients of the interpolant over the step from `state` to `next`."""
-    code, block = machine.code, machine.block
-    block.set("dense_start", time)
-    block.set("dense_step", h)
-    old, new = machine.vector("state"), machine.vector("next")
-    first, last = machine.vector("rate0"), machine.vector("rate6")
-    dense = [machine.vector(f"dense{i}") for i in range(5)]
-    terms = [(factor, machine.vector(name)) for factor, name in weighted(h, DORMAND_PRINCE_DENSE, _RATES)]
-    with code.loop(machine.size) as i:
-        change = new[i] - old[i]
-        bend = h * first[i] - change
-        bulge = terms[0][0] * terms[0][1][i]
-        for factor, rate in terms[1:]:
-            bulge = bulge + factor * rate[i]
-        for place, value in zip(dense, (old[i], change, bend, change - h * last[i] - bend, bulge), strict=True):
-            place[i] = value
+    """What the interpolant over the step from `state` to `next` will need: rates but the first stay where they are."""
+    machine.block.set("dense_start", time)
+    machine.block.set("dense_step", h)
+    machine.copy("dense0", "state")
+    machine.copy("dense1", "rate0")
 
 
 def _interpolate(machine: Machine, time: Value) -> None:
-    """The state at a time inside the last step, to `stage`."""
-    code, block = machine.code, machine.block
-    share = (time - block.dense_start) / block.dense_step
-    rest = 1.0 - share
-    dense, target = [machine.vector(f"dense{i}") for i in range(5)], machine.vector("stage")
-    with code.loop(machine.size) as i:
-        inner = dense[2][i] + share * (dense[3][i] + rest * dense[4][i])
-        target[i] = dense[0][i] + share * (dense[1][i] + rest * inner)
+    """The state at a time inside the last step, to `stage`: the old one and a sum of rates."""
+    block = machine.block
+    h = block.dense_step
+    share = (time - block.dense_start) / h
+    names = ["dense1", *_RATES[1:]]
+    machine.combine("stage", "dense0", [(h * weight, names[k]) for k, weight in dense_weights(share)])

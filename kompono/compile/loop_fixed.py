@@ -1,21 +1,21 @@
 """The native loop of equal steps, and the Runge-Kutta step.
 
 Step k ends at start + (k + 1) h, computed afresh each time, so rounding does not add up. Every loop of fixed steps is
-this driver with a different `Step`.
+this driver with a different `StepRule`.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from kompono.compile.block import Status
+from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import Value
-from kompono.compile.machine import Machine
+from kompono.compile.machine import Machine, stop_if_unanswered
 from kompono.compile.staying import come_back, mirror_speeds, rate_at, stage_rate
 from kompono.compile.tableaux import MIDPOINT, Tableau
 
 
-class Step(Protocol):
+class StepRule(Protocol):
     """A method of fixed step size."""
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
@@ -73,7 +73,7 @@ def weighted(h: Value, weights: tuple[float, ...], names: list[str]) -> list[tup
     return [(h * weight, name) for weight, name in zip(weights, names, strict=False) if weight]
 
 
-def fixed_loop(machine: Machine, step: Step, name: str) -> str:
+def fixed_loop(machine: Machine, step: StepRule, name: str) -> str:
     """Up to `budget` steps of size `step_size`, with a record before every `every`-th one and at its end."""
     code, block = machine.code, machine.block
     last, h = block.step + block.budget, block.step_size
@@ -81,16 +81,17 @@ def fixed_loop(machine: Machine, step: Step, name: str) -> str:
         k = block.step
         time = machine.grid(k, h)
         due = (k % block.every).equals(0) & (block.recorded <= k // block.every)
-        machine.fail(due & (block.rows >= block.capacity), Status.BUFFER_FULL)
+        machine.fail(due & (block.rows >= block.capacity), ChunkEnd.BUFFER_FULL)
         with code.when(due):
             machine.record(time, "state")
         code.leave(k >= last)
         machine.stop_if_asked()
         end = machine.grid(k + 1, h)
         step.advance(machine, time, h)
-        machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+        machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
         come_back(machine, end, "next")
         step.settle(machine, end)
+        stop_if_unanswered(machine)
         step.commit(machine)
         machine.copy("state", "next")
         block.set("time", end)

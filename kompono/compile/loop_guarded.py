@@ -7,14 +7,14 @@ ended, so the grid start + k h is kept. Chunks end on the grid only.
 from __future__ import annotations
 
 from kompono.compile import events
-from kompono.compile.block import Status
+from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import Value
-from kompono.compile.loop_fixed import Step
-from kompono.compile.machine import Machine
+from kompono.compile.loop_fixed import StepRule
+from kompono.compile.machine import Machine, stop_if_unanswered
 from kompono.compile.staying import come_back
 
 
-def guarded_loop(machine: Machine, step: Step, name: str) -> str:
+def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
     """Up to `budget` steps of size `step_size`, with records as in `fixed_loop`, and two at each event if all steps are
     recorded."""
     code, block = machine.code, machine.block
@@ -23,20 +23,21 @@ def guarded_loop(machine: Machine, step: Step, name: str) -> str:
         k, inside = block.step, block.inside > 0
         time = code.select(inside, block.time, machine.grid(k, block.step_size))
         due = ~inside & (k % block.every).equals(0) & (block.recorded <= k // block.every)
-        machine.fail(due & (block.rows >= block.capacity), Status.BUFFER_FULL)
+        machine.fail(due & (block.rows >= block.capacity), ChunkEnd.BUFFER_FULL)
         with code.when(due):
             machine.record(time, "state")
         code.leave(~inside & (k >= last))
         machine.stop_if_asked()
         machine.leave_room_for_events(each)
         happened = events.handle(machine, time, each)
-        machine.fail(block.event_count > events.LIMIT, Status.TOO_MANY_EVENTS)
+        stop_if_unanswered(machine)
+        machine.fail(block.event_count > events.LIMIT, ChunkEnd.TOO_MANY_EVENTS)
         with code.when(~happened):
             _piece(machine, step, (k, time, inside, each))
     return machine.finish(name)
 
 
-def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value]) -> None:
+def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Value]) -> None:
     """From here to the end of the step, or to the first event on the way."""
     code, block = machine.code, machine.block
     k, time, inside, each = now
@@ -45,7 +46,7 @@ def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value])
         step.partial(machine, time, end - time)
     with code.when(~inside):
         step.advance(machine, time, block.step_size)
-    machine.fail(~machine.finite("next"), Status.NOT_FINITE)
+    machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
     come_back(machine, end, "next")
 
     def shorter(at: Value, size: Value) -> None:
@@ -57,6 +58,8 @@ def _piece(machine: Machine, step: Step, now: tuple[Value, Value, Value, Value])
     regular = ~is_cut & ~inside
     with code.when(regular):
         step.settle(machine, end)
+    stop_if_unanswered(machine)
+    with code.when(regular):
         step.commit(machine)
     with code.when(~regular):
         block.set("history", 0)

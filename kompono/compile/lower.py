@@ -16,14 +16,16 @@ and results go through an array `%calls` of the function around it, each call wi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import casadi as ca
 
 from kompono.compile import functions
+from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes
 from kompono.errors import CompileError
 
@@ -88,10 +90,10 @@ def check_shape(name: str, function: ca.Function) -> None:
 class _Body:
     """The instructions of one function: register -> value, and the truth value behind a comparison's 0 or 1."""
 
-    def __init__(self, lines: list[str], prefix: str, lanes: Lanes) -> None:
+    def __init__(self, lines: list[str], prefix: str, lanes: Lanes, grouped: bool) -> None:
         self.lines = lines
         self.prefix = prefix
-        self.lanes = lanes
+        self.lanes, self.grouped = lanes, grouped
         self.zero, self.one, self.minus_one = (lanes.constant(value) for value in (0.0, 1.0, -1.0))
         self.truths: dict[str, str] = {}
         self.count = 0
@@ -126,7 +128,7 @@ class _Body:
         if op in _CALLS:
             name = _CALLS[op]
             arguments = ", ".join(f"{real} {v}" for v in (values if name in functions.BINARY else values[:1]))
-            return self.let(f"call {real} @{functions.symbol(name, self.lanes)}({arguments})")
+            return self.let(f"call {real} @{functions.symbol(name, self.lanes, grouped=self.grouped)}({arguments})")
         if op in _COMPARISONS:
             return self.number(self.let(f"fcmp {_COMPARISONS[op]} {real} {values[0]}, {values[1]}"))
         if op in _LOGIC:
@@ -168,7 +170,9 @@ class _Body:
             self.lines.append(f"store {real} {value}, ptr {place}{aligned}")
         given = self.let(f"getelementptr {real}, ptr %calls, i64 {first}")
         taken = self.let(f"getelementptr {real}, ptr %calls, i64 {result}")
-        self.lines.append(calls.spell(function, self.lanes, given, taken))
+        call = calls.spell(function, self.lanes, given, taken)
+        self.lines += [line for line in (calls.before, call) if line]
+        calls.before = ""
         return taken
 
     def result(self, address: str, index: int) -> str:
@@ -189,17 +193,41 @@ class Calls:
     def __init__(self) -> None:
         self.size = 0
         self.functions: dict[str, ca.Function] = {}
+        self._asked: list[tuple[str, str, int]] = []
+        self.before = ""  # the line that must come before a call
 
     def take(self, function: ca.Function) -> tuple[int, int]:
         """Offsets of the arguments and of the results of one call."""
-        self.functions[function.name()] = function
+        if not is_far(function.name()):
+            self.functions[function.name()] = function
         first = self.size
         self.size += function.nnz_in() + function.nnz_out()
         return first, first + function.nnz_in()
 
     def spell(self, function: ca.Function, lanes: Lanes, given: str, taken: str) -> str:
         """The line that calls a function, from the address of its arguments to that of its results."""
+        far = _FAR.fullmatch(function.name())
+        if far is not None:
+            return self._write(far[1], (int(far[2]), int(far[3])), function, lanes, (given, taken))
         return f"call void @{called_symbol(function.name(), lanes)}(ptr {given}, ptr {taken})"
+
+    def _write(
+        self, way: str, what: tuple[int, int], function: ca.Function, lanes: Lanes, places: tuple[str, str]
+    ) -> str:
+        """Write to a part elsewhere, which the handle in the place of x tells."""
+        (op, before), (given, taken) = what, places
+        count, values = function.nnz_in() * lanes.count, function.nnz_out() * lanes.count
+        whose = f"{taken}.whose"
+        self.before = f"{whose} = getelementptr {lanes.real}, ptr {given}, i64 {before}"
+        if way == "post":
+            return spell_post(op, whose, given, count, taken, lanes.count)
+        self._asked.append((whose, taken, values))
+        return spell_ask(op, whose, given, count, values)
+
+    def collect(self) -> list[str]:
+        """Lines that send what was asked since the last time, and wait for the replies."""
+        asked, self._asked = self._asked, []
+        return [spell_go(given) for given, _, _ in asked] + [spell_take(*each) for each in asked]
 
 
 def called_symbol(name: str, lanes: Lanes) -> str:
@@ -208,6 +236,13 @@ def called_symbol(name: str, lanes: Lanes) -> str:
 
 
 _RESULT = -1  # the operation of an instruction that takes one result of a call
+_ROUND = -2  # what parts elsewhere were asked so far is sent, and all replies are waited for
+_FAR = re.compile(r"far_(ask|post)_(\d+)_(\d+)_\d+_\d+")  # functions of parts elsewhere: operation, place of x
+
+
+def is_far(name: str) -> bool:
+    """Whether a function is one of a part that is kept elsewhere."""
+    return _FAR.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +286,29 @@ def _instructions(function: ca.Function) -> list[_Instruction]:
     return found
 
 
+def _in_rounds(instructions: list[_Instruction]) -> list[_Instruction]:
+    """The same with as few rounds of questions to parts elsewhere as there can be: everything that does not need a
+    reply comes first, then all questions that can be put by then are put at the same time.
+    """
+    asks = [k.function is not None and k.function.name().startswith("far_ask_") for k in instructions]
+    if not any(asks):
+        return instructions
+    level: list[int] = []
+    for k in instructions:
+        before = [level[i] + (k.op == _RESULT and asks[i]) for i in k.operands]
+        level.append(max(before, default=0))
+    order = sorted(range(len(instructions)), key=level.__getitem__)
+    sent = {level[k] for k, ask in enumerate(asks) if ask}
+    found: list[_Instruction] = []
+    place: dict[int, int] = {}
+    for position, k in enumerate(order):
+        if position and level[k] != level[order[position - 1]] and level[order[position - 1]] in sent:
+            found.append(_Instruction(_ROUND))
+        place[k] = len(found)
+        found.append(replace(instructions[k], operands=tuple([place[i] for i in instructions[k].operands])))
+    return found
+
+
 def zero_results(function: ca.Function) -> tuple[int, ...]:
     """Which results of a function are zero whatever its arguments."""
     found = _instructions(function)
@@ -280,16 +338,18 @@ def lower(
     lanes: Lanes = ONE,
     calls: Calls | None = None,
     constant: Callable[[float], str] | None = None,
+    grouped: bool = False,
 ) -> None:
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
-    says how a number is spelled where it is used, if not as itself (see `lifted`).
+    says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
+    same bits as several.
     """
     constant = constant or lanes.constant
-    body = _Body(lines, prefix, lanes)
-    instructions = _instructions(function)
+    body = _Body(lines, prefix, lanes, grouped)
+    instructions = _in_rounds(_instructions(function))
     fusions = _fusions(instructions)
     absorbed = {instructions[k].operands[side] for k, side in fusions.items()}
     values: list[str] = [""] * len(instructions)
@@ -308,6 +368,8 @@ def lower(
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
             values[k] = body.invoke(calls, instruction.function, operands)
+        elif op == _ROUND and calls is not None:
+            lines.extend(calls.collect())
         elif op == _RESULT:
             values[k] = body.result(operands[0], instruction.index)
         elif k in fusions:

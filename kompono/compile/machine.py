@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kompono.compile.block import NativeBlock, Status, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Cell, Code, Value, anywhere, flush_tiny
+from kompono.compile.away import Away
+from kompono.compile.block import ChunkEnd, NativeBlock, guard_count, layout
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, anywhere, flush_tiny, spread
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
+from kompono.compile.together import ByItself, InStep
+from kompono.compile.walls.channel import BROKEN
+from kompono.compile.walls.places import symbol_of
 from kompono.translate.program import Program, Routine
 
 LARGE_CHANGE = 1e-6
@@ -29,13 +33,19 @@ class Machine:
         self.code = Code(lanes)
         self.block = NativeBlock(self.code)
         self.size = program.state_size
+        self.own = self.size - len(program.opaque)  # numbers of the state; handles of parts elsewhere end it
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes)
         self._parameters = self.block.array("parameters")
-        self.status = self.code.cell(INT, Status.OK)
+        self.status = self.code.variable(INT, ChunkEnd.OK)
+        self.together = ByItself(self) if program.spread is None else InStep(self)
         self._restore = flush_tiny(self.code)
-        self.strays = self.code.cell(lanes.truth, False)  # whether the stages of this step are projected
+        self.strays = self.code.variable(lanes.truth, False)  # whether the stages of this step are projected
+        self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
+        self.away = Away(self) if program.opaque else None
+        self.far_same = self.code.variable(lanes.truth, True)  # whether the last projection left parts elsewhere alone,
+        self.far_finite = self.code.variable(lanes.truth, True)  # and whether what they last were asked about is finite
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
@@ -45,7 +55,8 @@ class Machine:
     def finish(self, name: str) -> str:
         """The text of the loop as a function of the block that returns the status."""
         self._restore()
-        return self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
+        text = self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
+        return "".join(f"{place} = external global i8\n" for place in self.elsewhere) + text
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
@@ -63,33 +74,45 @@ class Machine:
             old[i] = self.code.select(condition, new[i], old[i])
 
     def combine(self, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
-        """target = base + sum of factor * vector."""
-        goal, start = self.vector(target), self.vector(base)
+        """target = base + sum of factor * vector; with base "" the sum alone."""
+        goal = self.vector(target)
         parts = [(factor, self.vector(name)) for factor, name in terms]
-        with self.code.loop(self.size) as i:
-            total = start[i]
+        if self.away:
+            self.away.combine(target, base, terms)
+        with self.code.loop(self.own) as i:
+            total = self.vector(base)[i] if base else spread(self.code, 0.0)  # no sum of two products: one meaning
             for factor, part in parts:
                 total = total + factor * part[i]
             goal[i] = total
 
-    def finite(self, *names: str) -> Value:
-        """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only."""
-        code, vectors = self.code, [self.vector(name) for name in names]
-        parts = [code.cell(self.lanes.real, 0.0) for _ in range(_SUMS)]  # none waits for another
+    def finite(self, *names: str, certain: bool = False) -> Value:
+        """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only.
 
-        def add(part: Cell, index: Value | int) -> None:
+        Of parts elsewhere that is heard with the next reply; what is `certain` was asked before (`far_finite`).
+        """
+        if self.away and not certain:
+            for name in names:
+                self.away.check(name)
+            return self._own_finite(*names) & self.away.unflagged()
+        return self._own_finite(*names) & self.far_finite.get() if self.away else self._own_finite(*names)
+
+    def _own_finite(self, *names: str) -> Value:
+        code, vectors = self.code, [self.vector(name) for name in names]
+        parts = [code.variable(self.lanes.real, 0.0) for _ in range(_SUMS)]  # none waits for another
+
+        def add(part: Variable, index: Value | int) -> None:
             for vector in vectors:
                 part.set(part.get() + 0.0 * vector[index])
 
-        with code.loop(self.size // _SUMS) as i:
+        with code.loop(self.own // _SUMS) as i:
             for k, part in enumerate(parts):
                 add(part, i * _SUMS + k)
-        for k in range(self.size % _SUMS):
-            add(parts[k], self.size - 1 - k)
+        for k in range(self.own % _SUMS):
+            add(parts[k], self.own - 1 - k)
         total = parts[0].get()
         for part in parts[1:]:
             total = total + part.get()
-        return total.equals(0.0)
+        return self.together.everywhere(total.equals(0.0))
 
     def grid(self, index: Value, spacing: Value) -> Value:
         """start + index * spacing, rounded twice as Python would, so that both sides agree on every bit."""
@@ -105,7 +128,10 @@ class Machine:
             return
         code, block = self.code, self.block
         times, values, rows = block.array("table_times"), block.array("table_values"), block.table_rows
-        low, high = code.cell(INT, 0), code.cell(INT, rows)  # times[low] <= time < times[high], the ends excepted
+        low, high = (
+            code.variable(INT, 0),
+            code.variable(INT, rows),
+        )  # times[low] <= time < times[high], the ends excepted
         with code.forever():
             code.leave(high.get() - low.get() <= 1)
             middle = (low.get() + high.get()) // 2
@@ -133,22 +159,29 @@ class Machine:
         One projection leaves about the square of the change it made, so a large change asks for another. What a
         projection says of the rank there goes to `near`, except for a state `aside` of the motion.
         """
-        near = self.code.cell(self.lanes.truth, True)
+        near = self.code.variable(self.lanes.truth, True)
         routine = self.program.routines.get("project")
         if routine is None:
             return near.get()
         code, before, after = self.code, self.vector(state), self.vector("corrected")
+        self.far_same.set(True)
         with code.when(self.block.projecting > 0):
-            count, moving = code.cell(INT, 0), code.cell(self.lanes.truth, where)
+            count, moving = code.variable(INT, 0), code.variable(self.lanes.truth, where)
             with code.forever():
                 self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
-                change = code.cell(self.lanes.real, 0.0)
-                with code.loop(self.size) as i:
+                change = code.variable(self.lanes.real, 0.0)
+                with code.loop(self.own) as i:
                     square = (after[i] - before[i]) * (after[i] - before[i])
                     change.set(code.select(square > change.get(), square, change.get()))
+                if self.away:
+                    far, same, finite = self.away.compare("corrected", state)
+                    change.set(code.select(far > change.get(), far, change.get()))
+                    self.far_same.set(self.far_same.get() & same)
+                    self.far_finite.set(finite)
                 self._copy_where(moving.get(), state, "corrected")
-                near.set(~moving.get() | (change.get() <= LOST**2))
-                moving.set(moving.get() & (change.get() > LARGE_CHANGE**2))
+                most = self.together.largest(change.get())
+                near.set(~moving.get() | (most <= LOST**2))
+                moving.set(moving.get() & (most > LARGE_CHANGE**2))
                 count.set(count.get() + 1)
                 code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
         return near.get()
@@ -169,11 +202,13 @@ class Machine:
 
     # -- the run -----------------------------------------------------------------------------------------------------
 
-    def fail(self, condition: Value, status: Status) -> None:
+    def fail(self, condition: Value, status: ChunkEnd) -> None:
         """End the loop with a status if the condition holds.
 
-        Of a condition lane by lane, only the lanes are lost on which it holds; the loop ends when none is left.
+        Of a condition lane by lane, only the lanes are lost on which it holds; the loop ends when none is left. What
+        fails because nobody answers elsewhere fails for that reason, on all lanes.
         """
+        stop_if_unanswered(self)
         if condition.kind != BOOL:
             lost, now = self.vector("lost"), self.block.time
             lost[0] = self.code.select(condition & (lost[0] > now), now, lost[0])
@@ -184,13 +219,13 @@ class Machine:
     def stop_if_asked(self) -> None:
         """Poll the flag that another thread may raise."""
         flag = self.code.let("i32", f"load volatile i32, ptr {self.block.stop.name}")
-        self.fail(self.code.let("i1", f"icmp ne i32 {flag.name}, 0"), Status.STOPPED)
+        self.fail(self.code.let("i1", f"icmp ne i32 {flag.name}, 0"), ChunkEnd.STOPPED)
 
     def leave_room_for_events(self, each: Value) -> None:
         """End the loop if the next event could not be logged, or, with `each`, not be recorded."""
         block = self.block
-        self.fail(each & (block.rows >= block.capacity), Status.BUFFER_FULL)
-        self.fail(block.log_rows + self.guards > block.log_capacity, Status.LOG_FULL)
+        self.fail(each & (block.rows >= block.capacity), ChunkEnd.BUFFER_FULL)
+        self.fail(block.log_rows + self.guards > block.log_capacity, ChunkEnd.LOG_FULL)
 
     def record(self, time: Value, state: str, counts: bool = True) -> None:
         """Append the row (time, state, inputs); `counts` if it is one of those the run was asked for."""
@@ -198,9 +233,21 @@ class Machine:
         width = self.lanes.count * self.size
         row = self.block.array("records").at(self.block.rows * (1 + width + count))
         row[0] = time
-        self.code.copy(row.at(1), self.vector(state), self.size)
+        self.code.copy(row.at(1), self.vector(state), self.own)
+        if self.away:
+            self.away.pin(state, row.at(1))
         self.set_inputs(time)
         self.code.copy(row.at(1 + width), self.vector("inputs"), count)
         self.block.add("rows")
         if counts:
             self.block.add("recorded")
+
+
+def stop_if_unanswered(machine: Machine) -> None:
+    """End the loop if a part that runs elsewhere gives no answers any more, before anything is kept of the step."""
+    code = machine.code
+    for place in machine.elsewhere:
+        word = code.let("ptr", f"getelementptr i64, ptr {place}, i64 {BROKEN}").name
+        bad = code.let(INT, f"load volatile i64, ptr {word}") > 0
+        machine.status.set(code.select(bad, Value(code, str(int(ChunkEnd.ELSEWHERE)), INT), machine.status.get()))
+        code.leave(bad)

@@ -8,27 +8,30 @@ own copy, so that LLVM can inline them. Objects are made on first use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kompono.compile import cache, jit, schedule, sealed, sweeps
+from kompono.compile import cache, desk, jit, schedule, sealed, sweeps
 from kompono.compile.block import loop_routines
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_discrete import Leapfrog
 from kompono.compile.loop_dopri5 import dopri5_loop
-from kompono.compile.loop_fixed import RungeKutta, Step, fixed_loop
+from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_map import map_loop
+from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
 from kompono.compile.parallel import assemble_all
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
+from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
+from kompono.compile.walls.station import Station
 from kompono.translate.program import Program, Routine
 
 
-def _fixed(machine: Machine, step: Step, name: str) -> str:
+def _fixed(machine: Machine, step: StepRule, name: str) -> str:
     return (guarded_loop if machine.guards else fixed_loop)(machine, step, name)
 
 
@@ -39,19 +42,23 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
     "dopri5": dopri5_loop,
 }
+CHOOSING = ("dopri5",)  # loops that choose their steps
 _INLINE = 100  # instructions up to which routines go into the object of their loop
 
 
 @dataclass(frozen=True)
-class Part:
+class NeededObject:
     """An object that is needed: its name in the cache, how to write its text, and whether that has loops. One that is
-    `made` already is never kept in the cache: it has the numbers of a sealed part.
+    `made` already is never kept in the cache: it has the numbers of a sealed part. With a `place` it is not for this
+    process, but for a worker, which shall be able to answer for the function `symbol`.
     """
 
     key: str
     text: Callable[[], str]
     loops: bool
     made: bytes | None = None
+    place: Station | None = None
+    symbol: str = ""
 
 
 class Objects:
@@ -62,6 +69,7 @@ class Objects:
         self._use_cache = use_cache
         self._made: dict[str, bytes] = {}
         self._functions: dict[tuple[str, str, Lanes], Any] = {}
+        self.places = Places(program.away)
 
     def make(self, maps: Iterable[str], method: str, lanes: Lanes) -> None:
         """Have all objects of some routines over rows and of a method's loop, those that are missing at once."""
@@ -76,11 +84,21 @@ class Objects:
         """The function that runs a method's step loop."""
         return self._function("kompono.loop", method, lanes, self._loop_parts)
 
-    def _function(self, symbol: str, name: str, lanes: Lanes, parts: Callable[[str, Lanes], list[Part]]) -> Any:
+    def _function(self, symbol: str, name: str, lanes: Lanes, parts: Callable[[str, Lanes], list[NeededObject]]) -> Any:
         """A function in memory, loaded when it is first asked for."""
         key = symbol, name, lanes
         if key not in self._functions:
-            self._functions[key] = jit.load(self._objects(parts(name, lanes)), symbol)
+            needed = parts(name, lanes)
+            made = list(zip(needed, self._objects(needed), strict=True))
+            here = list({part.key: data for part, data in made if part.place is None}.values())
+            for station in {part.place: None for part in needed if part.place is not None}:
+                sent = [(part, data) for part, data in made if part.place is station]
+                station.add(list({data: None for _, data in sent}), [part.symbol for part, _ in sent if part.symbol])
+            kept = self.places.kept(lanes)
+            for place in kept:
+                place.ready()
+            imports = {**self.places.imports(lanes), **(desk.addresses() if self._program.opaque else {})}
+            self._functions[key] = jit.load(here, symbol, imports, kept)
         return self._functions[key]
 
     def worker_function(self, name: str) -> Any:
@@ -88,20 +106,22 @@ class Objects:
         part = self._part("routine", [self._program.routines[name]], ONE)
         return jit.load(self._objects([part]), sweeps.worker(name))
 
-    def _map_parts(self, name: str, lanes: Lanes) -> list[Part]:
+    def _map_parts(self, name: str, lanes: Lanes) -> list[NeededObject]:
         routine = self._program.routines[name]
         return self._parts("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
 
-    def _loop_parts(self, method: str, lanes: Lanes) -> list[Part]:
+    def _loop_parts(self, method: str, lanes: Lanes) -> list[NeededObject]:
         program = self._program
         return self._parts(
             "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
-            method, program.state_size, len(program.inputs),
+            method, program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
+            program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
+            *program.away,
         )  # fmt: skip
 
     def _parts(
         self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object
-    ) -> list[Part]:
+    ) -> list[NeededObject]:
         """A loop and the routines it calls."""
         inline = sum(schedule.instructions(self._program, routine) for routine in routines) <= _INLINE
 
@@ -114,18 +134,42 @@ class Objects:
         parts += [] if inline else [self._part("routine", [routine], lanes) for routine in routines]
         return parts + self._called_parts(routines, lanes)
 
-    def _called_parts(self, routines: list[Routine], lanes: Lanes) -> list[Part]:
-        """Closed functions, each an object of its own that does not depend on who calls it."""
+    def _called_parts(self, routines: list[Routine], lanes: Lanes) -> list[NeededObject]:
+        """Closed functions, each an object of its own that does not depend on who calls it; of those that run
+        elsewhere, what hands their columns over.
+        """
+        found = schedule.called(self._program, routines)
+        here = {name: function for name, function in found.items() if not stem_of(name)}
+        parts = self._closed_parts(here, lanes)
+        for stem, functions in grouped(found.values()).items():
+            place = self.places.get(stem, lanes)
+            text = stubs(place, stem, functions, lanes)
+            parts.append(NeededObject(cache.key("stubs", [], text), lambda t=text: t, False))
+            parts.append(NeededObject(place.asks, str, False, asking(place)))
+            if isinstance(place, Station):
+                parts += [part for function in functions for part in self._sent_parts(place, function, lanes)]
+        return parts
 
+    def _sent_parts(self, station: Station, function: Any, lanes: Lanes) -> list[NeededObject]:
+        """A closed function that runs in a worker, and all it calls there."""
+        if sealed.known(function.name(), function):
+            return []  # the worker of a sealed file has all of it
+        needed = {f.name(): f for f in (function, *function.find_functions())}
+        symbol = called_symbol(function.name(), lanes)
+        parts = [replace(part, place=station) for part in self._closed_parts(needed, lanes)]
+        return [replace(parts[0], symbol=symbol), *parts[1:]]
+
+    def _closed_parts(self, found: Mapping[str, Any], lanes: Lanes) -> list[NeededObject]:
         def text(function: Any) -> str:
             body = schedule.define_called(function, lanes)
             return prelude(body, lanes) + body
 
-        found = schedule.called(self._program, routines)
         own = {name: function for name, function in found.items() if not sealed.known(name, function)}
         foreign = sealed.objects([name for name in found if name not in own], lanes)
-        parts = [Part(cache.key("closed", [], (name, lanes)), lambda f=f: text(f), False) for name, f in own.items()]
-        return parts + [Part(key, str, False, data) for key, data in foreign.items()]
+        parts = [
+            NeededObject(cache.key("closed", [], (name, lanes)), lambda f=f: text(f), False) for name, f in own.items()
+        ]
+        return parts + [NeededObject(key, str, False, data) for key, data in foreign.items()]
 
     def _part(
         self,
@@ -134,15 +178,15 @@ class Objects:
         lanes: Lanes,
         extra: object = (),
         text: Callable[[], str] | None = None,
-    ) -> Part:
+    ) -> NeededObject:
         def whole() -> str:
             body = text() if text else schedule.define(self._program, routines, lanes)
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
-        return Part(cache.key(kind, routines, (lanes, extra)), whole, kind != "routine")
+        return NeededObject(cache.key(kind, routines, (lanes, extra)), whole, kind != "routine")
 
-    def _objects(self, parts: list[Part]) -> list[bytes]:
+    def _objects(self, parts: list[NeededObject]) -> list[bytes]:
         """The object code of each part: from this run, from the disk, or new."""
         self._made.update({part.key: part.made for part in parts if part.made is not None})
         unknown = {part.key: part for part in parts if part.key not in self._made}

@@ -60,7 +60,7 @@ def publish(code: Code, stem: str, first: Value, count: Value) -> None:
     ticket = epoch + count * (1 << _BITS)
     code.say(f"store atomic i64 {ticket.name}, ptr {_word(code, TICKET)} release, align 8")
     code.say(f"call void @{stem}.help(ptr %pool)")
-    looks = code.cell(INT, 0)
+    looks = code.variable(INT, 0)
     with code.forever():
         code.leave(_look(code, DONE).equals(count))
         _wait(code, looks)
@@ -89,7 +89,7 @@ def worker_function(name: str, stem: str) -> str:
     """`NAME(pool)`: help until the pool is told to stop, with tiny numbers as zeros like the step loop."""
     code = Code()
     restore = flush_tiny(code)
-    looks = code.cell(INT, 0)
+    looks = code.variable(INT, 0)
     with code.forever():
         code.say(f"call void @{stem}.help(ptr %pool)")
         code.leave(_look(code, STOP) > 0)

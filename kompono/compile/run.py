@@ -1,7 +1,7 @@
 """A run in native code, chunk by chunk.
 
 A run owns its state, its records and everything its method remembers; `advance` enters native code once and returns a
-`Status`. Cutting a run into chunks changes nothing in its result, and runs in different threads do not disturb each
+`ChunkEnd`. Cutting a run into chunks changes nothing in its result, and runs in different threads do not disturb each
 other: native code runs with the interpreter's lock released.
 """
 
@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile.block import Block, Status, guard_count, layout
+from kompono.compile import desk
+from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.tableaux import dense_weights
+from kompono.compile.walls.places import Places
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
@@ -30,6 +33,9 @@ EVENTS = 64  # room in the first event log
 
 class Run(ABC):
     """What runs of fixed and of adaptive steps have in common. Made by `Kernel.fixed` and `Kernel.adaptive`."""
+
+    elsewhere: Places | None = None  # where parts run that do not run here
+    losses = 0  # there, before this run
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -59,6 +65,13 @@ class Run(ABC):
     def _vector(self, name: str) -> np.ndarray:
         offset, size = self._places[name]
         return self._memory[offset : offset + size]
+
+    @property
+    def unanswered(self) -> str:
+        """Which part that runs elsewhere was lost since the run began, and why; empty if all is well."""
+        if self.elsewhere is None or self.elsewhere.losses == self.losses:
+            return ""
+        return self.elsewhere.last_trouble
 
     @property
     def time(self) -> float:
@@ -95,7 +108,7 @@ class Run(ABC):
 
     @property
     def stop_flag(self) -> np.ndarray:
-        """One int32; whoever sets it to 1, from any thread, ends the running chunk with `Status.STOPPED`."""
+        """One int32; whoever sets it to 1, from any thread, ends the running chunk with `ChunkEnd.STOPPED`."""
         return self._stop
 
     @property
@@ -149,19 +162,32 @@ class Run(ABC):
         self._table[1][0] = values
         self._block.history = self._block.checked = 0
 
-    def advance(self, steps: int) -> Status:
+    def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
         with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():
             return self._advance(steps)
 
-    def _advance(self, steps: int) -> Status:
+    def _advance(self, steps: int) -> ChunkEnd:
         goal = self._taken + steps
         while True:
             self._block.budget = goal - self._taken
-            status = Status(self._function(self._address))
-            if status is not Status.LOG_FULL:
-                return status
+            status = ChunkEnd(self._function(self._address))
+            if status is not ChunkEnd.LOG_FULL:
+                return self._heard(status) if self._program.opaque else status
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+
+    def _heard(self, status: ChunkEnd) -> ChunkEnd:
+        """The status when parts elsewhere have told what they have to."""
+        handles = self.state.reshape(self._program.state_size, -1)[-len(self._program.opaque) :, 0]
+        flags = [desk.heard(handle) for handle in handles]
+        if any(flag is None for flag in flags):
+            return ChunkEnd.ELSEWHERE
+        bad = np.max([flag for flag in flags if flag is not None], axis=0) > 0
+        if len(bad) > 1:
+            lost = self._vector("lost")
+            lost[bad] = np.minimum(lost[bad], self.time)
+            return status
+        return ChunkEnd.NOT_FINITE if bad[0] and status is ChunkEnd.OK else status
 
     @property
     @abstractmethod
@@ -201,7 +227,7 @@ class FixedRun(Run):
         self._block.step = self._block.recorded = 0
         self._forget()
 
-    def part(self, end: float, take: Callable[[], object]) -> Status:
+    def part(self, end: float, take: Callable[[], object]) -> ChunkEnd:
         """A part of the present step, from here to the time `end` inside it or at its end, without a record.
 
         The grid of steps and records stays; whoever has come to the end of the step calls `join`. `take` empties the
@@ -213,13 +239,13 @@ class FixedRun(Run):
         block.history = 0
         try:
             status = self.advance(1)
-            while status is Status.BUFFER_FULL:
+            while status is ChunkEnd.BUFFER_FULL:
                 take()
                 status = self.advance(1 - block.step)
         finally:
             block.start, block.step, block.step_size, block.recorded = kept
             block.history = 0
-        if status is Status.OK:
+        if status is ChunkEnd.OK:
             block.time = end
         return status
 
@@ -243,9 +269,9 @@ class AdaptiveRun(Run):
     ) -> None:  # fmt: skip
         super().__init__(*base)
         self._block.guard_checks = guard_checks
-        self._vector("relative")[:] = rtol
-        self._vector("absolute")[:] = atol
-        if np.any(self._vector("absolute") < 0) or np.any(self._vector("absolute") + self._vector("relative") <= 0):
+        self._vector("rtol")[:] = rtol
+        self._vector("atol")[:] = atol
+        if np.any(self._vector("atol") < 0) or np.any(self._vector("atol") + self._vector("rtol") <= 0):
             raise RunError("tolerances must not be negative, nor both zero.", fix="Use e.g. rtol=1e-8.")
         self._interval = interval
         self._block.step_size, self._block.min_step, self._block.max_step = first_step or 0.0, min_step, max_step
@@ -286,8 +312,8 @@ class AdaptiveRun(Run):
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""
         share = ((np.asarray(times, dtype=float) - self._block.dense_start) / self._block.dense_step).reshape(-1, 1)
-        d = [self._vector(f"dense{i}") for i in range(5)]
-        return d[0] + share * (d[1] + (1 - share) * (d[2] + share * (d[3] + (1 - share) * d[4])))
+        rates = [self._vector("dense1"), *(self._vector(f"rate{i}") for i in range(1, 7))]
+        return self._vector("dense0") + sum(self._block.dense_step * w * rates[k] for k, w in dense_weights(share))
 
 
 def _zeros_on_a_line(size: int) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 from kompono.compile import split, sweeps
 from kompono.compile.emit import INT, POINTER, Array, Code
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.lower import Calls, called_symbol, check_shape, lower
+from kompono.compile.lower import Calls, called_symbol, check_shape, is_far, lower
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine, TableRoutine
 
@@ -56,7 +56,8 @@ def whole_length(function: ca.Function) -> int:
 def called(program: Program, routines: Iterable[Routine]) -> dict[str, ca.Function]:
     """All closed functions that routines call, directly or through others, by name."""
     kernels = {call.kernel for r in routines if not isinstance(r, TableRoutine) for call in r.calls}
-    return {f.name(): f for kernel in sorted(kernels) for f in program.kernels[kernel].find_functions()}
+    found = {f.name(): f for kernel in sorted(kernels) for f in program.kernels[kernel].find_functions()}
+    return {name: function for name, function in found.items() if not is_far(name)}
 
 
 def declare_called(functions: Iterable[str], lanes: Lanes) -> str:
@@ -276,7 +277,7 @@ def _integer(code: Code, table: str, index: object) -> str:
 
 def _walk(code: Code, program: Program, stem: str, names: Sequence[str], count: int) -> None:
     """For each group of equal calls, choose the kernel and run it over the group's rows."""
-    row = code.cell(POINTER, code.let(POINTER, f"getelementptr i8, ptr @{stem}.rows, i64 0"))
+    row = code.variable(POINTER, code.let(POINTER, f"getelementptr i8, ptr @{stem}.rows, i64 0"))
     with code.loop(count) as group:
         which = _integer(code, f"@{stem}.groups", group * 2)
         repeats = _integer(code, f"@{stem}.groups", group * 2 + 1)

@@ -3,6 +3,8 @@
 The code of a file takes its numbers by a third argument (see `lifted`), its owner calls functions of two. Between the
 two stands a small object that is written here for each number of lanes, with the table in it, and lives in memory only.
 Where a file has no code on so many lanes, it goes through them a few at a time, with what code there is.
+
+Behind a wall none of that is linked here: a worker process has it, or wasmtime, and the owner's code asks there.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import ctypes
 import functools
 import hashlib
 import struct
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +24,10 @@ from kompono.compile import assembler, jit, lifted, targets
 from kompono.compile.emit import Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.lower import called_symbol
+from kompono.compile.walls import filters, station
+from kompono.compile.walls.places import Place, asking, stem_of, stubs, symbol_of
+from kompono.compile.walls.room import Room
+from kompono.compile.walls.station import Station
 from kompono.errors import CompileError, SealedError
 from kompono.sealed.code import SealedCode, find
 
@@ -36,6 +43,26 @@ def known(name: str, function: ca.Function) -> bool:
     return True
 
 
+def holds(wall: str) -> bool:
+    """Whether a wall keeps code in, whoever wrote it: WebAssembly everywhere, a process where it can be locked."""
+    return wall == "wasm" or (wall == "process" and filters.available())
+
+
+def check_code(names: Iterable[str], path: str, wall: str) -> None:
+    """Refuse a file without code for what it shall run on."""
+    names = list(names)
+    if wall == "wasm":
+        if targets.WASM not in names:
+            raise SealedError(
+                f"it has code for {', '.join(names) or 'no machine'}, but none as WebAssembly.", path=path,
+                fix=f"Ask its author to seal it for the target {targets.WASM} as well.",
+            )  # fmt: skip
+        return
+    if wall == "process" and not station.available():
+        raise SealedError("there are no worker processes on this system.", path=path, fix="Use wall='wasm'.")
+    check_target(names, path)
+
+
 def check_target(names: Iterable[str], path: str) -> str:
     """The target of a file that fits this machine."""
     names = list(names)
@@ -47,7 +74,8 @@ def check_target(names: Iterable[str], path: str) -> str:
         why = "this processor is too old for that" if alike else f"this machine is {targets.here()}"
         raise SealedError(
             f"it has code for {', '.join(names) or 'no machine'}; {why}.", path=path,
-            fix="Ask its author to seal it for this machine as well.",
+            fix="Use it as WebAssembly: Sealed(FILE, wall='wasm')." if targets.WASM in names
+            else "Ask its author to seal it for this machine as well.",
         )  # fmt: skip
     return fit
 
@@ -55,13 +83,51 @@ def check_target(names: Iterable[str], path: str) -> str:
 def objects(names: Iterable[str], lanes: Lanes) -> dict[str, bytes]:
     """The objects that have some functions of sealed parts, by a name each; equal code comes once."""
     codes = {code.stem: code for name in names if (found := find(name)) for code in found[:1]}
-    made: dict[str, bytes] = {}
-    for stem, code in codes.items():
-        target, width = _available(code, lanes.count)
-        data = code.object(target, width)
-        made[f"{hashlib.sha256(data).hexdigest()} code"] = data
-        made[f"{stem} {lanes.count}"] = _joint(code, lanes.count)
+    return {key: data for code in codes.values() for key, data in _linked(code, lanes).items()}
+
+
+def _linked(code: SealedCode, lanes: Lanes) -> dict[str, bytes]:
+    target, width = _available(code, lanes.count)
+    data = code.object(target, width)
+    return {f"{hashlib.sha256(data).hexdigest()} code": data, f"{code.stem} {lanes.count}": _joint(code, lanes.count)}
+
+
+# -- behind a wall
+
+_places: dict[tuple[str, int], Place] = {}  # by stem and lanes; a file has one for all who use it
+_lock = threading.Lock()
+
+
+def place_of(stem: str, lanes: Lanes) -> Place:
+    """Where the functions of a file run that has a wall around it."""
+    found = find(f"{stem}_0")
+    if found is None:
+        raise CompileError(f"{stem} is a sealed part that is not loaded in this process.")
+    code = found[0]
+    key = stem, lanes.count if code.wall == "process" else 1
+    with _lock:
+        if key not in _places:
+            _places[key] = _worker(code, lanes) if code.wall == "process" else _room(code)
+        return _places[key]
+
+
+def _names(code: SealedCode) -> list[str]:
+    return [f"{code.stem}_{number}" for number in sorted(code.described)]
+
+
+def _worker(code: SealedCode, lanes: Lanes) -> Station:
+    made = Station(code.file.path, locked=filters.available())
+    made.add(list(_linked(code, lanes).values()), [called_symbol(name, lanes) for name in _names(code)])
     return made
+
+
+def _room(code: SealedCode) -> Room:
+    """All lanes go through one room, one by one."""
+    functions = {
+        f"{code.stem}_{number}": (lifted.symbol(code.manifest.code, number, 1), described.arguments, described.results)
+        for number, described in sorted(code.described.items())
+    }
+    return Room(code.file.path, code.object(targets.WASM, 1), functions, code.numbers)
 
 
 def _available(code: SealedCode, count: int) -> tuple[str, int]:
@@ -120,8 +186,13 @@ call void @{inner}(ptr %in, ptr %out)
 ret i64 0
 }}
 """
-    parts = objects([f"{code.stem}_{number}"], ONE).values()
-    return jit.load([assembler.assemble(text), *parts], _ENTRY)
+    name = f"{code.stem}_{number}"
+    entry = assembler.assemble(text)
+    if not stem_of(name):
+        return jit.load([entry, *objects([name], ONE).values()], _ENTRY)
+    place = place_of(code.stem, ONE)
+    stub = assembler.assemble(stubs(place, code.stem, [code.functions[number]], ONE))
+    return jit.load([entry, stub, asking(place)], _ENTRY, {symbol_of(code.stem, ONE): place.address}, place)
 
 
 def evaluate(code: SealedCode, number: int, column: np.ndarray) -> np.ndarray:
@@ -131,5 +202,12 @@ def evaluate(code: SealedCode, number: int, column: np.ndarray) -> np.ndarray:
         raise SealedError(f"a function of {described.arguments} numbers was given {column.size}.", path=code.file.path)
     result = np.empty(described.results)
     pair = (ctypes.c_void_p * 2)(column.ctypes.data, result.ctypes.data)
-    _entry(code, number)(ctypes.addressof(pair))
+    enter = _entry(code, number)
+    place = place_of(code.stem, ONE) if code.wall else None
+    if place is not None:
+        place.revive()
+        place.ready()
+    enter(ctypes.addressof(pair))
+    if place is not None and place.broken:
+        raise SealedError(f"{place.trouble()}.", path=code.file.path)
     return result

@@ -49,7 +49,7 @@ _TRUTH = ("fcmp", "and", "or", "xor")
 
 
 @dataclass
-class _Body:
+class _Uses:
     """Who makes and who uses which value, by line; arguments are not values."""
 
     lines: Sequence[str]
@@ -91,7 +91,7 @@ def function(
     if len(lines) <= LIMIT:
         return "\n".join([f"define {head} {{", *before, *lines, "ret void", "}", ""])
     arguments = [*arguments, *(["%calls"] if calls else [])]
-    body = _Body(lines, lanes)
+    body = _Uses(lines, lanes)
     cuts = _cuts(body)
     slots, size = _slots(body, cuts)
     pointers = ", ".join(f"ptr {argument}" for argument in arguments)
@@ -109,7 +109,7 @@ def function(
     return "\n".join([*texts, f"define {head} {{", *before, scratch, *segments, "ret void", "}", ""])
 
 
-def _cuts(body: _Body) -> list[int]:
+def _cuts(body: _Uses) -> list[int]:
     """The lines segments start with, and the end: where the fewest values live, near equal distances."""
     count = len(body.lines)
     change = np.zeros(count + 1, dtype=np.int64)
@@ -126,7 +126,7 @@ def _cuts(body: _Body) -> list[int]:
     return [*cuts, count]
 
 
-def _slots(body: _Body, cuts: Sequence[int]) -> tuple[dict[str, int], int]:
+def _slots(body: _Uses, cuts: Sequence[int]) -> tuple[dict[str, int], int]:
     """Places in the scratch array of the values that live across a cut; places are used again after the last use."""
     segment = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
     slots: dict[str, int] = {}
@@ -145,7 +145,7 @@ def _slots(body: _Body, cuts: Sequence[int]) -> tuple[dict[str, int], int]:
     return slots, max(size, 1)
 
 
-def _segment(body: _Body, start: int, end: int, slots: dict[str, int]) -> list[str]:
+def _segment(body: _Uses, start: int, end: int, slots: dict[str, int]) -> list[str]:
     text: list[str] = []
     known: set[str] = set()
     real, truth, integer = body.lanes.real, body.lanes.truth, body.lanes.integer

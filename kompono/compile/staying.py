@@ -9,8 +9,8 @@ takes; all its stages take the same, because mixing them would cost order.
 
 from __future__ import annotations
 
-from kompono.compile.block import Status
-from kompono.compile.emit import INT, REAL, Value, anywhere
+from kompono.compile.block import ChunkEnd
+from kompono.compile.emit import INT, REAL, Value, anywhere, spread
 from kompono.compile.machine import Machine
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
@@ -39,9 +39,9 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
     lasts longer (a condition that a mode switched off, a machine at rest) is the rank to go on with.
     """
     code, near, rank = machine.code, machine.vector("near"), machine.vector("rank")
-    here = [code.cell(machine.lanes.real, near[k]) for k in range(2)]
+    here = [code.variable(machine.lanes.real, near[k]) for k in range(2)]
     last = machine.vector("distance")  # where the search ended before: the step may have become much shorter
-    distance, tries = code.cell(REAL, code.math("maxnum", h * 0.25, last[0] * 0.25)), code.cell(INT, 0)
+    distance, tries = code.variable(REAL, code.math("maxnum", h * 0.25, last[0] * 0.25)), code.variable(INT, 0)
 
     def go(k: Value) -> Value:
         """To the k-th state around: one distance ahead, one back, two ahead, ...; the time there."""
@@ -51,7 +51,7 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
         return time + away
 
     reach = _reach(machine, state, target)
-    lost = code.cell(machine.lanes.truth, where)
+    lost = code.variable(machine.lanes.truth, where)
     with code.forever():
         lost.set(where & ~where)
         with code.loop(2) as k:
@@ -62,15 +62,13 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
         tries.set(tries.get() + 1)
     found = where & ~lost.get() & (reach >= distance.get() * distance.get())
     last[0] = code.select(anywhere(found), distance.get(), 0.0)
-    mean, part, rate = machine.vector("mean"), machine.vector("rate_beside"), machine.vector(target)
-    with code.loop(machine.size) as i:
-        mean[i] = 0.0 * rate[i]
+    mean, rate = machine.vector("mean"), machine.vector(target)
+    machine.combine("mean", target, [(spread(code, -1.0), target)])
     with code.loop(2 * len(_WEIGHTS)) as k:
         machine.rate(go(k), "beside", "rate_beside")
         pair = k // 2
         weight = code.select(pair.equals(0), _WEIGHTS[0], code.select(pair.equals(1), _WEIGHTS[1], _WEIGHTS[2]))
-        with code.loop(machine.size) as i:
-            mean[i] = mean[i] + weight * part[i]
+        machine.combine("mean", "mean", [(weight, "rate_beside")])
     with code.loop(machine.size) as i:
         rate[i] = code.select(found, mean[i], rate[i])
     for k in range(2):
@@ -82,10 +80,13 @@ def _reach(machine: Machine, state: str, rate: str) -> Value:
     """The square of the time [s^2] in which the fastest speed would change by itself."""
     code, values, rates = machine.code, machine.vector(state), machine.vector(rate)
     start = len(machine.program.coordinates)
-    speed, change = (code.cell(machine.lanes.real, 0.0) for _ in range(2))
+    speed, change = (code.variable(machine.lanes.real, 0.0) for _ in range(2))
     with code.loop(len(machine.program.speeds)) as i:
         for cell, vector in ((speed, values), (change, rates)):
             square = vector[i + start] * vector[i + start]
+            cell.set(code.select(square > cell.get(), square, cell.get()))
+    for found in machine.away.largest(state, rate) if machine.away else ():
+        for cell, square in zip((speed, change), found, strict=True):
             cell.set(code.select(square > cell.get(), square, cell.get()))
     return speed.get() / code.select(change.get() > 0.0, change.get(), 1e-300)
 
@@ -124,10 +125,17 @@ def mirror_speeds(machine: Machine, time: Value, h: Value) -> None:
     with code.when(anywhere(strays)):
         with code.loop(count) as i:
             mean[i + start] = state[i + start] + half * rate[i + start]
+        if machine.away:
+            machine.away.combine_speeds("stage", "stage", "state", [(half, "rate1")])
         machine.project(time + half, "stage", strays)
         with code.loop(count) as i:
             k = i + start
             after[k] = code.select(strays, 2.0 * mean[k] - state[k], after[k])
+        if machine.away:
+            minus, two = spread(code, -1.0), spread(code, 2.0)
+            machine.away.combine_speeds("beside", "next", "", [(minus, "state"), (two, "stage")])
+            for k in machine.away.places:
+                after[k] = code.select(strays, machine.vector("beside")[k], after[k])
 
 
 def come_back(machine: Machine, time: Value, state: str) -> None:
@@ -136,8 +144,8 @@ def come_back(machine: Machine, time: Value, state: str) -> None:
         return
     near = machine.project(time, state)
     note_rank(machine)
-    machine.fail(~machine.finite(state), Status.NOT_FINITE)
-    machine.fail(~near, Status.OFF_CONSTRAINTS)
+    machine.fail(~machine.finite(state, certain=True), ChunkEnd.NOT_FINITE)
+    machine.fail(~near, ChunkEnd.OFF_CONSTRAINTS)
 
 
 def note_rank(machine: Machine) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.compile import pool, split
+from kompono.compile import messages, pool, split
 from kompono.compile.emit import INT, POINTER, Code, Value
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import check_shape, lower
@@ -32,6 +32,7 @@ def define(program: Program, routine: TableRoutine, head: str, stem: str, table)
     check(program, routine)
     parts = [table(f"{stem}.{name}", getattr(routine, name)) for name in ("sweeps", "tasks", "phases")]
     parts += [table(f"{stem}.rows.{k}", rows) for k, rows in enumerate(routine.tables)]
+    parts.append(messages.tables(routine, stem, table))
     parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop) for k, loop in enumerate(routine.loops)]
     parts += [pool.declarations(), _task(routine, stem), pool.help_function(stem), _walk(routine, stem, head)]
     parts.append(pool.worker_function(worker(routine.name), stem))
@@ -140,7 +141,7 @@ def _kernel(name: str, function: ca.Function, loop: Loop) -> str:
     lines: list[str] = []
     access = _Access(loop, lines)
     lanes = Lanes(loop.lanes)
-    lower(function, lines, access.read, access.write, lanes=lanes)
+    lower(function, lines, access.read, access.write, lanes=lanes, grouped=True)
     arguments = ", ".join(f"ptr noalias {argument}" for argument in _ARGUMENTS)
     head = f"internal void @{name}({arguments}) noinline {lanes.stack}nounwind"
     return split.function(head, name, _ARGUMENTS, lines, lanes)
@@ -179,20 +180,29 @@ def _task(routine: TableRoutine, stem: str) -> str:
 
 
 def _walk(routine: TableRoutine, stem: str, head: str) -> str:
-    """The routine itself: phase after phase, alone or with the threads of a pool."""
+    """The routine itself: phase after phase, alone or with the threads of a pool; messages between them."""
     code = Code()
     code.say("%address = load i64, ptr %work")
     code.say("%pool = inttoptr i64 %address to ptr")
     alone = Value(code, "%address", INT).equals(0)
+    done = 0
+    for number, told in enumerate(routine.exchanges):
+        _phases(code, stem, alone, done, told.after)
+        messages.exchange(code, stem, number, told)
+        done = told.after
+    _phases(code, stem, alone, done, len(routine.phases))
+    return code.define(head)
+
+
+def _phases(code: Code, stem: str, alone: Value, first: int, last: int) -> None:
     pointers = ", ".join(f"ptr {name}" for name in _SHARED)
-    with code.loop(len(routine.phases)) as phase:
-        begin, end = (_entry(code, f"@{stem}.phases", phase * 2 + i) for i in range(2))
+    with code.loop(last - first) as count:
+        begin, end = (_entry(code, f"@{stem}.phases", (count + first) * 2 + i) for i in range(2))
         single = alone | (end - begin <= 1)
         with code.when(single), code.loop(end - begin) as i:
             code.say(f"call void @{stem}.task({pointers}, i64 {(begin + i).name})")
         with code.when(~single):
             pool.publish(code, stem, begin, end - begin)
-    return code.define(head)
 
 
 def _row(code: Code, table: str, place: Value) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,17 @@ DORMAND_PRINCE_DENSE = (
     -1453857185 / 822651844,
     69997945 / 29380423,
 )
+
+
+def dense_weights(share: Any) -> list[tuple[int, Any]]:
+    """The interpolant of Dormand-Prince at a share of the step (a number or a native value): which k_i it takes, from 0
+    on, and how much of h * k_i it adds to the old state.
+    """
+    rest, found = 1.0 - share, []
+    for k, bulge in enumerate(DORMAND_PRINCE_DENSE):
+        change = DORMAND_PRINCE.b[k] if k < len(DORMAND_PRINCE.b) else 0.0
+        first, last = float(k == 0), float(k == 6)
+        if change or last:
+            inner = share * (2.0 * change - first - last + rest * bulge) + (first - change)
+            found.append((k, share * (change + rest * inner)))
+    return found

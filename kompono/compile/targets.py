@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from kompono.compile import assembler
+from kompono.compile.walls.module import module
 from kompono.errors import CompileError, nearest
 
 _LEVEL_3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # what x86-64-v3 adds
@@ -38,8 +39,10 @@ TARGETS = {
         Target("aarch64-linux", "aarch64-unknown-linux-gnu", "generic"),
         Target("x86_64-windows-v3", "x86_64-pc-windows-msvc", "x86-64-v3", _LEVEL_3, (1, 4)),
         Target("arm64-macos", "arm64-apple-macosx11.0.0", "apple-m1"),
+        Target("wasm32", "wasm32-unknown-unknown", "generic"),
     )
 }
+WASM = "wasm32"  # runs on every machine, in wasmtime
 
 
 def chosen(names: Iterable[str] | None) -> list[Target]:
@@ -85,12 +88,15 @@ def _machine(target: Target) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     found = llvm.Target.from_triple(target.triple)
+    if target.name == WASM:
+        return found.create_target_machine(cpu=target.processor, features="+bulk-memory", opt=2, reloc="static")
     return found.create_target_machine(cpu=target.processor, opt=2, reloc="pic", codemodel="small", jit=True)
 
 
-def assemble(text: str, target: Target) -> bytes:
-    """Object code of a straight-line text for a target."""
+def assemble(text: str, target: Target, symbols: Iterable[str] = ()) -> bytes:
+    """Code of a straight-line text for a target: an object, or a module with these functions for others to call."""
     try:
-        return assembler.emit(text, _machine(target), loops=False)
+        made = assembler.emit(text, _machine(target), loops=False)
+        return module(made, symbols) if target.name == WASM else made
     except RuntimeError as error:
         raise CompileError(f"no code for {target.name} could be made: {error}") from error

@@ -1,6 +1,7 @@
-"""The catalogue of joints, constraints, forces and solids. It uses only what a user may use."""
+"""The catalogue of joints, constraints, forces and solids, and a bench for parts. It uses only what a user may use."""
 
 from kompono.library import shapes, solids
+from kompono.library.bench import Bench
 from kompono.library.constraints import Distance, Drive, Gear, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
 from kompono.library.joints import (
@@ -19,6 +20,7 @@ from kompono.library.rolling import Rolling
 
 __all__ = [
     "AppliedLoad",
+    "Bench",
     "Bushing",
     "Cylindrical",
     "Distance",

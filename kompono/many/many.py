@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from kompono.compile import loop_routines, native_lanes
 from kompono.compile.host import processors
+from kompono.elsewhere.kernel import refuse_elsewhere
+from kompono.ending import Ending
 from kompono.errors import RunError, RunWarning, warn
 from kompono.explain import check_guards
 from kompono.interruption import asked, heeded
@@ -19,19 +21,23 @@ from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
-from kompono.options import checked, with_kinds
+from kompono.options import check_known, checked, with_kinds
+from kompono.request import OF_CONCERN, Concern, Request
 from kompono.result import Ensemble, Status
 from kompono.selection import select_outputs
 from kompono.simulation import Simulation
 from kompono.solve.controllers import copies
+from kompono.solve.endings import INTERRUPTED
 from kompono.solve.estimate import announce, check_runs, estimate
 from kompono.solve.inputs import Feed
-from kompono.solve.integrate import Settings, check_settings, settings_for
+from kompono.solve.integrate import Settings
 from kompono.solve.many import AHEAD, Batch, at_times, fits_lanes, prepare, record_times, run_batch
 from kompono.solve.outcome import Outcome, Outputs, check_step
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import routines_of
+from kompono.solve.settings import check_settings, settings_of
 from kompono.solve.verify import Samples
+from kompono.translate.engines.registry import Feature, engine_named
 
 EXPLAINED = 5  # failures that are traced to a component; to trace one takes longer than to run it
 CHECKED = 16  # runs that are asked first whether their step was short enough
@@ -72,40 +78,48 @@ def simulate_many(
     `threads` (default: one per core) each take `lanes` runs at a time (default: as many as a register of the processor
     holds). Models with events, callable inputs, and methods that choose their own steps run one by one. `client`, a
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
-    independent, projection, metric, baumgarte, native, cache.
+    independent, closed, isolate, projection, metric, baumgarte, native, cache.
     """
-    if engine == "discrete":
-        fix = "Leave engine out, or call simulate once for each run."
-        raise RunError("many runs side by side go with engine='relative' or 'absolute', not 'discrete'.", fix=fix)
-    tolerances = rtol, 1e-3 * rtol if atol is None else atol
-    settings = settings_for(engine, until, step, method, every, tolerances, stabilize)
-    settings = replace(settings, guard_checks=guard_checks, max_steps=max_steps)
+    check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
+    request = Request.of({**locals(), **options})
+    _check_engine(request)
+    settings = settings_of(request)
     check_settings(settings)
     variation = vary(parameters, initial, runs)
     check_runs(settings, variation.runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
-    simulation = Simulation(model, engine=engine, **options)
-    outputs = select_outputs(simulation.translation, channels)
+    simulation = Simulation.of(model, request)
+    refuse_elsewhere(simulation.program, "a cluster", client is not None)
+    outputs = select_outputs(simulation.translation, request.channels)
     held = AHEAD * spread.threads * (spread.lanes or native_lanes())  # groups that wait count, too
     size = estimate(settings, outputs, simulation.program, variation.runs, held)
     announce(simulation.name, size, settings.every)
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
-    feed = simulation.feed(inputs)
+    feed = simulation.feed(request.inputs)
     starts = start_all(simulation, variation, table, feed)
     _check_guards(simulation, starts, table, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
-    _run(gather, spread, inputs, progress)
+    _run(gather, spread, request)
     gather.statistics |= {"seconds_translate": simulation.seconds_translate, "seconds_start": seconds_start}
     return _told(gather.ensemble())
+
+
+def _check_engine(request: Request) -> None:
+    refused = engine_named(request.engine).refusal(Feature.MANY_RUNS)
+    if refused is not None:
+        reason, fix = refused
+        fix = f"{fix}, or call simulate once for each run."
+        raise RunError(f"many runs side by side do not go with engine={request.engine!r}: {reason}.", fix=fix)
 
 
 def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
     """Look at the guards of the first run, unless they may depend on what callables will say."""
     first = next((i for i in range(len(table)) if i not in starts.failed), None)
     if first is not None and not any(source.is_callable for source in feed.sources):
-        check_guards(simulation.program, starts.states[first], table[first], feed.at(0.0))
+        with simulation.kernel.begun(starts.states[first]) as state:
+            check_guards(simulation.kernel, state, table[first], feed.at(0.0))
 
 
 def _told(ensemble: Ensemble) -> Ensemble:
@@ -144,9 +158,9 @@ class _Gather:
         self.starts, self.parameters = starts, parameters
         self.times = record_times(settings)
         self.table = np.full((variation.runs, len(self.times), len(outputs.wanted)), np.nan)
-        self.status = [
-            Status(False, starts.failed.get(i, "interrupted by the user"), 0.0) for i in range(variation.runs)
-        ]
+        self.status = [Status(False, INTERRUPTED, 0.0, Ending.INTERRUPTED)] * variation.runs
+        for i, reason in starts.failed.items():
+            self.status[i] = Status(False, reason, 0.0, Ending.NOT_ASSEMBLED)
         self.good = np.array([i for i in range(variation.runs) if i not in starts.failed])
         self.counts = dict.fromkeys(("steps", "evaluations", "rejected"), 0)
         self.events: dict[int, list[Any]] = {}
@@ -176,7 +190,7 @@ class _Gather:
 
     def _check_steps(self, through: Mapping[int, Samples | None]) -> None:
         """Ask some of the runs that came through whether their step was short enough, and all others if it was not."""
-        runs = list(through)
+        runs = list(through) if not self.simulation.program.opaque else []  # parts elsewhere are not there any more
         first = dict.fromkeys(runs[:: -(-len(runs) // CHECKED)] if runs else [])
         for several in (first, [run for run in runs if run not in first]):
             fine = True
@@ -214,17 +228,17 @@ class _Gather:
         )
 
 
-def _run(gather: _Gather, spread: _Spread, inputs: Mapping[str, Any] | None, show: bool | None) -> None:
+def _run(gather: _Gather, spread: _Spread, request: Request) -> None:
     """Make all runs, here or on the workers of a cluster."""
     simulation, settings = gather.simulation, gather.settings
-    feed = simulation.feed(inputs)
+    feed = simulation.feed(request.inputs)
     several = fits_lanes(simulation.kernel, settings, feed) and len(gather.good) > 1
     lanes = (spread.lanes or native_lanes()) if several else 1
     batch, compiled, begun = gather.batch(lanes), 0.0, clock.perf_counter()
     if spread.client is None:
         prepare(simulation.kernel, batch)
         compiled, begun = clock.perf_counter() - begun, clock.perf_counter()
-    with copies(feed.sources) as fresh, Progress(len(gather.good) * settings.until, show) as progress:
+    with copies(feed.sources) as fresh, Progress(len(gather.good) * settings.until, request.progress) as progress:
         if spread.client is None:
             parts = run_batch(
                 simulation.kernel, batch, lambda: Feed(fresh()), simulation.reader.run, spread.threads, progress

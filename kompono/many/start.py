@@ -32,7 +32,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     columns = [*variation.initial.values(), *parameters[:, seen].T]
     keys = np.column_stack(columns) if columns else np.zeros((variation.runs, 0))
     distinct, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    starts = Starts(np.full((variation.runs, simulation.program.state_size), np.nan))
+    starts = Starts(np.full((variation.runs, simulation.near.program.state_size), np.nan))
     told: dict[int, list[str]] = {}
     error: AssemblyError | None = None
     member = member.reshape(-1)
@@ -61,9 +61,9 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
 
 def _seen_by_assembly(simulation: Simulation) -> list[int]:
     """The parameters that conditions, or the places of bodies, depend on."""
-    program, names = simulation.program, ["conditions"]
-    translation = simulation.translation
-    if simulation.engine != "relative":
+    translation = simulation.near
+    program, names = translation.program, ["conditions"]
+    if not simulation.entry.by_joints:
         translation = simulation.placing
         program, names = translation.program, ["conditions", "placement"]
     if translation.topology.closing:

@@ -13,7 +13,7 @@ from kompono.errors import RunError
 from kompono.given import entries_of, numbers
 from kompono.options import check_known
 from kompono.simulation import Simulation
-from kompono.translate.start import check_tuned_bodies
+from kompono.translate.starts.start import check_tuned_bodies
 
 
 @dataclass(frozen=True)

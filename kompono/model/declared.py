@@ -3,7 +3,7 @@
 An element gets its name after its constructor returns. Until then its class stands for it: an error without a path
 gets the name of the innermost class under construction (and says the line, see `errors.py`). CasADi's complaint about
 `if` on a symbol, and Python's about arguments that do not exist or are missing, are put into words.
-What was made leaves its record (`making.py`).
+What was made leaves its record (`making.py`). An element is equal to itself only, and so a key of tables.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kompono.errors import KomponoError, ModelError
 from kompono.given import how_to_call, misused
 from kompono.model.making import note, running
+from kompono.model.symbol import Symbol
 
 CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decision belongs into the equations."
 
@@ -21,6 +22,14 @@ CHOICE = "Write ca.if_else(condition, yes, no), ca.fmin and ca.fmax: the decisio
 def decides_by_a_symbol(error: BaseException) -> bool:
     """Whether this is what CasADi says to the truth value of an expression."""
     return isinstance(error, RuntimeError) and "truth value" in str(error)
+
+
+def _told_apart(cls: Any) -> None:
+    """Let objects of a class be equal to themselves only, as keys of tables must be: a dataclass compares contents, and
+    so may a class of a user. Symbols stay: `==` makes an expression of them, and they have the hash of an object.
+    """
+    if not issubclass(cls, Symbol):
+        cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__
 
 
 class Declared(type):
@@ -37,6 +46,8 @@ class Declared(type):
     if not TYPE_CHECKING:  # to a type checker, calling one gives an object of it as ever
 
         def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+            if cls.__eq__ is not object.__eq__ or cls.__hash__ is not object.__hash__:
+                _told_apart(cls)
             element = cls.__new__(cls, *arguments, **keywords)
             keywords = element._taken(keywords)
             running.stack.append(element._records())

@@ -2,8 +2,9 @@
 
 An element acts in a model only if it is a member of a subsystem. One that is made and never assigned would be left out
 silently, so making an element leaves a record: with the subsystem whose `__init__` was running, and with the bodies and
-joints it is built on. When a model is translated, `translate/ownership.py` looks through the records. It is done where
-classes are called (`declared.py`), with no call of its own around `__init__`: nested components are as many calls deep.
+joints it is built on. When a model is translated, `translate/declared/ownership.py` looks through the records. It is
+done where classes are called (`declared.py`), with no call of its own around `__init__`: nested components are as many
+calls deep.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Members register by assignment, the way a PyTorch module does, and keep the order of their declaration; what is replaced
 or taken away is no member any more. An element has one place: a second name for one that lies below is a shortcut, any
-other second name is noted and judged when the whole model is known (`translate/ownership.py`). What a subsystem exposes
-is all that others may touch (its ports).
+other second name is noted and judged when the whole model is known (`translate/declared/ownership.py`). What a
+subsystem exposes is all that others may touch (its ports).
 """
 
 from __future__ import annotations

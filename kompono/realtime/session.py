@@ -27,7 +27,7 @@ from kompono.realtime.pace import POLICIES, Pace
 from kompono.result import Result
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
-from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.methods import METHODS
 
 SHORTEST = 1e-6  # s: of a frame
 FOREVER = 1e9  # s: what a run without end is given
@@ -85,8 +85,10 @@ class RealTime:
 
     def settings(self, settings: Settings) -> Settings:
         """Settings of a run in real time: an end, and how much is kept."""
-        if settings.method in SCIPY_METHODS:
-            raise RunError(f"{settings.method} does not run in real time.", fix="Use rk2, rk4, adams or dopri5.")
+        method = METHODS.get(settings.method)  # one that does not exist is refused by who checks the settings
+        if method is not None and not method.native:
+            fix = method.instead(lambda other: other.native)
+            raise RunError(f"{method.name} does not run in real time.", fix=fix)
         return replace(settings, until=min(settings.until, FOREVER), keep=self.keep)
 
 
@@ -136,7 +138,7 @@ class Session:
             table = account[np.minimum(frame, len(account) - 1), 1:]
         reports = [o.report() for o in self.options.observers if hasattr(o, "report")]  # type: ignore[attr-defined]
         statistics = {"frame": self.options.frame, **self.pace.statistics(), **({"links": reports} if reports else {})}
-        if result.statistics.get("method") != "dopri5":  # equal steps can be counted
+        if not METHODS[result.statistics["method"]].chooses_steps:  # equal steps can be counted
             statistics["late_steps"] = round(self.pace.late_time / result.statistics["step"])
         result.statistics["realtime"] = statistics
         try:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kompono.ending import Ending
 from kompono.errors import FileError
 
 
@@ -59,7 +60,9 @@ def _texts(value: Any) -> bool:
 
 
 def _status(value: Any) -> bool:
-    if not isinstance(value, Mapping) or set(value) != {"ok", "message", "time"}:
+    if not isinstance(value, Mapping) or set(value) - {"kind"} != {"ok", "message", "time"}:
+        return False
+    if "kind" in value and (value["kind"] not in list(Ending) or Ending(value["kind"]).ok != value["ok"]):
         return False
     time = value["time"]
     number = isinstance(time, int | float) and not isinstance(time, bool)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.ending import Ending
 from kompono.errors import FileError, RunError, suggest
 from kompono.given import number, shown, texts
 from kompono.result import store
@@ -35,13 +36,21 @@ class UnknownChannel(RunError, KeyError):
 class Status:
     """How a run ended: whether as planned, the reason if not, and the time [s] reached or from which on it is wrong.
 
-    `cause` is the exception of a callable that ended it; files do not keep it.
+    `kind` is its name for programs, which compares with a text: `status.kind == "not finite"`. `cause` is the exception
+    of a callable that ended it; files do not keep it.
     """
 
     ok: bool = True
     message: str = ""
     time: float = 0.0
+    kind: Ending = None  # type: ignore[assignment] (left out: DONE or UNKNOWN, as `ok` says)
     cause: BaseException | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        kind = Ending(self.kind or (Ending.DONE if self.ok else Ending.UNKNOWN))
+        object.__setattr__(self, "kind", kind)
+        if kind.ok != self.ok:
+            raise ValueError(f"a status of the kind {kind.value!r} cannot be {'ok' if self.ok else 'not ok'}")
 
     def check(self, what: str = "") -> None:
         """Raise RunError, with its cause, unless the run ended as planned."""
@@ -154,8 +163,8 @@ class Result(Mapping[str, np.ndarray]):
         """How a run that did not end as planned did: `ended early at 0.3 s`, or `wrong from 0.3 s on` if it went on."""
         if self.status.ok:
             return ""
-        early = not len(self.time) or self.status.time >= self.time[-1] * (1 - 1e-9)
-        return f"ended early at {self.status.time:.9g} s" if early else f"wrong from {self.status.time:.9g} s on"
+        how = "wrong from {:.9g} s on" if went_on(self) else "ended early at {:.9g} s"
+        return how.format(self.status.time)
 
     def check(self) -> Result:
         """This result if the run ended as planned; else RunError with the reason: `simulate(...).check()`."""
@@ -238,9 +247,14 @@ class Result(Mapping[str, np.ndarray]):
         return f"<Result {self.model}: {len(self.names)} channels, {len(self.time)} rows, {span}{outcome}>"
 
     def _notes(self) -> dict[str, Any]:
-        status = {"ok": self.status.ok, "message": self.status.message, "time": self.status.time}
+        status = {name: getattr(self.status, name) for name in ("ok", "message", "time", "kind")}
         notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
+
+
+def went_on(result: Result) -> bool:
+    """Whether a run that did not end as planned has rows after the time from which on it is wrong."""
+    return bool(len(result.time) and result.status.time < result.time[-1] * (1 - 1e-9))
 
 
 def record_of(result: Result) -> store.Record:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kompono.ending import Ending
 from kompono.errors import FileError
 from kompono.result.beside import written_beside
 from kompono.result.hdf5_file import BLOCK, Beginning, fill, read_beginning
@@ -27,7 +28,7 @@ from kompono.result.unwrap import continuous_quaternions, unwrap
 HEAD, PART = b"HEAD", b"PART"
 
 
-class Column(NamedTuple):
+class LoggedChannel(NamedTuple):
     """A channel as the log has it: before angles are made continuous."""
 
     name: str
@@ -147,7 +148,7 @@ def _stored(path: Path, beginning: Beginning, reader: LogReader, light: bool) ->
 def read_unfinished(path: Path) -> Record:
     """The result so far of a run that is not over."""
     stored = read_stored(path)
-    columns = [Column(*entry) for entry in stored.head["channels"]]
+    columns = [LoggedChannel(*entry) for entry in stored.head["channels"]]
     wanted = list(stored.head["wanted"])
     count = sum(map(len, stored.rows))
     check_room(path, count, len(columns))
@@ -165,7 +166,7 @@ def _notes(head: Mapping[str, Any], reached: float, rest: int = 0) -> dict[str, 
     if rest:
         message += f"; {rest} bytes behind that are a part that was not written to its end, or damaged"
     units = {name: unit for name, unit, _ in (head["channels"][i] for i in head["wanted"])}
-    status = {"ok": False, "message": message, "time": reached}
+    status = {"ok": False, "message": message, "time": reached, "kind": Ending.UNFINISHED}
     return {
         "units": units, "status": status, "statistics": dict(head["statistics"]), "model": head["model"],
         "scene": head["scene"],

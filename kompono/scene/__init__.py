@@ -4,16 +4,16 @@ from kompono.scene.describe import describe
 from kompono.scene.extent import Extent, extent
 from kompono.scene.meshes import Mesh, mesh_of
 from kompono.scene.motion import POSE_CHANNELS, matrices, poses, start_poses
-from kompono.scene.scene import Carrier, Part, Piece, Scene
+from kompono.scene.scene import Scene, SceneBody, SceneMember, ScenePiece
 
 __all__ = [
     "POSE_CHANNELS",
-    "Carrier",
     "Extent",
     "Mesh",
-    "Part",
-    "Piece",
     "Scene",
+    "SceneBody",
+    "SceneMember",
+    "ScenePiece",
     "describe",
     "extent",
     "matrices",

@@ -17,7 +17,7 @@ from kompono.model.body import Body, Carrier
 from kompono.model.shape import Shape, quaternion_of
 from kompono.scene.files import embedded
 from kompono.scene.meshes import mesh_of
-from kompono.scene.values import Values
+from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import rotations
 
 PALETTE = ("#4477aa", "#ee7733", "#44aa99", "#ccbb44", "#aa4499", "#66ccee", "#997755", "#228833", "#ee99aa", "#77889a")
@@ -30,7 +30,7 @@ _SOLIDS = {
 }
 
 
-def body_shapes(body: Carrier, points: Sequence[np.ndarray], values: Values) -> tuple[Shape, ...]:
+def body_shapes(body: Carrier, points: Sequence[np.ndarray], values: SymbolValues) -> tuple[Shape, ...]:
     """The shapes of a body or ground with things connected at `points` (3,) [m]; files are read into triangles."""
     if body.shape is not None:
         return tuple(embedded(shape) for shape in body.shape)
@@ -45,7 +45,7 @@ def body_shapes(body: Carrier, points: Sequence[np.ndarray], values: Values) -> 
     return main, *_bars(main, points)
 
 
-def _numbers(size: Any, values: Values) -> Any:
+def _numbers(size: Any, values: SymbolValues) -> Any:
     """A size of a solid at the parameters of a run, None if more than these would be needed to know it."""
     if isinstance(size, tuple):
         found = tuple(_numbers(entry, values) for entry in size)
@@ -56,7 +56,7 @@ def _numbers(size: Any, values: Values) -> Any:
     return None if known is None or not known.item() > 0 else known.item()
 
 
-def _from_inertia(body: Body, points: Sequence[np.ndarray], values: Values) -> Shape:
+def _from_inertia(body: Body, points: Sequence[np.ndarray], values: SymbolValues) -> Shape:
     """The uniform box or cylinder with this mass and inertia, not far beyond its joint points."""
     mass, inertia = values.array(body.solid.mass), values.array(body.solid.inertia)
     reach = max((float(np.linalg.norm(point)) for point in points), default=0.0)

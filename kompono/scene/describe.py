@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from kompono.model.body import Carrier as ModelCarrier
-from kompono.model.body import Frame, Ground
+from kompono.model.body import Carrier, Frame, Ground
 from kompono.model.subsystem import Subsystem
 from kompono.scene import loads, marks
 from kompono.scene.bodies import PALETTE, body_shapes, bounds
 from kompono.scene.marks import Sign
-from kompono.scene.scene import Carrier, Part, Piece, Scene
-from kompono.scene.values import Values
+from kompono.scene.scene import Scene, SceneBody, SceneMember, ScenePiece
+from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import quaternions
-from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.declared.elaborate import Elaborated, elaborate
 
 GROUND = "#8b9096"
 
@@ -25,17 +24,17 @@ def describe(
     model: Subsystem, *, times: np.ndarray | None = None, parameters: Mapping[str, float] | None = None
 ) -> Scene:
     """The scene of a model; `times` (n,) [s] are where the motion of moving grounds shall be known."""
-    return _Describer(elaborate(model), Values(model, parameters)).scene(np.zeros(1) if times is None else times)
+    return _Describer(elaborate(model), SymbolValues(model, parameters)).scene(np.zeros(1) if times is None else times)
 
 
 class _Describer:
-    def __init__(self, model: Elaborated, values: Values) -> None:
+    def __init__(self, model: Elaborated, values: SymbolValues) -> None:
         self.model, self.values = model, values
         self.carriers: list[Any] = [*model.bodies, *model.grounds]
-        self.number = {id(carrier): k for k, carrier in enumerate(self.carriers)}
+        self.number = {carrier: k for k, carrier in enumerate(self.carriers)}
         self.points: list[list[np.ndarray]] = [[] for _ in self.carriers]
-        self.parts: list[Part] = []
-        self.pieces: list[Piece] = []
+        self.parts: list[SceneMember] = []
+        self.pieces: list[ScenePiece] = []
         self.reach = np.zeros(len(self.carriers))
         self._colours: dict[tuple[Any, str], str] = {}
 
@@ -43,7 +42,7 @@ class _Describer:
         for element in (*self.model.joints, *self.model.constraints, *self.model.forces):
             for frame in (element.first, element.second):
                 if frame is not None:
-                    self.points[self.number[id(frame.body)]].append(self.values.place(frame)[0])
+                    self.points[self.number[frame.body]].append(self.values.place(frame)[0])
         for k, carrier in enumerate(self.carriers):
             self._carrier(k, carrier)
         self.size = float(self.reach.max(initial=0.0)) or 1.0
@@ -69,10 +68,10 @@ class _Describer:
     def _part(self, element: Any, kind: str) -> int:
         path = self.model.path(element)
         if not self.parts or self.parts[-1].path != path:
-            self.parts.append(Part(path, kind, type(element).__name__))
+            self.parts.append(SceneMember(path, kind, type(element).__name__))
         return len(self.parts) - 1
 
-    def _carrier(self, k: int, carrier: ModelCarrier) -> None:
+    def _carrier(self, k: int, carrier: Carrier) -> None:
         """A body or ground with its shapes; its reach is that of its shapes and joint points."""
         kind = "ground" if isinstance(carrier, Ground) else "body"
         shapes = body_shapes(carrier, self.points[k], self.values)
@@ -81,13 +80,15 @@ class _Describer:
             for shape in shapes:
                 colour = shape.colour or (GROUND if kind == "ground" else self._colour(carrier))
                 self.pieces.append(
-                    Piece(part, shape.kind, shape.sizes, k, shape.position, shape.orientation, colour, shape.opacity)
+                    ScenePiece(
+                        part, shape.kind, shape.sizes, k, shape.position, shape.orientation, colour, shape.opacity
+                    )
                 )
         if kind == "body":
             corners = np.abs(np.stack(bounds(shapes)))
             self.reach[k] = max([float(corners.max()), *(float(np.linalg.norm(p)) for p in self.points[k])])
 
-    def _colour(self, carrier: ModelCarrier) -> str:
+    def _colour(self, carrier: Carrier) -> str:
         """Bodies that play the same role in equal components have the same colour."""
         role = (type(carrier.owner), carrier._name)
         return self._colours.setdefault(role, PALETTE[len(self._colours) % len(PALETTE)])
@@ -104,11 +105,11 @@ class _Describer:
 
     def _located(self, frame: Frame) -> tuple[int, np.ndarray, np.ndarray]:
         position, turn = self.values.place(frame)
-        return self.number[id(frame.body)], position, turn
+        return self.number[frame.body], position, turn
 
     def _sign_size(self, *frames: Frame) -> float:
         """Signs follow the smaller of the bodies they connect, within bounds set by the whole."""
-        near = [self.reach[self.number[id(frame.body)]] for frame in frames]
+        near = [self.reach[self.number[frame.body]] for frame in frames]
         smallest = min([reach for reach in near if reach > 0], default=self.size)
         return float(np.clip(0.1 * smallest, 0.006 * self.size, 0.07 * self.size))
 
@@ -119,13 +120,13 @@ class _Describer:
             return float(rest.ravel()[0])
         return 12 * self._sign_size(*(frame for frame in (force.first, force.second) if frame is not None))
 
-    def _moving(self, carrier: ModelCarrier, times: np.ndarray) -> Carrier:
+    def _moving(self, carrier: Carrier, times: np.ndarray) -> SceneBody:
         path = self.model.path(carrier)
         if not isinstance(carrier, Ground):
-            return Carrier(path, "body", None)
+            return SceneBody(path, "body", None)
         position, turn = self.values.motion(carrier, times)
         rows = np.column_stack([position, quaternions(turn)])
         pose = tuple(rows[0].tolist())
         if len(rows) == 1:
-            return Carrier(path, "ground", pose)
-        return Carrier(path, "ground", pose, tuple(map(tuple, np.column_stack([times, rows]).tolist())))
+            return SceneBody(path, "ground", pose)
+        return SceneBody(path, "ground", pose, tuple(map(tuple, np.column_stack([times, rows]).tolist())))

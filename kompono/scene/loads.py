@@ -12,13 +12,13 @@ from kompono.library import constraints, forces
 from kompono.model.constraint import Coupling
 from kompono.model.force import Effort, Force
 from kompono.scene.marks import Sign
-from kompono.scene.scene import Piece
-from kompono.scene.values import Values
+from kompono.scene.scene import ScenePiece
+from kompono.scene.values import SymbolValues
 
 SPRING, DAMPER, LOAD, DRIVE, GEAR, RUBBER = "#d8442f", "#3b424c", "#e8a013", "#2a9d62", "#b58b33", "#2f2f33"
 
 
-def _spring_damper(sign: Sign, force: Any, values: Values, length: float) -> None:
+def _spring_damper(sign: Sign, force: Any, values: SymbolValues, length: float) -> None:
     s = sign.s
     coil = min(max(1.2 * s, 0.13 * length), 1.6 * s)
     if values.nonzero(force.k):
@@ -61,7 +61,7 @@ FORCES: dict[type, Callable[..., None]] = {
 }
 
 
-def draw_force(sign: Sign, force: Force, values: Values, length: float) -> list[Piece]:
+def draw_force(sign: Sign, force: Force, values: SymbolValues, length: float) -> list[ScenePiece]:
     """The pieces of a force; `length` [m] is about that of its line."""
     for kind in type(force).__mro__:
         if kind in FORCES:
@@ -70,7 +70,7 @@ def draw_force(sign: Sign, force: Force, values: Values, length: float) -> list[
     return sign.pieces
 
 
-def draw_effort(sign: Sign, effort: Effort) -> list[Piece]:
+def draw_effort(sign: Sign, effort: Effort) -> list[ScenePiece]:
     """A torsion spring or an arrow, straight or bent as the coordinate of its joint is."""
     s, joint = sign.s, effort.joint
     index = getattr(effort, "index", 0)
@@ -81,7 +81,7 @@ def draw_effort(sign: Sign, effort: Effort) -> list[Piece]:
     return sign.pieces
 
 
-def draw_coupling(sign: Sign, coupling: Coupling, joint: Any) -> list[Piece]:
+def draw_coupling(sign: Sign, coupling: Coupling, joint: Any) -> list[ScenePiece]:
     """A toothed wheel at each joint of a gear, an arrow at a driven joint."""
     if isinstance(coupling, constraints.Gear):
         s = sign.s
@@ -111,7 +111,7 @@ def teeth(radius: float, count: int = 16) -> tuple[tuple[float, float], ...]:
     return tuple(zip((reach * np.cos(angles)).tolist(), (reach * np.sin(angles)).tolist(), strict=True))
 
 
-def gravity_of(fields: Any, values: Values) -> np.ndarray | None:
+def gravity_of(fields: Any, values: SymbolValues) -> np.ndarray | None:
     """The acceleration (3,) of the first uniform field that points somewhere."""
     for field in fields:
         vector = values.array(ca.SX(field.acceleration(ca.SX.zeros(3))))

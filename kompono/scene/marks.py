@@ -15,7 +15,7 @@ from kompono.library import constraints, joints, rods, rolling
 from kompono.library.shapes import _along
 from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
-from kompono.scene.scene import Piece
+from kompono.scene.scene import ScenePiece
 from kompono.spatial.numeric import quaternions, rotations
 
 OUTER, INNER, RAIL, MATE = "#4a525e", "#c4cad3", "#7d8794", "#8fa3b8"
@@ -26,7 +26,7 @@ class Sign:
 
     def __init__(self, part: int, first: tuple[int, Any, Any], second: tuple[int, Any, Any], s: float) -> None:
         self.part, self.first, self.second, self.s = part, first, second, s
-        self.pieces: list[Piece] = []
+        self.pieces: list[ScenePiece] = []
 
     def put(
         self,
@@ -43,7 +43,7 @@ class Sign:
         own = turn @ rotations(np.asarray(_along(axis)))
         place = np.asarray(position) + shift * own[:, 2]
         self.pieces.append(
-            Piece(
+            ScenePiece(
                 self.part,
                 kind,
                 sizes,
@@ -59,7 +59,7 @@ class Sign:
         """A mesh between the two origins."""
         (one, start, _), (two, end, _) = self.first, self.second
         self.pieces.append(
-            Piece(
+            ScenePiece(
                 self.part,
                 kind,
                 sizes,
@@ -190,7 +190,7 @@ SIGNS: dict[type, Callable[[Sign, Any], None]] = {
 }
 
 
-def draw(sign: Sign, element: Any) -> list[Piece]:
+def draw(sign: Sign, element: Any) -> list[ScenePiece]:
     """The pieces of a joint or constraint, by the nearest class that has a sign."""
     for kind in type(element).__mro__:
         if kind in SIGNS:

@@ -1,8 +1,8 @@
 """The scene of a model: what is drawn, where it is attached, and how that goes to and from plain data.
 
-A `Carrier` moves: a body or a ground. A `Part` is a member of the model as the tree of a viewer lists it. A `Piece` is
-one mesh of a part, fixed on a carrier or spanned between points of two (springs, rods). All that changes over time is
-the pose of carriers, so a viewer needs seven numbers per carrier and instant.
+A `SceneBody` moves: a body or a ground. A `SceneMember` is a member of the model as the tree of a viewer lists it. A
+`ScenePiece` is one mesh of a member, fixed on a body or spanned between points of two (springs, rods). All that changes
+over time is the pose of bodies, so a viewer needs seven numbers per body and instant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Carrier:
+class SceneBody:
     """A body or ground: its path, and its `pose` (x, y, z, e0, e1, e2, e3) in the world at the start, if known.
 
     A moving ground has `motion`, rows (time, pose): channels tell only of bodies.
@@ -34,7 +34,7 @@ class Carrier:
 
 
 @dataclass(frozen=True)
-class Part:
+class SceneMember:
     """A member that can be seen: its path, its kind (body, ground, joint, constraint, force, coupling), its class."""
 
     path: str
@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ScenePiece:
     """A mesh (`kind` and `sizes` of `mesh_of`) of part number `part`.
 
     It is fixed on `carrier` at `position` (3) [m] and `orientation` (quaternion). With a `target` it goes from
@@ -73,9 +73,9 @@ class Scene:
     """
 
     model: str
-    carriers: tuple[Carrier, ...]
-    parts: tuple[Part, ...]
-    pieces: tuple[Piece, ...]
+    carriers: tuple[SceneBody, ...]
+    parts: tuple[SceneMember, ...]
+    pieces: tuple[ScenePiece, ...]
     up: tuple[float, ...] = (0.0, 0.0, 1.0)
     size: float = 1.0
     redundant: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class Scene:
             )
         try:
             fields = {key: _frozen(value) for key, value in data.items() if key != "version"}
-            for key, kind in (("carriers", Carrier), ("parts", Part), ("pieces", Piece)):
+            for key, kind in (("carriers", SceneBody), ("parts", SceneMember), ("pieces", ScenePiece)):
                 fields[key] = tuple(kind(**entry) for entry in fields[key])
             scene = Scene(**fields)
         except (TypeError, KeyError, AttributeError, RecursionError) as cause:

@@ -13,7 +13,7 @@ from kompono.model.signal import Parameter, time
 from kompono.model.subsystem import Subsystem, relative_path
 
 
-class Values:
+class SymbolValues:
     """What the symbols of a model stand for while it is drawn."""
 
     def __init__(self, model: Subsystem, parameters: Mapping[str, float] | None = None) -> None:

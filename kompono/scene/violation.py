@@ -15,7 +15,7 @@ from kompono.model.subsystem import Subsystem, relative_path
 from kompono.result.result import Result
 from kompono.scene.motion import poses
 from kompono.scene.scene import Scene
-from kompono.scene.values import Values
+from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import rotations
 from kompono.spatial.pose import symbolic_pose
 
@@ -37,7 +37,7 @@ def violations(
     table = poses(scene, result, rows)
     turns, places = rotations(table[..., 3:]), table[..., :3]
     number = {carrier.path: k for k, carrier in enumerate(scene.carriers)}
-    values = Values(model, parameters)
+    values = SymbolValues(model, parameters)
     found: dict[str, float] = {}
     for element in model.walk():
         if not isinstance(element, Joint | Constraint):
@@ -53,7 +53,7 @@ def violations(
     return found
 
 
-def _largest(element: Any, values: Values, times: np.ndarray, first: Any, second: Any) -> float:
+def _largest(element: Any, values: SymbolValues, times: np.ndarray, first: Any, second: Any) -> float:
     """Largest condition of one element; 0 if it has none, or if they depend on what poses do not tell (modes)."""
     pose = symbolic_pose()
     groups = element.conditions(pose)

@@ -1,4 +1,4 @@
-"""A sealed part that may be used: its author is trusted, its numbers are open, its code fits this machine.
+"""A sealed part that may be used: its author is trusted or a wall is around it, its numbers are open, its code fits.
 
 Its functions are CasADi functions without instructions, which stay calls in the code of an owner. They are known by
 their names, which are made of the hash of the manifest, so the compiler finds the machine code again (`find`), and
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +20,16 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import SealedError
+from kompono.given import shown
 from kompono.sealed import crypto, keys, trust
 from kompono.sealed.manifest import Manifest, member, plain
 from kompono.sealed.read import SealedFile, read_sealed
 from kompono.sealed.shape import Described
 
 _loaded: dict[str, SealedCode] = {}  # by the beginning of the names of their functions
-_NAME = re.compile(r"(sealed_[0-9a-f]{24})_(\d+)")
+_NAME = re.compile(r"((?:sealed|walled|wasm)_[0-9a-f]{24})_(\d+)")
+WALLS = ("process", "wasm")
+_STEMS = {"": "sealed", "process": "walled", "wasm": "wasm"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,8 @@ class SealedCode:
     file: SealedFile
     numbers: bytes  # the table, little-endian doubles
     starts: tuple[np.ndarray, ...]  # of x, by variant
+    wall: str = ""  # around it, one of WALLS
+    shows_states = True  # x is here, not only how far it is from its start
 
     @property
     def manifest(self) -> Manifest:
@@ -43,7 +50,7 @@ class SealedCode:
     @property
     def stem(self) -> str:
         """The beginning of the names of its functions."""
-        return f"sealed_{self.manifest.digest[:24]}"
+        return f"{_STEMS[self.wall]}_{self.manifest.digest[:24]}"
 
     def object(self, target: str, lanes: int) -> bytes:
         """Machine code for a target."""
@@ -58,7 +65,15 @@ class SealedCode:
         described = self.manifest.shape.variant(base).functions.get(name)
         if described is None or described.number < 0:
             raise SealedError(f"{self.manifest.shape.name} has no function {name!r} with results.", path=self.file.path)
-        return self._functions[described.number]
+        return self.functions[described.number]
+
+    def turns(self, base: str | None) -> bool:
+        """Whether any coordinates have to be kept of unit length."""
+        variant = self.manifest.shape.variant(base)
+        x, described = np.linspace(0.3, 0.8, variant.size), variant.functions["normalize"]
+        known = {"time": np.zeros(1), "x": x}
+        column = np.concatenate([np.zeros(0), *[known[group] for group in described.groups]])
+        return bool(described.results) and not np.array_equal(self.evaluate(described.number, column), x)
 
     @cached_property
     def described(self) -> dict[int, Described]:
@@ -67,18 +82,19 @@ class SealedCode:
         return {f.number: f for variant in variants for f in variant.functions.values() if f.number >= 0}
 
     @cached_property
-    def _functions(self) -> dict[int, ca.Function]:
-        return {number: _Native(self, number, described) for number, described in self.described.items()}
+    def functions(self) -> dict[int, ca.Function]:
+        """Its functions as CasADi functions, by number."""
+        return {number: Native(self, number, described) for number, described in self.described.items()}
 
     def evaluate(self, number: int, column: Any) -> np.ndarray:
         """What a function gives for a column, by the machine code."""
         return _machine().evaluate(self, number, np.ascontiguousarray(column, dtype=np.float64).ravel())
 
 
-class _Native(ca.Callback):
+class Native(ca.Callback):
     """A function of a sealed part for CasADi."""
 
-    def __init__(self, code: SealedCode, number: int, described: Described) -> None:
+    def __init__(self, code: Any, number: int, described: Described) -> None:
         ca.Callback.__init__(self)
         self._code, self._number, self._described = code, number, described
         self.construct(f"{code.stem}_{number}", {"enable_fd": True})
@@ -96,7 +112,26 @@ class _Native(ca.Callback):
         return ca.Sparsity.dense(self._described.results, 1)
 
     def eval(self, arguments: Any) -> list[Any]:
-        return [ca.DM(self._code.evaluate(self._number, np.array(arguments[0])))]
+        try:
+            return [ca.DM(self._code.evaluate(self._number, np.array(arguments[0])))]
+        except SealedError as error:
+            if not _listening:
+                raise
+            _listening[-1].append((self._code.stem, error))
+            return [ca.DM(np.full(self._described.results, np.nan))]
+
+
+_listening: list[list[tuple[str, SealedError]]] = []
+
+
+@contextmanager
+def complaints() -> Iterator[list[tuple[str, SealedError]]]:
+    """What goes wrong behind walls meanwhile, by stem; otherwise CasADi would make words and noise of it."""
+    _listening.append([])
+    try:
+        yield _listening[-1]
+    finally:
+        _listening.pop()
 
 
 def _machine() -> Any:
@@ -104,22 +139,28 @@ def _machine() -> Any:
     return importlib.import_module("kompono.compile.sealed")
 
 
-def load_sealed(path: str | Path) -> SealedCode:
+def load_sealed(path: str | Path, wall: str = "") -> SealedCode:
     """A sealed part ready for use; anything that is not in order raises SealedError with what to do.
 
-    Its author must be trusted (`kompono trust add FILE`): machine code runs with the user's rights.
+    Its author must be trusted (`kompono trust add FILE`): machine code runs with the user's rights. With a `wall`
+    ("process", "wasm") it has none of them; then anybody may be its author, if this system has that wall.
     """
+    if wall not in _STEMS:
+        raise SealedError(
+            f"there is no wall {shown(wall)}.", path=str(path), fix=f"Use {' or '.join(map(repr, WALLS))}."
+        )
     file = read_sealed(path)
     manifest = file.manifest
-    trust.check(manifest.key, manifest.author, file.path)
-    _machine().check_target(manifest.targets, file.path)
+    if not _machine().holds(wall):
+        trust.check(manifest.key, manifest.author, file.path)
+    _machine().check_code(manifest.targets, file.path, wall)
     numbers = _open_numbers(file)
     sizes = [variant.size for variant in manifest.shape.variants]
     if len(numbers) != 8 * (manifest.numbers + sum(sizes)):
         fix = "Ask its author to seal it again."
         raise SealedError("its numbers are not as many as its code uses.", path=file.path, fix=fix)
     table, rest = numbers[: 8 * manifest.numbers], np.frombuffer(numbers[8 * manifest.numbers :], dtype="<f8")
-    code = SealedCode(file, table, tuple(np.split(rest, np.cumsum(sizes)[:-1])))
+    code = SealedCode(file, table, tuple(np.split(rest, np.cumsum(sizes)[:-1])), wall)
     return _loaded.setdefault(code.stem, code)
 
 

@@ -19,7 +19,7 @@ from kompono.model.body import Body
 from kompono.model.event import Event, Mode
 from kompono.model.signal import Input, Parameter, time
 from kompono.model.subsystem import Subsystem
-from kompono.sealed.code import SealedCode, load_sealed
+from kompono.sealed.code import WALLS, SealedCode, load_sealed
 from kompono.sealed.shape import Quantity
 
 
@@ -41,17 +41,19 @@ class Sealed(Subsystem):
     """A part from a sealed file, with its ports as attributes.
 
     Keywords are its public parameters and inputs: numbers, `Parameter(...)`, `Input(...)`. Others keep the values the
-    author gave them. `kompono inspect FILE` shows what there is. The author must be trusted (`kompono trust add FILE`).
+    author gave them. `kompono inspect FILE` shows what there is. The author must be trusted (`kompono trust add FILE`),
+    or a wall be around the code: `wall="process"` (or `isolate=True`) runs it in a process of its own, which on Linux
+    can do nothing but compute; `wall="wasm"` as WebAssembly, on every system.
     """
 
     closed = True
     _code: SealedCode | None = None
     _problem: KomponoError | None = None
 
-    def __init__(self, file: str | Path, **values: Any) -> None:
+    def __init__(self, file: str | Path, *, isolate: bool = False, wall: str | None = None, **values: Any) -> None:
         self._file = str(file)
         try:
-            self._code = load_sealed(file)
+            self._code = load_sealed(file, _wall(isolate, wall))
             self._declare(self._code, values)
         except KomponoError as problem:
             self._problem = problem
@@ -106,6 +108,18 @@ class Sealed(Subsystem):
         ports = [port.name for port in code_of(self).manifest.shape.ports]
         fix = nearest(name, ports) or f"Its ports are: {', '.join(ports)}."
         raise NoSuchPort(f"{self._file} shows no {name!r}.", path=self.label, fix=fix)
+
+
+def _wall(isolate: Any, wall: Any) -> str:
+    """The wall two ways of asking for one mean."""
+    if not isinstance(isolate, bool):
+        fix = "Use isolate=True or isolate=False."
+        raise ModelError(f"isolate = {shown(isolate)} is neither True nor False.", fix=fix)
+    if wall is not None and wall not in WALLS:
+        raise ModelError(f"wall = {shown(wall)} is no wall.", fix=f"Use {' or '.join(map(repr, WALLS))}.")
+    if isolate and wall not in (None, "process"):
+        raise ModelError(f"isolate=True means wall='process', not {wall!r}.", fix="Leave one of them out.")
+    return "process" if isolate else wall or ""
 
 
 def code_of(part: Sealed) -> SealedCode:

@@ -84,5 +84,6 @@ def check(key: bytes, name: str, path: str) -> None:
     raise SealedError(
         f"its author {name!r} ({mark}) is not trusted. It holds machine code, which would run with your rights.{doubt}",
         path=path,
-        fix=f"If you trust whoever has this fingerprint: kompono trust add {shlex.quote(path)}",
+        fix=f"If you trust whoever has this fingerprint: kompono trust add {shlex.quote(path)}; if not, put a wall "
+        "around it: Sealed(FILE, wall='wasm').",
     )

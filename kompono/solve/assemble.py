@@ -15,13 +15,13 @@ import numpy as np
 
 from kompono.errors import AssemblyError
 from kompono.solve.bodies import bring_near, follow, turn_roots
-from kompono.solve.close import Closed, close
+from kompono.solve.close import LoopGap, close
 from kompono.solve.kept import NotKept, not_kept
 from kompono.solve.loops import RANK, TOLERANCE, Loops
 from kompono.solve.speeds import match_speeds
 
 if TYPE_CHECKING:
-    from kompono.translate.asked import Start
+    from kompono.translate.starts.asked import Start
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def assemble(kernel: Any, time: float, start: Start, inputs: np.ndarray, paramet
     """Close all loops at `time`."""
     loops = Loops(kernel, time, inputs, parameters, start)
     guess = bring_near(loops, start.state)
-    state, closed, matrix = guess, Closed(), np.zeros((0, loops.nv))
+    state, closed, matrix = guess, LoopGap(), np.zeros((0, loops.nv))
     asked = bool(start.rows.elements) or loops.targets.size or loops.speeds.size
     if asked:
         state, closed = close(loops, guess)
@@ -128,19 +128,32 @@ def _purpose(loops: Loops, moved: dict[str, float]) -> str:
     return " and ".join(words[kind] for kind in sorted(kinds)) or "to agree with start values"
 
 
-def _check_speeds(loops: Loops, state: np.ndarray, closed: Closed) -> None:
+def _check_speeds(loops: Loops, state: np.ndarray, closed: LoopGap) -> None:
     _, g_dot, matrix, _ = loops.conditions(state)
     scale = 1.0 + np.abs(state[loops.nq : loops.nq + loops.nv]).max(initial=0.0)
     if np.abs(g_dot).max(initial=0.0) > (TOLERANCE + 100 * closed.gap) * scale:
         _contradiction(loops, g_dot, matrix, "speeds")
 
 
-def _check_accelerations(loops: Loops, state: np.ndarray, closed: Closed) -> None:
+def _check_accelerations(loops: Loops, state: np.ndarray, closed: LoopGap) -> None:
     _, _, matrix, bias = loops.conditions(state)
     acceleration = loops.evaluate("derivative", state)[0][loops.nq : loops.nq + loops.nv]
     residual = matrix @ acceleration + bias
     scale = 1.0 + np.abs(bias).max(initial=0.0) + (np.abs(matrix) @ np.abs(acceleration)).max(initial=0.0)
     if np.abs(residual).max(initial=0.0) > (1e-6 + 100 * closed.gap) * scale:
+        _contradiction(loops, residual, matrix, "accelerations")
+
+
+def check_solvable(
+    kernel: Any, time: float, start: Start, inputs: np.ndarray, parameters: np.ndarray, assembly: Assembly
+) -> None:
+    """Raise AssemblyError if no accelerations at all meet the conditions; for programs without `derivative`."""
+    if not start.rows.elements:
+        return
+    loops = Loops(kernel, time, inputs, parameters, start)
+    _, _, matrix, bias = loops.conditions(assembly.state)
+    residual = matrix @ np.linalg.lstsq(matrix, -bias, rcond=RANK)[0] + bias
+    if np.abs(residual).max(initial=0.0) > (1e-6 + 100 * assembly.gap) * (1.0 + 2 * np.abs(bias).max(initial=0.0)):
         _contradiction(loops, residual, matrix, "accelerations")
 
 

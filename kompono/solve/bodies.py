@@ -12,7 +12,7 @@ import numpy as np
 from kompono.solve.loops import RANK, Loops
 
 if TYPE_CHECKING:
-    from kompono.translate.asked import AskedBody
+    from kompono.translate.starts.asked import AskedBody
 
 SIZE = 13  # position, quaternion, velocity, angular velocity of a body in the routine `placement`
 PLACES = {

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kompono.errors import AssemblyError
-from kompono.solve.loops import COARSE, RANK, TOLERANCE, Loops, Part
+from kompono.solve.loops import COARSE, RANK, TOLERANCE, LoopGroup, Loops
 from kompono.solve.newton import Task, newton
 from kompono.solve.search import closed, search
 from kompono.solve.speeds import levels_of
-from kompono.translate.asked import BODY
+from kompono.translate.starts.asked import BODY
 
 ROUNDED = 2e-6  # of the size of the machine [m], or of a radian: the gap that rounded points may leave
 FINE = 0.02  # [rad or m] how far slopes that may be rounding are followed
 
 
 @dataclass(frozen=True)
-class Closed:
+class LoopGap:
     """The gap that is left, its unit and the element it is at; singular values below `rank` are what rounding left."""
 
     gap: float = 0.0
@@ -36,16 +36,16 @@ class Closed:
 class _Open:
     """A part that is not closed yet: what to hold in the attempts to come, and its best position so far."""
 
-    part: Part
+    part: LoopGroup
     levels: list[int]
     best: np.ndarray
     size: float = np.inf
     turned: set[str] = field(default_factory=set)
 
 
-def close(loops: Loops, state: np.ndarray) -> tuple[np.ndarray, Closed]:
+def close(loops: Loops, state: np.ndarray) -> tuple[np.ndarray, LoopGap]:
     """The state with all loops closed, and what is left of gaps; AssemblyError if there is no such state."""
-    firmness, result = loops.firmness(), Closed()
+    firmness, result = loops.firmness(), LoopGap()
     waiting = [_Open(p, levels_of(firmness[p.speeds], loops.targets.firmness[p.targets]), state) for p in loops.parts]
     begin = state
     while waiting:
@@ -103,7 +103,7 @@ def _searched(waiting: list[_Open], task: Task, done: np.ndarray) -> list[np.nda
     return [np.array(numbers)] if numbers else []
 
 
-def _finish(loops: Loops, state: np.ndarray, part: Part, task: Task) -> tuple[np.ndarray, bool, float]:
+def _finish(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> tuple[np.ndarray, bool, float]:
     """A part that is almost closed: closed along small slopes if that is a small change, or taken as rounded."""
     fine, gaps = newton(loops, state, [part], task, rank=RANK)
     change = np.abs(fine - state)[part.coordinates].max(initial=0.0)
@@ -116,7 +116,7 @@ def _finish(loops: Loops, state: np.ndarray, part: Part, task: Task) -> tuple[np
     return (fine, True, 0.0) if good else (state, False, 0.0)
 
 
-def _rounded(loops: Loops, state: np.ndarray, part: Part, task: Task) -> float:
+def _rounded(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> float:
     """The gap of a part that cannot be closed for rounding alone, 0 if there is another reason."""
     view = loops.look(state, task.goal)
     off, slopes = view.of(part, task.held)
@@ -133,7 +133,7 @@ def _rounded(loops: Loops, state: np.ndarray, part: Part, task: Task) -> float:
     return float(np.abs(off).max()) if not len(free) or _stays_open(loops, state, part, free, limits) else 0.0
 
 
-def _stays_open(loops: Loops, state: np.ndarray, part: Part, free: np.ndarray, limits: np.ndarray) -> bool:
+def _stays_open(loops: Loops, state: np.ndarray, part: LoopGroup, free: np.ndarray, limits: np.ndarray) -> bool:
     """Whether the same small gap is there along the motion as well: a position that is merely out of reach is not
     redundant, and gives way to no motion.
     """
@@ -148,11 +148,11 @@ def _stays_open(loops: Loops, state: np.ndarray, part: Part, free: np.ndarray, l
     return bool(went > 0.3 * meant and (gaps <= 3 * limits).all())
 
 
-def _rounded_gap(loops: Loops, state: np.ndarray, part: Part, gap: float) -> Closed:
+def _rounded_gap(loops: Loops, state: np.ndarray, part: LoopGroup, gap: float) -> LoopGap:
     g = loops.conditions(state)[0]
     worst = part.rows[int(np.argmax(np.abs(g[part.rows])))]
     rank = max(RANK, min(COARSE, 1e3 * gap / loops.extent(state, part)))
-    return Closed(gap, loops.rows.units()[worst], loops.rows.elements[worst], rank)
+    return LoopGap(gap, loops.rows.units()[worst], loops.rows.elements[worst], rank)
 
 
 def _note(loops: Loops, state: np.ndarray, waiting: list[_Open], done: np.ndarray) -> None:
@@ -193,7 +193,7 @@ def _give_up(loops: Loops, now: _Open) -> None:
     )
 
 
-def _asked(loops: Loops, part: Part) -> str:
+def _asked(loops: Loops, part: LoopGroup) -> str:
     """Start values that were given in a part, in words."""
     start, names = loops.start, loops.kernel.program.coordinates
     given = [k for k in part.coordinates if start.given_coordinates[k]]

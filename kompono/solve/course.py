@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from kompono.compile.block import ChunkEnd
 from kompono.solve.inputs import Feed
 
 SAME = 1e-9  # of a step: times closer than this are the same
@@ -47,7 +48,7 @@ class FixedCourse:
         """Be where another course was."""
         self._parts, self._complete = bool(memory["parts"]), bool(memory["complete"])
 
-    def move(self, size: int) -> Any:
+    def move(self, size: int) -> ChunkEnd:
         """Up to `size` steps, not beyond the next sampling time; the status of the native run."""
         run, due = self.run, self.feed.next_due
         ahead = self.whole if due == math.inf else min(self.whole, math.floor(due / self.h + SAME))
@@ -55,13 +56,13 @@ class FixedCourse:
             return run.advance(min(size, ahead - run.step))
         if not self._parts:
             status = run.advance(0)  # the record at the beginning of the step
-            if status.name != "OK":
+            if status is not ChunkEnd.OK:
                 return status
         last = run.step >= self.whole
         end = self.until if last else (run.step + 1) * self.h
         inside = due < end - SAME * self.h
         status = run.part(due if inside else end, self.take)
-        if status.name == "OK":
+        if status is ChunkEnd.OK:
             self._parts = inside
             if not inside and last:
                 self._complete = True
@@ -70,12 +71,12 @@ class FixedCourse:
         return status
 
 
-class Pace:
+class Outlook:
     """Whether a run that chooses its steps will reach `until` [s]: within `limit` attempts, or (None) at its pace.
 
-    Pace is looked at over windows that grow, for a short one may fall into a moment of haste. A run is given up if it
-    would take absurdly many steps more, the shorter the window the more, and neither the last step nor the pace since
-    the window before says that it recovers.
+    The pace is looked at over windows that grow, for a short one may fall into a moment of haste. A run is given up if
+    it would take absurdly many steps more, the shorter the window the more, and neither the last step nor the pace
+    since the window before says that it recovers.
     """
 
     def __init__(self, until: float, limit: int | None, time: float = 0.0) -> None:
@@ -112,7 +113,7 @@ class AdaptiveCourse:
 
     def __init__(self, run: Any, feed: Feed, until: float, limit: int | None) -> None:
         self.run, self.feed, self.until, self.limit = run, feed, until, limit
-        self._pace = Pace(math.inf if feed.paced else until, limit, run.time)
+        self._pace = Outlook(math.inf if feed.paced else until, limit, run.time)
 
     @property
     def done(self) -> bool:
@@ -132,7 +133,7 @@ class AdaptiveCourse:
         """Whether the end will not be reached."""
         return self._pace.hopeless
 
-    def move(self, size: int) -> Any:
+    def move(self, size: int) -> ChunkEnd:
         """Up to `size` attempts, not beyond the next sampling time; the status of the native run."""
         run = self.run
         if run.done:

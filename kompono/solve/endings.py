@@ -7,41 +7,47 @@ from typing import Any
 
 import numpy as np
 
+from kompono.ending import Ending
 from kompono.solve.course import MAX_STEPS
 from kompono.solve.fastest import fastest_motion
+from kompono.solve.methods import METHODS
 from kompono.solve.verify import rounded
 
+INTERRUPTED = "interrupted by the user"
+GROWN = "the motion grew without bound"
 NOT_FINITE = "a value became infinite or not a number"
 NO_ROOM = "memory ended when the channels were computed"
 STEP_TOO_SMALL = "the step size fell below what the time can resolve; the model may be stiff or discontinuous"
-STIFF = ("Radau", "BDF", "LSODA")  # methods that stiffness does not slow down
 TOGETHER = 1e-6  # of a step: events closer than this in the mean belong to one instant
 
 _REASONS = {
-    "INTERRUPTED": "interrupted by the user",
-    "NOT_FINITE": NOT_FINITE,
-    "OFF_CONSTRAINTS": "a step went so far off the joints that no projection leads back; it is too long for the "
+    Ending.INTERRUPTED: INTERRUPTED,
+    Ending.NOT_FINITE: NOT_FINITE,
+    Ending.OFF_CONSTRAINTS: "a step went so far off the joints that no projection leads back; it is too long for the "
     "speeds reached (try a smaller step, or method='dopri5')",
-    "TOO_FAST": "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
+    Ending.TOO_FAST: "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
     "reached",
-    "OPEN": "conditions cannot be kept",
-    "GROWN": "the motion grew without bound",
-    "NO_ROOM": "memory is full; the rows up to here are kept (record less: every=..., or channels=... for those you "
-    "need), stopped",
+    Ending.OPEN: "conditions cannot be kept",
+    Ending.GROWN: GROWN,
+    Ending.NO_ROOM: "memory is full; the rows up to here are kept (record less: every=..., or channels=... for those "
+    "you need), stopped",
 }
 
 
-def reason(ended: str, problem: Any, settings: Any, run: Any) -> str:
+def reason(ended: Ending, problem: Any, settings: Any, run: Any) -> str:
     """The message for an end of this kind, empty for one as planned."""
-    if ended in ("", "ENDED"):
+    if ended.ok:
         return ""
-    if ended == "STOPPED":
+    if ended is Ending.STOPPED:
         return problem.feed.stop or "stopped"
-    if ended == "TOO_MANY_EVENTS":
+    if ended is Ending.ELSEWHERE:
+        far = problem.kernel.trouble(run.state) if problem.kernel.program.opaque else ""
+        return run.unanswered or far or "a part elsewhere cannot be asked any more"
+    if ended is Ending.TOO_MANY_EVENTS:
         return _events(problem.kernel.program.events, run, settings)
-    if ended == "GUARD_NOT_FINITE":
+    if ended is Ending.GUARD_NOT_FINITE:
         return _guard(problem.kernel.program.events, run)
-    if ended in ("HOPELESS", "STEP_TOO_SMALL"):
+    if ended in (Ending.HOPELESS, Ending.STEP_TOO_SMALL):
         return _stuck(ended, problem, settings, run)
     return _REASONS[ended]
 
@@ -53,7 +59,7 @@ def _events(names: tuple[str, ...], run: Any, settings: Any) -> str:
     most = [name for name, count in counts.most_common(3) if count > len(last) // 10]
     who = " and ".join(most)
     span = float(last[-1, 0] - last[0, 0])
-    if settings.method != "dopri5" and span > TOGETHER * settings.step * len(last):
+    if not METHODS[settings.method].chooses_steps and span > TOGETHER * settings.step * len(last):
         return (
             f"{who}: more than a hundred events in one step of {settings.step:.3g} s, {span / len(last):.2g} s apart; "
             f"the step is too long (try step={rounded(2 * span / len(last))})"
@@ -69,9 +75,9 @@ def _guard(names: tuple[str, ...], run: Any) -> str:
     return f"{bad[0] if bad else names[0]}: the guard is not a number"
 
 
-def _stuck(ended: str, problem: Any, settings: Any, run: Any) -> str:
+def _stuck(ended: Ending, problem: Any, settings: Any, run: Any) -> str:
     """Steps that became so small that the end will not be reached."""
-    if ended == "STEP_TOO_SMALL":
+    if ended is Ending.STEP_TOO_SMALL:
         what = STEP_TOO_SMALL
     else:
         what = stalled(run.accepted + run.rejected, run.time, run.step_size, settings)
@@ -90,5 +96,5 @@ def blamed(problem: Any, settings: Any, time: float, state: np.ndarray) -> str:
     """The fastest motion at a state, which makes steps small, and what may help."""
     found = fastest_motion(problem.kernel, time, state, problem.feed.at(time), problem.parameters)
     who = f"; the fastest motion is that of {found.name} (about {found.rate:.2g} 1/s)" if found else ""
-    other = "a larger tolerance" if settings.method in STIFF else "method='Radau'"
+    other = "a larger tolerance" if METHODS[settings.method].implicit else "method='Radau'"
     return f"{who}; try {other}, or give tiny masses and inertias a size that matters"

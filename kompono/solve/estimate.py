@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kompono.notice import tell
 from kompono.room import amount, check_memory, free_memory
-from kompono.solve.scipy_methods import SCIPY_METHODS
+from kompono.solve.methods import METHODS
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings
@@ -91,10 +91,10 @@ def estimate(
     rows = rows_of(settings, paced)
     if rows is None:
         return None
-    extra = LIST_ENTRY if settings.method in SCIPY_METHODS else 0
+    method = METHODS[settings.method]
+    extra = 0 if method.native else LIST_ENTRY
     row = 8 * (1 + program.state_size + len(program.inputs) + len(outputs.computed)) + extra
-    adaptive = settings.method in SCIPY_METHODS or settings.method == "dopri5"
-    steps = None if adaptive else math.ceil(settings.until / settings.step - 1e-9)
+    steps = None if method.chooses_steps else math.ceil(settings.until / settings.step - 1e-9)
     each = 16 * (program.state_size + len(program.parameters)) + PER_RUN
     return Estimate(rows, len(outputs.wanted), steps, row, runs, held, each, paced)
 

@@ -40,6 +40,7 @@ def fastest_motion(kernel: Any, time: float, state: np.ndarray, inputs: Any, par
     for _ in range(ROUNDS):
         change /= np.abs(change).max()
         after = (rate(state + SMALL * change) - base) / SMALL
+        after[speeds.stop :] = 0.0
         largest = float(np.abs(after).max())
         if not np.isfinite(largest) or largest == 0:
             break

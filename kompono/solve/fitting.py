@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kompono.ending import Ending
 from kompono.solve.endings import NO_ROOM
 from kompono.solve.outcome import Outcome, Outputs, channels, check_step, conclude
 
@@ -24,7 +25,7 @@ def concluded(
     every, given = 1, trajectory
     while True:
         try:
-            table = channels(kernel, outputs, trajectory.rows, parameters)
+            table = channels(kernel, outputs, trajectory.rows, parameters, known=trajectory.table)
             outcome = conclude(kernel, trajectory, outputs, table, settings, parameters)
             check_step(kernel, outcome, settings, parameters)
             return outcome, outputs.wanted
@@ -34,12 +35,14 @@ def concluded(
                 break
             every *= 2
             rows = trajectory.rows[(count - 1) % 2 :: 2]  # a view: nothing more is needed
-            trajectory = replace(trajectory, rows=rows, **_ended(given, f"only each {every}th row is kept"))
+            known = None if trajectory.table is None else trajectory.table[(count - 1) % 2 :: 2]
+            ended = _ended(given, f"only each {every}th row is kept")
+            trajectory = replace(trajectory, rows=rows, table=known, **ended)
     times = given.rows[:, 0]
     lost = _ended(given, "only the times are kept")
-    return Outcome(times, np.empty((len(times), 0)), False, lost["message"], given.time, given.rows[-1]), ()
+    return Outcome(times, np.empty((len(times), 0)), **lost, time=given.time, blame=given.rows[-1]), ()
 
 
 def _ended(trajectory: Trajectory, what: str) -> dict[str, Any]:
     before = f"{trajectory.message}; " if trajectory.message else ""
-    return {"ok": False, "ended": "NO_ROOM", "message": f"{before}{NO_ROOM}: {what},"}
+    return {"ended": Ending.NO_ROOM, "message": f"{before}{NO_ROOM}: {what},"}

@@ -20,7 +20,7 @@ Read = Callable[[str], float]
 
 
 @dataclass(frozen=True)
-class Present:
+class PresentState:
     """The present of a run: the state at a time [s]; called with the name of a channel it gives its value."""
 
     state: np.ndarray

@@ -8,47 +8,29 @@ import time as clock
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from kompono.compile.block import ChunkEnd
+from kompono.compile.kernel import Unanswered
 from kompono.compile.snapshot import recall, snapshot
-from kompono.errors import RunError, nearest
-from kompono.given import shown
+from kompono.ending import Ending
+from kompono.errors import RunError
 from kompono.interruption import calls_users
 from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
-from kompono.solve.inputs import Feed, Present
+from kompono.solve.inputs import Feed, PresentState
 from kompono.solve.journal import Journal
+from kompono.solve.methods import METHODS, Family
 from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
-from kompono.solve.scipy_methods import SCIPY_METHODS, integrate_scipy
+from kompono.solve.scipy_methods import integrate_scipy
+from kompono.solve.settings import Settings, check_settings
 
-FIXED = ("rk2", "rk4", "adams", "leapfrog")
-METHODS = (*FIXED, "dopri5", *SCIPY_METHODS)
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
-MOST = 1 << 53  # steps that can be counted in a double
 TOGETHER = 1000  # rows taken from a run at once
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to run: method, end [s], step [s] (recording interval of adaptive methods), record every n-th step,
-    tolerances.
-    """
-
-    method: str
-    until: float
-    step: float
-    every: int = 1
-    rtol: float = 1e-8
-    atol: float = 1e-8
-    stabilize: bool = True
-    guard_checks: int = 1  # looks at the guards of events in each step
-    max_steps: int | None = None  # attempts of methods that choose their steps; None: as many as lead anywhere
-    keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
 
 
 @dataclass
@@ -56,13 +38,13 @@ class Trajectory:
     """Recorded rows (time, state..., inputs...) and how the run ended."""
 
     rows: np.ndarray
-    ok: bool = True
+    ended: Ending = Ending.DONE
     message: str = ""
     time: float = 0.0
     statistics: dict[str, Any] = field(default_factory=dict)
     lost: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))  # when lanes ceased to be finite [s]
-    ended: str = ""  # the kind of an early end, such as NOT_FINITE
     cause: BaseException | None = None  # what a callable raised
+    table: np.ndarray | None = None  # channels at the rows, where they were computed as the run went on
 
 
 @dataclass
@@ -83,74 +65,22 @@ class Problem:
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
     journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
     columns: int = 0  # channels that will be computed from each row
-
-
-def settings_for(
-    engine: str,
-    until: float,
-    step: float | None = None,
-    method: str | None = None,
-    every: int | None = None,
-    tolerances: tuple[float, float] = (1e-8, 1e-11),
-    stabilize: bool = True,
-) -> Settings:
-    """Settings with what an engine is best run with where nothing is given: rk4 with 1 ms, leapfrog with 10 us."""
-    usual, size, records = ("leapfrog", 1e-5, 100) if engine == "discrete" else ("rk4", 1e-3, 1)
-    if isinstance(until, Real) and 0 < float(until) < size:  # a run shorter than the usual step is one step
-        size = float(until)
-    if every is None:
-        every = records if step is None else 1
-    return Settings(method or usual, until, size if step is None else step, every, *tolerances, stabilize)
-
-
-def check_settings(settings: Settings) -> None:
-    """Raise RunError for a method that does not exist or numbers that make no sense."""
-    if settings.method not in METHODS:
-        raise RunError(
-            f"there is no method {settings.method!r}.",
-            fix=nearest(str(settings.method), METHODS) or f"Methods: {', '.join(METHODS)}.",
-        )
-    for name in ("until", "step", "rtol", "atol"):
-        value = getattr(settings, name)
-        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
-            what = "tolerances must be positive numbers" if name.endswith("tol") else "that is no time to run with"
-            raise RunError(f"{name} = {value!r}: {what}.", fix=f"Give {name} as a positive number.")
-    if settings.step == 0:
-        raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
-    if settings.until > 2**53 * settings.step:
-        fix = "Take a longer step or an earlier end."
-        raise RunError(f"step = {settings.step:g} s cannot be told from nothing at {settings.until:g} s.", fix=fix)
-    if not isinstance(settings.every, int | np.integer) or settings.every < 1:
-        raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
-    if 0 < settings.until < settings.step * (1 - 1e-9):
-        raise RunError(
-            f"step = {settings.step:g} s is longer than the run (until = {settings.until:g} s).",
-            fix=f"Use e.g. step={settings.until / 100:g}.",
-        )
-    if settings.every > MOST or settings.until / settings.step > MOST:
-        name, value = ("every", settings.every) if settings.every > MOST else ("until / step", settings.until)
-        raise RunError(f"{name} = {value:g} is more steps than can be counted.", fix="Use fewer.")
-    for name, least in (("guard_checks", 1), ("max_steps", 1)):
-        value = getattr(settings, name)
-        if value is None and name == "max_steps":
-            continue
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
-            raise RunError(
-                f"{name} = {shown(value)} is not a count.", fix=f"Give {name} as a whole number from {least} on."
-            )
-    if settings.rtol + settings.atol <= 0:
-        raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")
+    report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
 
 
 def integrate(problem: Problem, settings: Settings, progress: Progress | bool | None) -> Trajectory:
     """Run with the method asked for; progress is told to who is given, or shown if asked for (None: on terminals)."""
     check_settings(settings)
-    if settings.method not in SCIPY_METHODS and not hasattr(problem.kernel, "fixed"):
+    method = METHODS[settings.method]
+    if method.native and not hasattr(problem.kernel, "fixed"):
         raise RunError(
             f"{settings.method} runs in native code only.", fix="Use native=True, or a SciPy method such as 'DOP853'."
         )
-    if settings.guard_checks > 1 and settings.method == "leapfrog":
-        raise RunError("guard_checks goes with other methods than leapfrog.", fix="Its steps are tiny; leave it out.")
+    if settings.guard_checks > 1 and not method.guard_checks:
+        fix = "Its steps are tiny; leave it out."
+        raise RunError(f"guard_checks goes with other methods than {method.name}.", fix=fix)
+    if problem.kernel.program.events and not method.native:
+        raise RunError(f"{method.name} cannot locate events.", fix=method.instead(lambda other: other.native))
     if problem.journal is None or problem.journal.resumed is None:
         problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
         if problem.started is not None and problem.feed.stop is None:
@@ -161,19 +91,17 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         else Progress(settings.until, progress, tell=not problem.feed.paced)
     )
     with given as watcher, problem.journal or nullcontext():
-        if settings.method in FIXED:
-            return _fixed(problem, settings, watcher)
-        if settings.method == "dopri5":
-            return _adaptive(problem, settings, watcher)
-        if problem.kernel.program.events:
-            raise RunError(f"{settings.method} cannot locate events.", fix="Use rk2, rk4, adams or dopri5.")
-        rows, ended, message, reached, statistics = integrate_scipy(problem, settings, watcher)
-        done = ended in ("", "ENDED")
-        return Trajectory(rows, done, message, reached, statistics, ended=ended, cause=problem.feed.cause)
+        if problem.kernel.program.opaque and not method.native:
+            names = ", ".join(name for name, _ in problem.kernel.program.opaque)
+            raise RunError(
+                f"{settings.method} looks at all numbers of the state, and those of {names} are elsewhere.",
+                fix="Use rk2, rk4, adams or dopri5.",
+            )  # fmt: skip
+        return _RUNS[method.family](problem, settings, watcher)
 
 
 def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    recorder, feed = Recorder(settings.keep, problem.columns), problem.feed
+    recorder, feed = Recorder(settings.keep, problem.columns, problem.report), problem.feed
     run = problem.kernel.fixed(
         settings.method, 0.0, problem.state, step=settings.step, parameters=problem.parameters, inputs=feed.table(),
         every=settings.every, project=settings.stabilize, lanes=problem.lanes, guard_checks=settings.guard_checks,
@@ -184,30 +112,41 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
 
 
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
-    recorder, feed = Recorder(settings.keep, problem.columns), problem.feed
+    recorder, feed = Recorder(settings.keep, problem.columns, problem.report), problem.feed
     run = problem.kernel.adaptive(
         0.0, problem.state, until=min(settings.until, feed.next_due), interval=settings.step * settings.every,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
-        project=settings.stabilize, guard_checks=settings.guard_checks,
+        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
     )  # fmt: skip
     course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
     _recall(problem, course, recorder)
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
 
-def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> str:
-    """Advance chunk by chunk until done; returns why it ended early, or nothing."""
+def _scipy(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
+    rows, ended, message, reached, statistics = integrate_scipy(problem, settings, progress)
+    return Trajectory(rows, _named(ended, problem.feed), message, reached, statistics, cause=problem.feed.cause)
+
+
+_RUNS = {Family.FIXED: _fixed, Family.ADAPTIVE: _adaptive, Family.SCIPY: _scipy}
+
+
+def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> Ending:
+    """Advance chunk by chunk until the run is done or cannot go on."""
     run = course.run
     try:
         ended = _advance(problem, course, recorder, progress)
-        while ended == "" and run.advance(0).name == "BUFFER_FULL":
+        while ended is Ending.DONE and run.advance(0) is ChunkEnd.BUFFER_FULL:
             recorder.take(run)
         recorder.take(run)
+    except Unanswered:
+        recorder.take(run)
+        return Ending.ELSEWHERE
     except MemoryError:
         recorder.thin()
         recorder.take(run)
-        return "NO_ROOM"
-    if problem.journal is not None and ended == "INTERRUPTED":
+        return Ending.NO_ROOM
+    if problem.journal is not None and ended is Ending.INTERRUPTED:
         problem.journal.keep(recorder.parts, *_memory(problem, course))
     return ended
 
@@ -236,14 +175,14 @@ def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
         journal.write(recorder.parts, *_memory(problem, course))
 
 
-def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> str:
+def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> Ending:
     size, run, feed = 256, course.run, problem.feed
     looked = clock.perf_counter()
     while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
             run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())
         if feed.stop is not None:
-            return "STOPPED" if feed.stop else "ENDED"
+            return Ending.STOPPED if feed.stop else Ending.ENDED
         begun = clock.perf_counter()
         status = course.move(max(1, size))
         now = clock.perf_counter()
@@ -251,25 +190,27 @@ def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progre
         if problem.watch is not None:
             _show(problem, run)
         if progress.interrupted:
-            return "INTERRUPTED"
-        recorder.take(run, 1 if status.name == "BUFFER_FULL" else TOGETHER)
+            return Ending.INTERRUPTED
+        recorder.take(run, 1 if status is ChunkEnd.BUFFER_FULL or problem.report else TOGETHER)
         if recorder.full:
-            return "NO_ROOM"
-        if status.name == "BUFFER_FULL":
+            return Ending.NO_ROOM
+        if status is ChunkEnd.BUFFER_FULL:
             continue
-        if status.name != "OK":
-            return status.name
+        if status is not ChunkEnd.OK:
+            return status.ending
+        if run.unanswered:
+            return Ending.ELSEWHERE
         if course.hopeless:
-            return "HOPELESS"
+            return Ending.HOPELESS
         _write_down(problem, course, recorder)
         if problem.lanes == 1 and now - looked > CHUNK_SECONDS:
             looked = now
             if np.abs(run.state).max(initial=0.0) > GROWN:
-                return "GROWN"
+                return Ending.GROWN
             if problem.is_open is not None and problem.is_open(run.time, run.state):
-                return "OPEN"
+                return Ending.OPEN
         size = min(int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(now - begun, 1e-9)))) + 1, LARGEST_CHUNK)
-    return ""
+    return Ending.DONE
 
 
 @calls_users
@@ -283,33 +224,40 @@ def _show(problem: Problem, run: Any) -> None:
         problem.feed.cause = error
 
 
-def _reader(problem: Problem, time: float, state: np.ndarray) -> Present:
-    return Present(state, lambda name: problem.read(time, state, problem.feed.at(time), name))
+def _reader(problem: Problem, time: float, state: np.ndarray) -> PresentState:
+    return PresentState(state, lambda name: problem.read(time, state, problem.feed.at(time), name))
 
 
 def _counts(run: Any) -> dict[str, int]:
     return {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
 
 
-def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, ended: str) -> Trajectory:
-    if ended == "":
+def _named(ended: Ending, feed: Feed) -> Ending:
+    """The end, by its own name if it was the user who ended a callable; such a run cannot be resumed all the same."""
+    return Ending.INTERRUPTED if ended is Ending.STOPPED and isinstance(feed.cause, KeyboardInterrupt) else ended
+
+
+def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, ended: Ending) -> Trajectory:
+    if ended is Ending.DONE:
         problem.feed.finish(run.time, _reader(problem, run.time, run.state))
-        ended = "STOPPED" if problem.feed.stop else ""
+        ended = Ending.STOPPED if problem.feed.stop else Ending.DONE
     last = np.concatenate([[run.time], run.state, problem.feed.at(run.time)])
-    rows = recorder.finish(last)
-    if ended == "" and recorder.every > 1:
-        ended = "NO_ROOM"
+    rows, table = recorder.finish(last), None
+    if problem.report is not None:
+        rows, table = rows[:, : len(last)], rows[:, len(last) :]
+    if ended is Ending.DONE and recorder.every > 1:
+        ended = Ending.NO_ROOM
     statistics: dict[str, Any] = _counts(run)
     names = problem.kernel.program.events
     if names:
         statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
     return Trajectory(
         rows,
-        ended in ("", "ENDED"),
+        _named(ended, problem.feed),
         f"{recorder.remark}{reason(ended, problem, settings, run)}",
         float(run.time),
         statistics,
         run.lost,
-        ended,
         problem.feed.cause,
+        table,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from kompono.errors import RunError
 from kompono.solve.preload import preloaded
-from kompono.solve.stability import Fastest, fastest, shares
+from kompono.solve.stability import FastestMode, fastest, shares
 from kompono.solve.stiffness import LIMIT, Given, LinkTable, choose, given_by_group
 
 LOOKS = 12  # records before a failure that are looked at for its cause
@@ -86,7 +86,7 @@ class Linking:
         return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6), reach)
 
     def _complaint(
-        self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: Fastest, step: float
+        self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float
     ) -> tuple[str, str]:
         """The link or load that makes a motion unstable, and what to do about it."""
         shapes: np.ndarray = found.shape.reshape(-1, 6)
@@ -104,7 +104,7 @@ class Linking:
         advice = f"steps up to {found.step():.2g} s would be stable"
         return worst if by_link else loads[0], f"{cause}; {advice} {limit}"
 
-    def _softer(self, table: LinkTable, stiffness: np.ndarray, path: str, found: Fastest) -> dict[str, Any]:
+    def _softer(self, table: LinkTable, stiffness: np.ndarray, path: str, found: FastestMode) -> dict[str, Any]:
         """Stiffness for the groups of a link that would be stable, with room for more of the same."""
         share = 0.3 * LIMIT / found.size
         values = [float(f"{share * stiffness[table.starts[k]]:.2g}") for k in _groups(table, path)]

@@ -17,7 +17,7 @@ import numpy as np
 from kompono.solve.targets import AskedSpeeds, Targets
 
 if TYPE_CHECKING:
-    from kompono.translate.asked import Start
+    from kompono.translate.starts.asked import Start
 
 TOLERANCE = 1e-9  # what counts as closed, in the units of the conditions
 RANK = 1e-8  # singular values below this, relative to the largest, count as zero
@@ -25,7 +25,7 @@ COARSE = 1e-5  # the same while loops are being closed: below it, a slope may be
 
 
 @dataclass(frozen=True)
-class Part:
+class LoopGroup:
     """Conditions that depend on each other: numbers of rows, speeds, coordinates, targets, speeds asked of closing
     joints, and entries of `holds`.
     """
@@ -47,7 +47,7 @@ class View:
     off: np.ndarray
     slopes: np.ndarray
 
-    def of(self, part: Part, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def of(self, part: LoopGroup, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residual and slopes of a part with those of its targets that are held."""
         kept = part.targets[held[part.targets]]
         residual = np.concatenate([self.g[part.rows], self.off[kept]])
@@ -142,7 +142,7 @@ class Loops:
         """How firmly each speed's coordinates were given (nv)."""
         return np.where(self.moves, self.start.given_coordinates, 0).max(axis=1, initial=0)
 
-    def as_meant(self, state: np.ndarray, parts: Sequence[Part]) -> dict[int, np.ndarray]:
+    def as_meant(self, state: np.ndarray, parts: Sequence[LoopGroup]) -> dict[int, np.ndarray]:
         """Entries of `holds` that are not positive, by number of part; only parts with such entries."""
         if not self.rows.holds:
             return {}
@@ -150,7 +150,7 @@ class Loops:
         return {k: part.holds[bad[part.holds]] for k, part in enumerate(parts) if bad[part.holds].any()}
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[LoopGroup, ...]:
         """Conditions and speeds in independent groups; rows no speed moves are a part of their own."""
         rows = self._pattern()
         group = np.arange(self.nv)
@@ -175,7 +175,9 @@ class Loops:
             holds = np.array([k for k, e in enumerate(self.rows.holds) if e in own], dtype=int)
             coordinates = np.flatnonzero(self.touches[speeds].any(axis=0)) if len(speeds) else np.zeros(0, dtype=int)
             targets = mine[(mine >= count) & (mine < beyond)] - count
-            found.append(Part(mine[mine < count], speeds, coordinates, targets, mine[mine >= beyond] - beyond, holds))
+            found.append(
+                LoopGroup(mine[mine < count], speeds, coordinates, targets, mine[mine >= beyond] - beyond, holds)
+            )
         return tuple(found)
 
     def _pattern(self) -> np.ndarray:
@@ -192,7 +194,7 @@ class Loops:
         sizes = np.nanmax(stacked, axis=0)
         return sizes > 1e-12 * max(1.0, np.nanmax(sizes, initial=0.0))
 
-    def extent(self, state: np.ndarray, part: Part) -> float:
+    def extent(self, state: np.ndarray, part: LoopGroup) -> float:
         """The size of a part of the machine [m]: its longest lever or displacement, 1 if it has none."""
         metres = np.array([unit == "m" for unit in self.rows.units()], dtype=bool)[part.rows]
         matrix = np.abs(self.conditions(state)[2][part.rows])

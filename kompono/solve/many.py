@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from kompono.ending import Ending
 from kompono.solve.endings import NO_ROOM
 from kompono.solve.inputs import Feed
-from kompono.solve.integrate import FIXED, Problem, Settings, Trajectory, integrate
-from kompono.solve.outcome import Outcome, Outputs, channels, conclude, opening
+from kompono.solve.integrate import Problem, Settings, Trajectory, integrate
+from kompono.solve.methods import METHODS, Family
+from kompono.solve.outcome import Outcome, Outputs, channels, conclude, opening, reporter
 from kompono.solve.progress import Progress
-from kompono.solve.scipy_methods import SCIPY_METHODS, routines_of
+from kompono.solve.scipy_methods import routines_of
 
 AHEAD = 4  # groups for each thread that are made or wait for one: enough that no thread waits for the next
 
@@ -54,13 +56,13 @@ def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
     if hasattr(kernel.program.routines["derivative"], "loops"):  # a table routine of a large model
         return False
     free = not kernel.program.events and not any(source.is_callable for source in feed.sources)
-    return free and settings.method in FIXED and hasattr(kernel, "fixed")
+    return free and METHODS[settings.method].family is Family.FIXED and hasattr(kernel, "fixed")
 
 
 def record_times(settings: Settings) -> np.ndarray:
     """The times [s] at which every run of these settings has a record, whatever its events."""
-    h = settings.step * (1 if settings.method in FIXED else settings.every)
-    every = settings.every if settings.method in FIXED else 1
+    chosen = METHODS[settings.method].chooses_steps  # then `step` times `every` is the distance of records
+    h, every = (settings.step * settings.every, 1) if chosen else (settings.step, settings.every)
     whole = int(np.floor(settings.until / h + 1e-9))
     times = np.arange(0, whole + 1, every) * h
     end = settings.until if settings.until - whole * h > 1e-9 * h else whole * h
@@ -85,7 +87,7 @@ def prepare(kernel: Any, batch: Batch) -> None:
         return
     settings = batch.settings
     kernel.threads = 1  # runs are spread over threads, not the parts of a run
-    method = "" if settings.method in SCIPY_METHODS else settings.method
+    method = settings.method if METHODS[settings.method].native else ""
     kernel.prepare(routine=batch.outputs.routine, method=method, lanes=batch.lanes)
     kernel.prepare(routines=routines_of(settings.method, kernel.program.routines))
 
@@ -169,7 +171,7 @@ def run_group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, 
         return _group(kernel, batch, make_feed, read, progress)
     except MemoryError:
         nothing = np.empty((0, len(batch.outputs.wanted)))
-        return [Outcome(nothing[:, 0], nothing, False, NO_ROOM, ended="NO_ROOM") for _ in batch.states]
+        return [Outcome(nothing[:, 0], nothing, Ending.NO_ROOM, NO_ROOM) for _ in batch.states]
 
 
 def _group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, progress: Progress) -> list[Outcome]:
@@ -186,11 +188,19 @@ def _on_lanes(kernel: Any, batch: Batch, feed: Feed, progress: Progress) -> list
     lanes, count = batch.lanes, len(batch.states)
     chosen = np.minimum(np.arange(lanes), count - 1)
     states, parameters = (np.ascontiguousarray(values[chosen].T) for values in (batch.states, batch.parameters))
-    problem = Problem(kernel, states.ravel(), parameters.ravel(), feed, _no_reader, lanes)
-    whole = integrate(problem, batch.settings, progress)
-    if not np.isinf(whole.lost[:count]).any():
-        return [None] * count
-    tables = channels(kernel, batch.outputs, whole.rows, parameters, lanes)
+    with kernel.begun(states.ravel(), lanes) as state:
+        problem = Problem(kernel, state, parameters.ravel(), feed, _no_reader, lanes)
+        problem.report, problem.columns = _reporter(kernel, batch, parameters.ravel(), lanes)
+        whole = integrate(problem, batch.settings, progress)
+        if not np.isinf(whole.lost[:count]).any():
+            return [None] * count
+        tables = channels(kernel, batch.outputs, whole.rows, parameters, lanes, whole.table)
+        return _each(kernel, batch, whole, tables)
+
+
+def _each(kernel: Any, batch: Batch, whole: Trajectory, tables: np.ndarray) -> list[Outcome | None]:
+    """The outcome of each lane; None for those lost."""
+    lanes, count = batch.lanes, len(batch.states)
     size = kernel.program.state_size
     wide = whole.rows[:, 1 : 1 + lanes * size].reshape(-1, size, lanes)
     outcomes: list[Outcome | None] = []
@@ -200,9 +210,9 @@ def _on_lanes(kernel: Any, batch: Batch, feed: Feed, progress: Progress) -> list
             continue
         rows = np.hstack([whole.rows[:, :1], wide[:, :, i], whole.rows[:, 1 + lanes * size :]])
         table = tables[i]
-        if not np.isfinite(table).all():  # perhaps a sine beyond its limit
+        if not np.isfinite(table).all() and not kernel.program.opaque:  # perhaps a sine beyond its limit
             table = channels(kernel, batch.outputs, rows, batch.parameters[i])
-        trajectory = Trajectory(rows, whole.ok, whole.message, whole.time, dict(whole.statistics), ended=whole.ended)
+        trajectory = Trajectory(rows, whole.ended, whole.message, whole.time, dict(whole.statistics))
         outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i], False))
     return outcomes
 
@@ -214,8 +224,16 @@ def _no_reader(*_: Any) -> float:
 def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: MakeReader, progress: Progress) -> Outcome:
     """One run by itself."""
     values = batch.parameters[i]
-    problem = Problem(kernel, batch.states[i], values, feed, read(values))
-    problem.is_open = opening(kernel, batch.outputs, batch.settings, feed, values)
-    trajectory = integrate(problem, batch.settings, progress)
-    table = channels(kernel, batch.outputs, trajectory.rows, values)
-    return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)
+    with kernel.begun(batch.states[i]) as state:
+        problem = Problem(kernel, state, values, feed, read(values))
+        problem.is_open = opening(kernel, batch.outputs, batch.settings, feed, values)
+        problem.report, problem.columns = _reporter(kernel, batch, values)
+        trajectory = integrate(problem, batch.settings, progress)
+        table = channels(kernel, batch.outputs, trajectory.rows, values, known=trajectory.table)
+        return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)
+
+
+def _reporter(kernel: Any, batch: Batch, parameters: np.ndarray, lanes: int = 1) -> tuple[Any, int]:
+    """What computes channels as a run goes on, if that cannot wait, and how many columns it gives."""
+    report = reporter(kernel, batch.outputs, parameters, lanes)
+    return report, lanes * len(batch.outputs.computed) if report else 0

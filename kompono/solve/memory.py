@@ -40,7 +40,7 @@ def is_outside(thing: Any) -> bool:
 
 
 @dataclass
-class Reach:
+class Reachable:
     """What some callables reach: places that hold values, functions, and what only a copy could set back."""
 
     places: list[Any] = field(default_factory=list)
@@ -49,9 +49,9 @@ class Reach:
     others: list[Any] = field(default_factory=list)
 
 
-def reach(roots: Iterable[Any]) -> Reach:
+def reach(roots: Iterable[Any]) -> Reachable:
     """Everything reachable from callables; the roots themselves may be components."""
-    found, seen = Reach(), {}
+    found, seen = Reachable(), {}
     waiting = [(root, True) for root in roots]
     while waiting:
         thing, root = waiting.pop()

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kompono.elsewhere.session import moved
+from kompono.ending import Ending
 from kompono.result.unwrap import continuous_quaternions, unwrap
+from kompono.solve.course import GROWN
 from kompono.solve.energy import complaint
-from kompono.solve.integrate import GROWN
+from kompono.solve.methods import METHODS
 from kompono.solve.verify import Samples, StepCheck, pick
 
 if TYPE_CHECKING:
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from kompono.translate.program import Channel
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
-STEPPED = ("rk2", "rk4", "adams")  # methods whose step can be too long without a word; leapfrog looks for itself
 
 
 @dataclass(frozen=True)
@@ -40,22 +42,25 @@ class Outputs:
 class Outcome:
     """Channels `table` (n, k) at `times` (n,) [s] and how the run ended.
 
-    `ended` is the kind of an early end, or of what is wrong with a run that came to its end: GROWN (beyond all bounds),
-    OPEN (conditions are violated), both of which end it there, CHANNEL (one is not a number), ENERGY, STEP. `blame` is
-    the record (time, state..., inputs...) a failure must be explained by. `samples` are records that tell whether the
-    step was short enough.
+    `ended` is the kind of its end, or of what is wrong with a run that came to its end: GROWN and OPEN (both end it
+    there), CHANNEL, ENERGY, STEP. `blame` is the record (time, state..., inputs...) a failure must be explained by.
+    `samples` are records that tell whether the step was short enough.
     """
 
     times: np.ndarray
     table: np.ndarray
-    ok: bool = True
+    ended: Ending = Ending.DONE
     message: str = ""
     time: float = 0.0
     blame: np.ndarray | None = None
     statistics: dict[str, Any] = field(default_factory=dict)
-    ended: str = ""
     cause: BaseException | None = None
     samples: Samples | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended as planned and nothing is wrong with it."""
+        return self.ended.ok
 
 
 def opening(
@@ -72,15 +77,38 @@ def opening(
     return is_open
 
 
-def channels(kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.ndarray, lanes: int = 1) -> np.ndarray:
-    """All computed channels at recorded rows: (n, k), with several lanes (lanes, n, k)."""
+def raw_channels(
+    kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.ndarray, lanes: int = 1
+) -> np.ndarray:  # fmt: skip
+    """All computed channels at recorded rows, as the routine gives them (n, k), with several lanes (n, k * lanes)."""
     end = 1 + lanes * kernel.program.state_size
-    times, states, inputs = rows[:, 0], rows[:, 1:end], rows[:, end:]
-    table = (
-        kernel.map(outputs.routine, times, states, inputs, parameters)
-        if lanes == 1
-        else kernel.map(outputs.routine, times, states, inputs, parameters, lanes=lanes)
-    )
+    several = {} if lanes == 1 else {"lanes": lanes}
+    return kernel.map(outputs.routine, rows[:, 0], rows[:, 1:end], rows[:, end:], parameters, **several)
+
+
+def reporter(
+    kernel: Any, outputs: Outputs, parameters: np.ndarray, lanes: int = 1
+) -> Callable[[np.ndarray], np.ndarray | None] | None:
+    """What computes the channels of rows as a run goes on, where parts are elsewhere and may be out of reach later."""
+    if not kernel.program.opaque:
+        return None
+
+    def report(rows: np.ndarray) -> np.ndarray | None:
+        table = raw_channels(kernel, outputs, rows, parameters, lanes)
+        return None if kernel.trouble(rows[-1, 1 : 1 + lanes * kernel.program.state_size]) else table
+
+    return report
+
+
+def channels(
+    kernel: Any, outputs: Outputs, rows: np.ndarray, parameters: np.ndarray, lanes: int = 1,
+    known: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """All computed channels at recorded rows: (n, k), with several lanes (lanes, n, k); continuous in time. `known` are
+    those that were computed before.
+    """
+    times = rows[:, 0]
+    table = raw_channels(kernel, outputs, rows, parameters, lanes) if known is None else np.ascontiguousarray(known)
     if lanes > 1:
         table = np.ascontiguousarray(table.reshape(len(rows), -1, lanes).transpose(2, 0, 1))
     unwrap(times, table, outputs.computed, copy=False)  # memory ends here first
@@ -102,13 +130,13 @@ def conclude(
     """
     rows, program = trajectory.rows, kernel.program
     outcome = Outcome(
-        rows[:, 0], _chosen(table, outputs.wanted), trajectory.ok, trajectory.message, trajectory.time,
-        None if trajectory.ok else rows[-1], trajectory.statistics, trajectory.ended, trajectory.cause,
+        rows[:, 0], _chosen(table, outputs.wanted), trajectory.ended, trajectory.message, trajectory.time,
+        None if trajectory.ended.ok else rows[-1], trajectory.statistics, trajectory.cause,
     )  # fmt: skip
-    if trajectory.ok or trajectory.ended in ("OPEN", "GROWN"):
+    if trajectory.ended.ok or trajectory.ended in (Ending.OPEN, Ending.GROWN):
         speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
         outcome.samples = pick(rows, program.state_size, speeds)
-        for look in (_grown, _open, _nameless_number, *((_energy,) if energy else ())):
+        for look in (_unanswered, _grown, _open, _nameless_number, *((_energy,) if energy else ())):
             if look(kernel, outcome, rows, outputs, table, settings, parameters):
                 break
     return outcome
@@ -119,6 +147,14 @@ def _chosen(table: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
     return table if wanted == tuple(range(table.shape[1])) else table[:, list(wanted)]
 
 
+def _unanswered(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
+    """Whether channels could not be computed because a part that runs elsewhere gave no answers."""
+    why = kernel.places.trouble() if not np.isfinite(outcome.table).all() else ""
+    if why:
+        _spoil(outcome, Ending.ELSEWHERE, f"{why}, when the channels were computed;", rows[-1])
+    return bool(why)
+
+
 def _grown(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
     """Whether the motion has left all bounds."""
     sizes = np.abs(rows[:, 1 : 1 + kernel.program.state_size])
@@ -127,7 +163,7 @@ def _grown(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
     grown = np.flatnonzero(sizes.max(axis=1, initial=0.0) > GROWN)
     if len(grown):
         message = "the motion grew without bound; take a smaller step or method='dopri5',"
-        _spoil(outcome, "GROWN", message, rows[grown[0]])
+        _spoil(outcome, Ending.GROWN, message, rows[grown[0]])
         _end_at(outcome, int(grown[0]))
     return bool(len(grown))
 
@@ -140,7 +176,7 @@ def _open(
         return False
     violated = np.flatnonzero(table[:, outputs.drift] > outputs.open)
     if len(violated):
-        _spoil(outcome, "OPEN", "", rows[violated[0]])
+        _spoil(outcome, Ending.OPEN, "", rows[violated[0]])
         _end_at(outcome, int(violated[0]))
     return bool(len(violated))
 
@@ -158,7 +194,7 @@ def _nameless_number(
     count, others = int(bad[:, column].sum()), int(bad.any(axis=0).sum()) - 1
     more = f" (and {others} more channels)" if others else ""
     message = f"{name}: the channel is infinite or not a number in {count} of {len(bad)} rows{more}, first"
-    _spoil(outcome, "CHANNEL", message, rows[first])
+    _spoil(outcome, Ending.CHANNEL, message, rows[first])
     return True
 
 
@@ -172,7 +208,7 @@ def _energy(
     parameters: np.ndarray,
 ) -> bool:
     """Whether energy came from or went to nowhere."""
-    each = settings.method in STEPPED and settings.every == 1 and not outcome.statistics.get("events")
+    each = METHODS[settings.method].judged and settings.every == 1 and not outcome.statistics.get("events")
     if outputs.energy is None or not each:
         return False
     places, end = list(outputs.energy), 1 + kernel.program.state_size
@@ -180,25 +216,25 @@ def _energy(
     def energies(row: int, shift: float) -> tuple[float, float]:
         time, state, inputs = float(rows[row, 0]), rows[row, 1:end], rows[row, end:]
         rate = kernel.evaluate("derivative", time, state, inputs, parameters)[0]
-        moved = state + shift * rate
-        values = kernel.evaluate(outputs.routine, time + shift, moved, inputs, parameters)[0][places]
+        after = moved(kernel.program, state, shift, rate)
+        values = kernel.evaluate(outputs.routine, time + shift, after, inputs, parameters)[0][places]
         return float(values[0]), float(values[1])
 
     kinetic, total = table[:, places].T
     found = complaint(rows[:, 0], kinetic, total, energies, settings)
     if found is not None:
-        _spoil(outcome, "ENERGY", found[1], rows[found[0]])
+        _spoil(outcome, Ending.ENERGY, found[1], rows[found[0]])
     return found is not None
 
 
 def check_step(kernel: Any, outcome: Outcome, settings: Settings, parameters: np.ndarray) -> None:
     """Spoil an outcome whose step was too long for its motion (equal steps only)."""
     samples = outcome.samples
-    if not outcome.ok or samples is None or settings.method not in STEPPED or not hasattr(kernel, "fixed"):
+    if not outcome.ok or samples is None or not METHODS[settings.method].judged or not hasattr(kernel, "fixed"):
         return
     message, row = StepCheck(kernel, parameters, settings).verdict(samples)
     if message:
-        _spoil(outcome, "STEP", message + ",", row)
+        _spoil(outcome, Ending.STEP, message + ",", row)
 
 
 def _end_at(outcome: Outcome, row: int) -> None:
@@ -206,6 +242,6 @@ def _end_at(outcome: Outcome, row: int) -> None:
     outcome.times, outcome.table = outcome.times[: row + 1], outcome.table[: row + 1]
 
 
-def _spoil(outcome: Outcome, kind: str, message: str, row: np.ndarray) -> None:
-    outcome.ok, outcome.ended, outcome.message = False, kind, message
+def _spoil(outcome: Outcome, kind: Ending, message: str, row: np.ndarray) -> None:
+    outcome.ended, outcome.message = kind, message
     outcome.blame, outcome.time = row, float(row[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,16 @@ class Recorder:
 
     It is `full` when what is left of the memory is what its rows need to be put together and to have `columns` of
     channels computed from them. Rows that do not fit even then are thinned: only each n-th (`every`) is left.
+
+    What `report` computes from rows at once, because that may not be possible later, stands behind each of them; rows
+    of which it can tell nothing (None) are not kept.
     """
 
-    def __init__(self, keep: float = np.inf, columns: int = 0) -> None:
+    def __init__(
+        self, keep: float = np.inf, columns: int = 0, report: Callable[[np.ndarray], np.ndarray | None] | None = None
+    ) -> None:
         self.parts: list[np.ndarray] = []
-        self.keep, self.columns = keep, columns
+        self.keep, self.columns, self._report = keep, columns, report
         self.full, self.every = False, 1
         self._bytes = self._looked = 0
 
@@ -29,14 +35,19 @@ class Recorder:
         if run.rows < least:
             return
         self._add(run.take())
-        while self.parts[0][-1, 0] < self.parts[-1][-1, 0] - self.keep:
+        while self.parts and self.parts[0][-1, 0] < self.parts[-1][-1, 0] - self.keep:
             self._bytes -= self.parts.pop(0).nbytes
-        if self._bytes > self._looked + LOOK:
+        if self.parts and self._bytes > self._looked + LOOK:
             self._looked = self._bytes
             width = self.parts[-1].shape[1]
             self.full = self._bytes * (1 + 2 * self.columns / width) > free_memory()
 
     def _add(self, part: np.ndarray) -> None:
+        if self._report is not None:
+            told = self._report(part)
+            if told is None:
+                return
+            part = np.hstack([part, told])
         self.parts.append(part)
         self._bytes += part.nbytes
 
@@ -44,6 +55,8 @@ class Recorder:
         """All rows, the last state among them."""
         if not self.parts or self.parts[-1][-1, 0] < last[0]:
             self._add(last[None, :])
+        if not self.parts:
+            self.parts.append(np.hstack([last[None, :], np.full((1, self.columns), np.nan)]))
         while True:
             try:
                 rows = np.concatenate(self.parts)
@@ -51,7 +64,7 @@ class Recorder:
                 self.thin()
                 continue
             self.parts.clear()
-            return rows[np.searchsorted(rows[:, 0], last[0] - self.keep) :]
+            return rows[np.searchsorted(rows[:, 0], rows[-1, 0] - self.keep) :]
 
     def thin(self) -> None:
         """Let go of each second row, but not of the last; MemoryError if there is nothing to let go of."""

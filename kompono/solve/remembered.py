@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kompono.errors import RunError
-from kompono.solve.memory import ABSENT, Reach, content, fill, has_names, is_same, owner_of, reach
+from kompono.solve.memory import ABSENT, Reachable, content, fill, has_names, is_same, owner_of, reach
 
 if TYPE_CHECKING:
     from kompono.solve.inputs import Source
@@ -28,7 +28,7 @@ _PLAIN = (bool, int, float, str, type(None))
 _CONTAINERS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "deque": deque}
 
 
-class NotKept(Exception):
+class NotInWords(Exception):
     """Something that cannot be put into words."""
 
 
@@ -62,7 +62,7 @@ class Remembered:
                     changes += [[number, pairs]] if pairs else []
                 elif not is_same(before, now):
                     changes.append([number, self._content(now)])
-            except NotKept as cause:
+            except NotInWords as cause:
                 return {"lost": f"{name}: it remembers by {cause}"}
         return {"changes": changes}
 
@@ -89,7 +89,7 @@ class Remembered:
         for before in self._before:
             try:
                 parts.append(self._content(before) if not isinstance(before, dict) else self._known(before))
-            except NotKept:
+            except NotInWords:
                 parts.append("?")
         return hashlib.sha256(json.dumps(parts, default=repr).encode()).hexdigest()
 
@@ -98,7 +98,7 @@ class Remembered:
         for key, value in held.items():
             try:
                 found.append([str(key), self._word(value)])
-            except NotKept:
+            except NotInWords:
                 found.append([str(key), type(value).__qualname__])
         return found
 
@@ -127,7 +127,7 @@ class Remembered:
                 entries = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
                 most = {"most": value.maxlen} if isinstance(value, deque) else {}
                 return {kind: [self._word(entry) for entry in entries], **most}
-        raise NotKept(f"{type(value).__name__} {value!r}"[:100])
+        raise NotInWords(f"{type(value).__name__} {value!r}"[:100])
 
     def _thing(self, word: Any) -> Any:
         """The inverse of `_word`."""
@@ -149,7 +149,7 @@ class Remembered:
         return deque(entries, maxlen=word["most"]) if kind == "deque" else _CONTAINERS[kind](entries)
 
 
-def _hidden(found: Reach) -> Iterable[str]:
+def _hidden(found: Reachable) -> Iterable[str]:
     """What hides a memory that nobody can look at."""
     for thing in found.others:
         if hasattr(thing, "__next__") or hasattr(thing, "read") or hasattr(thing, "recv"):

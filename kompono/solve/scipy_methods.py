@@ -11,23 +11,27 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.kernel import Unanswered
 from kompono.compile.staying import NEAR
-from kompono.solve.course import GROWN, Pace
-from kompono.solve.endings import NOT_FINITE, STEP_TOO_SMALL, STIFF, blamed, stalled
+from kompono.ending import Ending
+from kompono.solve import endings
+from kompono.solve.course import GROWN, Outlook
+from kompono.solve.endings import blamed, stalled
+from kompono.solve.methods import METHODS
 
-SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-TOO_SMALL = "step size is less than spacing"  # SciPy's words for it
 LEAST = 1e-300  # absolute tolerance: of nothing, SciPy makes a step that is not a number, and tries it forever
 LOOKED = 100  # steps from one look at the size of the state to the next
+
+Ran = tuple[np.ndarray, Ending, str, float, dict[str, Any]]
 
 
 def routines_of(method: str, known: Any) -> list[str]:
     """The routines a method of SciPy calls, of those known; none for a native method."""
-    if method not in SCIPY_METHODS:
+    if METHODS[method].native:
         return []
     import scipy.integrate  # noqa: F401 (so that a run does not wait for it)
 
-    names = ("derivative", "project", "gap", *(("jacobian",) if method in STIFF else ()))
+    names = ("derivative", "project", "gap", *(("jacobian",) if METHODS[method].implicit else ()))
     return [name for name in names if name in known]
 
 
@@ -42,6 +46,7 @@ class _Watched:
             projects,
         )
         self.finite = True
+        self.unanswered, self._losses = "", problem.kernel.places.losses  # which part elsewhere was lost, and why
         self.strays = False  # whether a stage was ever far off the conditions; then all are projected from there on
         self.near = 1.0  # smallest pivot where the state was last on the conditions
 
@@ -53,8 +58,25 @@ class _Watched:
         self.finite = bool(np.all(np.isfinite(rate)))
         return rate
 
+    @property
+    def ending(self) -> Ending:
+        """The kind of an end that the last evaluation means."""
+        return Ending.ELSEWHERE if self.unanswered else Ending.DONE if self.finite else Ending.NOT_FINITE
+
     def _evaluate(self, routine: str, t: float, y: np.ndarray) -> np.ndarray:
-        return self.kernel.evaluate(routine, t, y, self.feed.at(t), self.parameters)[0]
+        return self._all(routine, t, y)[0]
+
+    def _all(self, routine: str, t: float, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """All outputs of a routine; not numbers from where a part elsewhere gave no answer."""
+        if not self.unanswered:
+            try:
+                return self.kernel.evaluate(routine, t, y, self.feed.at(t), self.parameters)
+            except Unanswered:
+                pass
+            finally:
+                if self.kernel.places.losses != self._losses:
+                    self.unanswered = self.kernel.places.last_trouble
+        return tuple(np.full(size, np.nan) for _, size in self.kernel.program.routines[routine].outputs)
 
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
         return self._evaluate("jacobian", t, y).reshape(len(y), len(y)).T
@@ -62,12 +84,12 @@ class _Watched:
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
         if not self.projects:
             return y
-        projected, *near = self.kernel.evaluate("project", t, y, self.feed.at(t), self.parameters)
+        projected, *near = self._all("project", t, y)
         self.near = float(near[0][0]) if near else 1.0
         return projected
 
 
-def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndarray, str, str, float, dict[str, Any]]:
+def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
     """Rows (time, state..., inputs...) at multiples of the recording interval, the kind of its end, the reason, the
     time reached [s] and statistics.
     """
@@ -84,19 +106,19 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
     diary = _Diary(problem.journal, model, statistics)
     if diary.resumed is not None:
         rows, time, state = diary.recall()
-    pace = Pace(settings.until, settings.max_steps)
+    pace = Outlook(settings.until, settings.max_steps)
     while time < settings.until or not rows:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
         rows = rows or [np.concatenate([[0.0], state, feed.at(0.0)])]
         if feed.stop is not None:
-            return _until(rows, time, state, feed), "STOPPED", feed.stop, time, statistics
+            return _until(rows, time, state, feed), Ending.STOPPED, feed.stop, time, statistics
         if not len(state):  # nothing moves, but time goes on
             rows += [np.concatenate([[t], feed.at(t)]) for t in times[len(rows) :] if t <= feed.next_due]
             time = min(settings.until, feed.next_due)
             continue
         model.rate(time, state)
-        if not model.finite:
-            return np.array(rows), "NOT_FINITE", NOT_FINITE, time, statistics
+        if not model.ending.ok:
+            return np.array(rows), model.ending, model.unanswered or endings.NOT_FINITE, time, statistics
         if time >= settings.until:
             break
         end = min(settings.until, feed.next_due)
@@ -104,29 +126,26 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> tuple[np.ndar
         solver = diary.started(method(model.rate, time, state, end, **tolerances, **options))
         good = state
         while solver.status == "running":
-            message = _step(solver, model)
-            if message:
-                ended = "NOT_FINITE" if message == NOT_FINITE else "STEP_TOO_SMALL"
-                if TOO_SMALL in message:
-                    message = STEP_TOO_SMALL + blamed(problem, settings, time, good)
+            ended, message, recorded = _moved(solver, model, times[len(rows) :], feed)
+            if not ended.ok:
+                if message == solver.TOO_SMALL_STEP:
+                    message = endings.STEP_TOO_SMALL + blamed(problem, settings, time, good)
                 return _until(rows, time, good, feed), ended, message, time, statistics
-            rows += _recorded(solver, model, times[len(rows) :], feed)
+            rows += recorded
             time = float(solver.t)
             statistics["steps"] += 1
-            if model.projects:
-                _replace(solver, model.project(time, solver.y))
             good = solver.y.copy()
             progress.update(time)
             diary.write(rows, solver, feed)
             if progress.interrupted:
                 diary.keep(rows, solver, feed)
-                return _until(rows, time, solver.y, feed), "INTERRUPTED", "interrupted by the user", time, statistics
+                return _until(rows, time, solver.y, feed), Ending.INTERRUPTED, endings.INTERRUPTED, time, statistics
             ended, message = _stuck(problem, settings, solver, pace, statistics["steps"])
-            if ended:
+            if not ended.ok:
                 return _until(rows, time, solver.y, feed), ended, message, time, statistics
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
-    return np.array(rows), "", "", float(time), statistics
+    return np.array(rows), Ending.DONE, "", float(time), statistics
 
 
 def _instants(settings: Any) -> np.ndarray:
@@ -192,15 +211,15 @@ class _Diary:
         return {"scipy": words, "feed": feed.memory()}, {}, np.zeros((0, 2))
 
 
-def _stuck(problem: Any, settings: Any, solver: Any, pace: Pace, made: int) -> tuple[str, str]:
+def _stuck(problem: Any, settings: Any, solver: Any, pace: Outlook, made: int) -> tuple[Ending, str]:
     """The kind of an end before the end, and why: steps that lead nowhere, a motion without bound."""
     time = float(solver.t)
     if pace.look(made, time, float(solver.step_size or 0.0)):
         why = stalled(made, time, float(solver.step_size or 0.0), settings)
-        return "HOPELESS", why + blamed(problem, settings, time, solver.y)
+        return Ending.HOPELESS, why + blamed(problem, settings, time, solver.y)
     if made % LOOKED == 0 and np.abs(solver.y).max(initial=0.0) > GROWN:
-        return "GROWN", "the motion grew without bound"
-    return "", ""
+        return Ending.GROWN, endings.GROWN
+    return Ending.DONE, ""
 
 
 def _until(rows: list[np.ndarray], time: float, state: np.ndarray, feed: Any) -> np.ndarray:
@@ -209,15 +228,30 @@ def _until(rows: list[np.ndarray], time: float, state: np.ndarray, feed: Any) ->
     return np.array([*rows, *last])
 
 
-def _step(solver: Any, model: _Watched) -> str:
-    """One step; returns why it failed, or nothing."""
+def _moved(solver: Any, model: _Watched, times: np.ndarray, feed: Any) -> tuple[Ending, str, list[np.ndarray]]:
+    """One step, back on the conditions: the kind of its failure and why, or nothing, and the rows it passed."""
+    (ended, message), recorded = _step(solver, model), []
+    if ended.ok:
+        recorded = _recorded(solver, model, times, feed)
+        if model.projects:
+            _replace(solver, model.project(float(solver.t), solver.y))
+    if model.unanswered:
+        return Ending.ELSEWHERE, model.unanswered, []
+    return ended, message, recorded
+
+
+def _step(solver: Any, model: _Watched) -> tuple[Ending, str]:
+    """One step; the kind of its failure and SciPy's words for it, if it failed."""
     try:
-        message = solver.step()
+        message = solver.step() or ""
     except (ValueError, np.linalg.LinAlgError) as error:
-        return NOT_FINITE if not model.finite else str(error)
-    if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
-        return NOT_FINITE if not model.finite else (message or NOT_FINITE)
-    return ""
+        message = str(error)
+    else:
+        if solver.status != "failed" and np.all(np.isfinite(solver.y)):
+            return Ending.DONE, ""
+    if not model.finite or not message:
+        return Ending.NOT_FINITE, endings.NOT_FINITE
+    return Ending.STEP_TOO_SMALL, message
 
 
 def _recorded(solver: Any, model: _Watched, times: np.ndarray, feed: Any) -> list[np.ndarray]:

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from kompono.solve.loops import COARSE, TOLERANCE, Loops, Part
+from kompono.solve.loops import COARSE, TOLERANCE, LoopGroup, Loops
 from kompono.solve.newton import Task, newton
 
 LARGEST_CHANGE = 0.7  # of a coordinate [rad or sizes of the machine] within one small step: more is another branch
 SHORTEST = 1.0 / 512  # of the way to what was asked
 
 
-def search(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
+def search(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task) -> tuple[np.ndarray, np.ndarray]:
     """The state with as many parts closed as were found, and which (parts)."""
     found, result = np.zeros(len(parts), dtype=bool), state.copy()
     tight = [_tight(loops, state, part, task) for part in parts]
@@ -34,7 +34,7 @@ def search(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -
     return result, found
 
 
-def _tight(loops: Loops, state: np.ndarray, part: Part, task: Task) -> bool:
+def _tight(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> bool:
     """Whether more is held than there is freedom: then a closed position is there by agreement only, if at all."""
     elsewhere = loops.move(state, np.random.default_rng(5).uniform(-0.3, 0.3, loops.nv))
     _, slopes = loops.look(elsewhere, task.goal).of(part, task.held)
@@ -43,7 +43,7 @@ def _tight(loops: Loops, state: np.ndarray, part: Part, task: Task) -> bool:
     return bool(everything > free)
 
 
-def closed(loops: Loops, state: np.ndarray, parts: Sequence[Part], gaps: np.ndarray) -> np.ndarray:
+def closed(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], gaps: np.ndarray) -> np.ndarray:
     """Which parts are closed, and not half a turn off."""
     good = gaps <= TOLERANCE
     good[list(loops.as_meant(state, parts))] = False
@@ -55,18 +55,22 @@ def _free(loops: Loops) -> Task:
     return Task(np.ones(loops.nv, dtype=bool), np.zeros(targets.size, dtype=bool), targets.asked)
 
 
-def _from_neutral(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
+def _from_neutral(
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task
+) -> tuple[np.ndarray, np.ndarray]:
     neutral = state.copy()
     neutral[: loops.nq] = loops.start.neutral
     return _approach(loops, neutral, state, parts, task)
 
 
-def _from_start(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
+def _from_start(
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task
+) -> tuple[np.ndarray, np.ndarray]:
     return _approach(loops, state, state, parts, task)
 
 
 def _approach(
-    loops: Loops, begin: np.ndarray, aim: np.ndarray, parts: Sequence[Part], task: Task
+    loops: Loops, begin: np.ndarray, aim: np.ndarray, parts: Sequence[LoopGroup], task: Task
 ) -> tuple[np.ndarray, np.ndarray]:
     """Close the parts with everything free, then take small steps towards what is held."""
     begin, _ = newton(loops, begin, parts, _free(loops), damped=True)
@@ -96,13 +100,13 @@ def _approach(
     return here, closed(loops, here, parts, np.where(good & (reached >= 1.0), 0.0, np.inf))
 
 
-def _moved_by(loops: Loops, task: Task, part: Part) -> np.ndarray:
+def _moved_by(loops: Loops, task: Task, part: LoopGroup) -> np.ndarray:
     """Which coordinates the movable speeds of a part move (nq)."""
     return np.asarray(loops.touches[part.speeds[task.movable[part.speeds]]].any(axis=0))
 
 
 def _from_elsewhere(
-    loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task, tries: int = 60
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task, tries: int = 60
 ) -> tuple[np.ndarray, np.ndarray]:
     """Other guesses, further and further away."""
     random = np.random.default_rng(1)
@@ -130,7 +134,7 @@ def _from_elsewhere(
     return result, found
 
 
-def _few(loops: Loops, state: np.ndarray, parts: Sequence[Part], task: Task) -> tuple[np.ndarray, np.ndarray]:
+def _few(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task) -> tuple[np.ndarray, np.ndarray]:
     return _from_elsewhere(loops, state, parts, task, tries=12)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kompono.solve.loops import RANK, TOLERANCE, Loops, Part
+from kompono.solve.loops import RANK, TOLERANCE, LoopGroup, Loops
 
 
 def match_speeds(loops: Loops, state: np.ndarray, rank: float = RANK, allowed: float = 0.0) -> np.ndarray:
@@ -21,7 +21,7 @@ def match_speeds(loops: Loops, state: np.ndarray, rank: float = RANK, allowed: f
     return state
 
 
-def _match_part(loops: Loops, state: np.ndarray, part: Part, rank: float, allowed: float) -> np.ndarray:
+def _match_part(loops: Loops, state: np.ndarray, part: LoopGroup, rank: float, allowed: float) -> np.ndarray:
     firmness, asked = loops.start.given_speeds[part.speeds], loops.speeds.firmness[part.asked_speeds]
     matched = state
     for level in levels_of(firmness, asked):
@@ -45,7 +45,7 @@ def levels_of(*firmness: np.ndarray) -> list[int]:
     return [*found, found[-1] + 1] if found else [1]
 
 
-def _rows(loops: Loops, state: np.ndarray, part: Part, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rows(loops: Loops, state: np.ndarray, part: LoopGroup, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residual and slopes of a part's conditions on the speeds, and of the speeds of closing joints that are held."""
     _, g_dot, matrix, _ = loops.conditions(state)
     if not len(held):

@@ -20,7 +20,7 @@ SMALL = 1e-7  # of a change: metres, radians
 
 
 @dataclass(frozen=True)
-class Fastest:
+class FastestMode:
     """The fastest motion: its size h^2 s + 4 h d (4 is the limit), s [1/s^2], d [1/s] and its shape (speeds)."""
 
     size: float
@@ -41,7 +41,9 @@ class Fastest:
         return share * (np.sqrt(4 * d**2 + LIMIT * s) - 2 * d) / s
 
 
-def fastest(kernel: Any, time: float, state: np.ndarray, inputs: Any, parameters: np.ndarray, step: float) -> Fastest:
+def fastest(
+    kernel: Any, time: float, state: np.ndarray, inputs: Any, parameters: np.ndarray, step: float
+) -> FastestMode:
     """Power iteration at one state."""
     program = kernel.program
     start, count = len(program.coordinates), len(program.speeds)
@@ -74,7 +76,7 @@ def fastest(kernel: Any, time: float, state: np.ndarray, inputs: Any, parameters
         length = float(shape @ shape)
         size, s, d = np.sqrt(change @ change / length), shape @ pushed / length, shape @ damped / length
         shape = change
-    return Fastest(float(size), float(s), float(d), shape / max(np.abs(shape).max(initial=0.0), 1e-300))
+    return FastestMode(float(size), float(s), float(d), shape / max(np.abs(shape).max(initial=0.0), 1e-300))
 
 
 def shares(
@@ -82,7 +84,7 @@ def shares(
 ) -> dict[str, float]:
     """How much of a motion's push and damping comes from each link, by path; what is missing to 1 is the model's.
 
-    `shapes` (bodies, 6) is the motion in body axes, `size` that of `Fastest`.
+    `shapes` (bodies, 6) is the motion in body axes, `size` that of `FastestMode`.
     """
     relative = np.zeros(len(stiffness))
     for first, body, block in table.blocks:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from kompono.translate.asked import AskedJoint
+    from kompono.translate.starts.asked import AskedJoint
 
 
 class Targets:

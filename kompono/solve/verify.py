@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.block import ChunkEnd
+from kompono.solve.methods import METHODS
+
 SAMPLES = 8  # states of a run that are looked at
 ABSURD = 0.5  # of the motion: an error above this in one step
 FINE = 0.01  # of the motion: an error in one step below this is what a suggested step has
@@ -20,7 +23,6 @@ NOISE = 1e-4  # of the largest range: what varies less than this counts as littl
 STEADY = 0.01  # of a value: speeds that vary less are steady, and what they vary by is rounding
 HALVINGS = 24  # of the step when a better one is sought
 ROOM = 400  # records of a few steps with up to a hundred events
-WARM = {"adams": 8}  # steps that are needed to see a method at work; others show in one
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class StepCheck:
 
     def __init__(self, kernel: Any, parameters: np.ndarray, settings: Any) -> None:
         self.kernel, self.parameters, self.settings = kernel, parameters, settings
-        self.count = WARM.get(settings.method, 1)
+        self.count = METHODS[settings.method].warm
         self._runs: dict[float, Any] = {}
 
     def error(self, row: np.ndarray, ranges: np.ndarray, h: float) -> float:
@@ -83,7 +85,7 @@ class StepCheck:
         else:
             run.hold(row[end:])
             run.restart(float(row[0]), row[1:end])
-        good = run.advance(steps).name == "OK"
+        good = run.advance(steps) is ChunkEnd.OK
         run.take()
         return run.state.copy() if good else None
 

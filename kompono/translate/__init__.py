@@ -3,16 +3,26 @@ numbers.
 """
 
 from kompono.translate.program import Call, Channel, Program, Routine
-from kompono.translate.translate import NESTED_FROM, Translation, assembly_program, placing_program, translate
+from kompono.translate.translate import (
+    Translation,
+    assembly_program,
+    away_translation,
+    closed_parts,
+    placing_program,
+    translate,
+    translated,
+)
 
 __all__ = [
-    "NESTED_FROM",
     "Call",
     "Channel",
     "Program",
     "Routine",
     "Translation",
     "assembly_program",
+    "away_translation",
+    "closed_parts",
     "placing_program",
     "translate",
+    "translated",
 ]

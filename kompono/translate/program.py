@@ -83,11 +83,39 @@ class Loop:
 
 
 @dataclass(frozen=True, eq=False)
+class Exchange:
+    """What a process tells others, and hears from them, after so many phases of a routine.
+
+    `kind` "gather": all tell all; "send" and "receive": with `peer` alone. `send` and `receive` are places in the
+    workspace, in the order of the message; of a gathered one, that of all processes one after the other.
+    """
+
+    after: int
+    kind: str
+    peer: int
+    send: np.ndarray
+    receive: np.ndarray
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a program is a part of: number of this process and of all, the size of the whole state, how many doubles
+    each process tells the others in one evaluation.
+    """
+
+    rank: int
+    ranks: int
+    state_size: int
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class TableRoutine(Routine):
     """A routine of a model with many equal components: sweeps over tables, one after the other.
 
     `sweeps` (n, 4) are (loop, first row, rows, 1 or -1: direction), `tables` (rows, columns) hold offsets into the
-    arrays. `tasks` (m, 2) are ranges of sweeps, `phases` (p, 2) ranges of tasks that do not depend on each other.
+    arrays. `tasks` (m, 2) are ranges of sweeps, `phases` (p, 2) ranges of tasks that do not depend on each other;
+    `exchanges` with other processes come between them.
     `output` among the arrays is the first output, there is no other; the first `HEADER` doubles of the workspace belong
     to the machine. `calls` and `result` are empty.
     """
@@ -97,6 +125,7 @@ class TableRoutine(Routine):
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int32))
     tasks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     phases: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    exchanges: tuple[Exchange, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How often each kernel runs, lanes counted one by one."""
@@ -138,11 +167,16 @@ class Program:
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
     independent: int = 0  # how many conditions are independent, if some of them
     slips: int = 0  # are implied by others wherever the machine can go
+    away: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # functions that run elsewhere, by how their
+    # names begin, and the paths of the parts they belong to
+    spread: Spread | None = None  # if this is the part of one process
+    opaque: tuple[tuple[str, int], ...] = ()  # parts kept elsewhere, with the length of their x: handles end the state
+    groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
 
     @property
     def state_size(self) -> int:
-        """Length of the state (q, v, modes)."""
-        return len(self.coordinates) + len(self.speeds) + len(self.modes)
+        """Length of the state (q, v, modes, handles)."""
+        return len(self.coordinates) + len(self.speeds) + len(self.modes) + len(self.opaque)
 
     def only(self, names: Iterable[str]) -> Program:
         """The program reduced to these routines, as plain data that may go to another machine."""

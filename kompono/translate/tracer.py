@@ -19,6 +19,7 @@ import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.program import Call, Routine
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 
 class Tracer(ABC):
@@ -31,22 +32,22 @@ class Tracer(ABC):
         self.inputs = tuple((name, symbols.numel()) for name, symbols in inputs)
         self.symbols = ca.vertcat(*[symbols for _, symbols in inputs])
         self.kernels = kernels
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, Vector] = {}
         self.path = ""  # the element being traced, for messages
-        self._known: dict[int, Any] = {}
-        self._providers: dict[int, Callable[[], Any]] = {}
+        self._known: dict[int, Scalar] = {}
+        self._providers: dict[int, Callable[[], Scalar]] = {}
 
     def unbind(self) -> None:
         """Forget all definitions: the next ones belong to another state."""
         self._known.clear()
         self._providers.clear()
 
-    def define(self, symbols: ca.SX, provider: Callable[[], Any]) -> None:
+    def define(self, symbols: ca.SX, provider: Callable[[], Vector]) -> None:
         """Let functions use model `symbols` (column); `provider` traces their values when one is first met."""
         for index, symbol in enumerate(ca.vertsplit(symbols)):
             self._providers[symbol.element_hash()] = lambda index=index: provider()[index]
 
-    def lookup(self, symbol: ca.SX) -> Any:
+    def lookup(self, symbol: ca.SX) -> Scalar:
         """The traced value of a model symbol."""
         key = symbol.element_hash()
         if key not in self._known:
@@ -61,10 +62,13 @@ class Tracer(ABC):
 
     @abstractmethod
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
-        """Run `function` on traced values; `free` says that it may contain expressions of a user (any model symbol)."""
+        """Run `function` on traced values; `free` says that it may contain expressions of a user (any model symbol).
+
+        Gives a matrix, or a tuple of matrices, as the function does.
+        """
 
     @abstractmethod
-    def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
+    def routine(self, name: str, outputs: Sequence[tuple[str, Matrix]]) -> Routine:
         """The finished routine with these outputs."""
 
 
@@ -107,7 +111,7 @@ class InlineTracer(Tracer):
                 self.path = ""
                 self.lookup(symbol)
 
-    def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
+    def routine(self, name: str, outputs: Sequence[tuple[str, Matrix]]) -> Routine:
         """One call of one kernel."""
         count = self.symbols.numel()
         columns = [ca.densify(ca.vec(ca.SX(value))) for _, value in outputs]
@@ -170,7 +174,7 @@ class SharingTracer(Tracer):
             self._alive.append(symbol)
         return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
 
-    def lookup(self, symbol: ca.SX) -> Any:
+    def lookup(self, symbol: ca.SX) -> Scalar:
         """The slot of a model symbol."""
         key = symbol.element_hash()
         return self._inputs[key] if key in self._inputs and key not in self._providers else super().lookup(symbol)
@@ -215,9 +219,9 @@ class SharingTracer(Tracer):
         slot_of_local = {local.element_hash(): slot for local, slot in table.values()}
         fresh: dict[int, int] = {}
         computed: list[ca.SX] = []
-        plan: list[list[Any]] = []
+        plan: list[list[Scalar | int]] = []
         for out in outputs:
-            row: list[Any] = []
+            row: list[Scalar | int] = []
             for entry in entries_of(out):
                 key = entry.element_hash()
                 if entry.is_constant():
@@ -248,7 +252,7 @@ class SharingTracer(Tracer):
         self.calls.append(Call(name, inputs, tuple(outputs), path))
         return ca.vertsplit(result)
 
-    def routine(self, name: str, outputs: Sequence[tuple[str, Any]]) -> Routine:
+    def routine(self, name: str, outputs: Sequence[tuple[str, Matrix]]) -> Routine:
         """The finished schedule, without calls nobody needs."""
         results = []
         for _, value in outputs:

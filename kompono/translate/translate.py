@@ -7,36 +7,37 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from kompono.errors import RunError, nearest
-from kompono.model.free import Placed, Turned
+from kompono import kinds
+from kompono.errors import RunError
 from kompono.model.subsystem import Subsystem
-from kompono.translate.absolute import METRICS, PROJECTIONS, AbsoluteEngine
-from kompono.translate.allowed import check_conditions, check_constants
-from kompono.translate.closure import group_sizes
-from kompono.translate.condense import closing_elements
-from kompono.translate.elaborate import Elaborated, elaborate
-from kompono.translate.engine import Engine
-from kompono.translate.joint_laws import check_joints
-from kompono.translate.keep import Head, Kept, Shelf, find_kept
-from kompono.translate.nested.cells import Apart
-from kompono.translate.nested.engine import NestedEngine
-from kompono.translate.parts.enclosed import closed_subsystems
+from kompono.request import Request
+from kompono.translate.declared.allowed import check_conditions, check_constants
+from kompono.translate.declared.elaborate import Elaborated, elaborate
+from kompono.translate.declared.joint_laws import check_joints
+from kompono.translate.declared.stored import Head, Kept, Shelf, find_kept
+from kompono.translate.elimination.inertia_form import closing_elements
+from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.large.cells import Apart
+from kompono.translate.engines.large.engine import NestedEngine
+from kompono.translate.engines.posed import PosedEngine
+from kompono.translate.engines.registry import EngineEntry, engine_named
+from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.motion.conditions import Closing, group_sizes
+from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
-from kompono.translate.program import Program, Routine
-from kompono.translate.relative import Close, RelativeEngine
-from kompono.translate.topology import Topology, find_topology, place_all
+from kompono.translate.program import Channel, Program, Routine
+from kompono.translate.structure.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
 if TYPE_CHECKING:
     from kompono.translate.parts.owner import Parted
 
-ENGINES = ("relative", "absolute", "discrete")
-NESTED_FROM = 1000  # bodies from which on a model is translated by types of components, if it can be
 INLINE_LIMIT = 60_000  # operations of the derivative; a larger model stays a schedule of shared kernels
 
 
@@ -48,7 +49,7 @@ class Translation:
     topology: Topology
     engine: Engine
     program: Program
-    make_engine: Callable[[bool], Engine]  # the same engine traced anew, with shared kernels or inlined
+    make_engine: Callable[[bool], TracedEngine]  # the same engine traced anew, with shared kernels or inlined
 
     def select(self, columns: Sequence[int]) -> str:
         """The name of a routine that gives only these columns of the channels: nobody else's are compiled or
@@ -84,6 +85,10 @@ class Routines(Mapping[str, Routine]):
         """Offer one more routine."""
         self._makers.setdefault(name, maker)
 
+    def remove(self, name: str) -> None:
+        """Offer one less."""
+        del self._makers[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._makers)
 
@@ -105,73 +110,77 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@_uncollected()
 def translate(
     model: Subsystem,
     *,
-    engine: str = "relative",
-    cut: Iterable[str] = (),
-    independent: Iterable[str] = (),
-    projection: str = "distributed",
-    metric: str = "mass",
-    baumgarte: tuple[float, float] = (20.0, 20.0),
     inline_limit: int = INLINE_LIMIT,
-    nested_from: int = NESTED_FROM,
     shelf: Shelf | None = None,
     close: Close | None = None,
-    closed: Iterable[str] = (),
+    **options: Any,
 ) -> Translation:
-    """Translate a model for an engine; from `nested_from` bodies on by types of components, where that is possible.
-    What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, at which redundant
-    conditions are judged; without it that is left to pivots at run time.
-
-    relative: `cut` names joints that shall close loops, `independent` bodies that shall be roots. absolute:
-    `projection` and its `metric`; `baumgarte` are the two frequencies [1/s] of that method. `closed` (globs of paths)
-    names components that stay closed, beside those declared so.
+    """Translate a model for an engine; `options` are those of a `Request` that concern the solution: engine, cut,
+    independent, closed, isolate, projection, metric, baumgarte, nested_from. The rest is as of `translated`.
     """
-    _check_names(engine, projection, metric)
-    _check_frequencies(baumgarte)
+    return translated(model, Request(**options), inline_limit=inline_limit, shelf=shelf, close=close)
+
+
+@_uncollected()
+def translated(
+    model: Subsystem,
+    request: Request,
+    *,
+    inline_limit: int = INLINE_LIMIT,
+    shelf: Shelf | None = None,
+    close: Close | None = None,
+) -> Translation:
+    """Translate a model as it is asked for; from `nested_from` bodies on by types of components, where that is
+    possible. What is on the `shelf` is not traced again; `close` finds a start where the loops are closed, at which
+    redundant conditions are judged; without it that is left to pivots at run time.
+    """
+    entry = engine_named(request.engine)
+    chosen = {**entry.options(request), "baumgarte": kinds.frequencies("baumgarte", request.baumgarte)}
     elaborated = _checked(model)
-    relative = engine == "relative"
     kernels: dict[str, ca.Function] = {}
-    refuse_engine(elaborated, engine)
-    parts = closed_subsystems(elaborated, closed)
-    parted = _parted(elaborated, parts, (engine, projection, metric), cut, independent, close) if parts else None
-    topology = parted.topology if parted else _topology(elaborated, engine, cut, independent)
-    if relative and parted is None and len(elaborated.bodies) >= nested_from:
+    refuse_engine(elaborated, entry)
+    parts = closed_subsystems(elaborated, request.closed)
+    away = isolated_subsystems(elaborated, parts, request.isolate)
+    parted = _parted(elaborated, parts, entry, request, close, away) if parts else None
+    topology = parted.topology if parted else _topology(elaborated, entry, request)
+    if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
             return nested
 
-    def make(shared: bool) -> Engine:
+    def make(shared: bool) -> TracedEngine:
         if parted is not None:
             return parted.engine(kernels, shared)
-        if relative:
-            return RelativeEngine(elaborated, topology, kernels, shared=shared, close=close)
-        if engine == "discrete":
-            from kompono.translate.discrete import DiscreteEngine  # others start without it
+        given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
+        return entry.load()(elaborated, topology, kernels, shared=shared, **given)
 
-            return DiscreteEngine(elaborated, topology, kernels, shared=shared)
-        options = {"projection": projection, "metric": metric, "baumgarte": baumgarte, "close": close}
-        return AbsoluteEngine(elaborated, topology, kernels, shared=shared, **options)
-
-    asked = (engine, tuple(cut), tuple(independent), projection, metric, tuple(baumgarte), inline_limit, close is None)
+    asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     sealed = parted is not None and parted.sealed
-    asked = (*asked, *(elaborated.path(part) for part in parts))
+    asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
     kept = None if sealed else find_kept(shelf, elaborated, asked, kernels)
-    closing = () if relative else closing_elements(elaborated, topology)
-    return _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
+    closing = () if entry.by_joints else closing_elements(elaborated, topology)
+    found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
+    return found if parted is None else replace(found, program=replace(found.program, away=parted.away))
+
+
+def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
+    """A model, checked, and its tree, for who translates a part of it."""
+    elaborated = _checked(model)
+    return elaborated, find_topology(elaborated, cut=cut, independent=independent)
 
 
 def _finished(
-    make: Callable[[bool], Engine], kept: Kept | None, choose: Callable[[], Engine], opens: bool
+    make: Callable[[bool], TracedEngine], kept: Kept | None, choose: Callable[[], TracedEngine], opens: bool
 ) -> Translation:
     """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
     head = kept.head() if kept else None
     chosen = make(head.shared) if head else choose()
     kernels = chosen.kernels
     if head is None:
-        head = Head(chosen.shared, chosen.channels, _strays(chosen), *chosen.independence)
+        head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence)
         if kept:
             kept.put_head(head)
     opened = (lambda: jacobian(make(False).opened_derivative(), kernels)) if opens else None
@@ -188,26 +197,23 @@ def _checked(model: Subsystem) -> Elaborated:
 
 
 def _parted(
-    model: Elaborated, parts: list[Subsystem], way: tuple[str, str, str], cut: Iterable[str],
-    independent: Iterable[str], close: Close | None,
+    model: Elaborated, parts: list[Subsystem], entry: EngineEntry, request: Request, close: Close | None,
+    away: Sequence[Subsystem],
 ) -> Parted:  # fmt: skip
     from kompono.translate.parts.owner import Parted  # others start without it
 
-    return Parted(model, parts, way, cut, independent, close)
+    return Parted(model, parts, entry, request, close, away)
 
 
-def _strays(engine: Engine) -> bool:
-    """Whether stages of a step may leave the conditions."""
-    return engine.projects and any(group_sizes(element) for element in engine.straying)
+def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:
+    if entry.places is None:
+        return find_topology(model, cut=request.cut, independent=request.independent)
+    return place_all(model, entry.places)
 
 
-def _topology(model: Elaborated, engine: str, cut: Iterable[str], independent: Iterable[str]) -> Topology:
-    if engine == "relative":
-        return find_topology(model, cut=cut, independent=independent)
-    return place_all(model, Turned if engine == "discrete" else Placed)
-
-
-def _chosen(make: Callable[[bool], Engine], model: Elaborated, closing: Iterable[Any], limit: int) -> Engine:
+def _chosen(
+    make: Callable[[bool], TracedEngine], model: Elaborated, closing: Iterable[Closing], limit: int
+) -> TracedEngine:
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly."""
     rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)
@@ -216,7 +222,7 @@ def _chosen(make: Callable[[bool], Engine], model: Elaborated, closing: Iterable
     return chosen
 
 
-def _program(engine: Engine, routines: Routines, channels: Any) -> Program:
+def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) -> Program:
     model = engine.model
     return Program(
         engine.kernels,
@@ -228,7 +234,39 @@ def _program(engine: Engine, routines: Routines, channels: Any) -> Program:
         channels,
         tuple(model.path(mode) for mode in model.modes),
         tuple(model.path(event) for event in model.events),
+        groups=getattr(engine, "groups", ()),
     )
+
+
+def closed_parts(model: Subsystem, request: Request, close: Close | None = None) -> tuple[Any, ...]:
+    """The outermost closed parts of a model, without anything of the model around them being traced."""
+    elaborated = _checked(model)
+    parts = closed_subsystems(elaborated, request.closed)
+    if not parts:
+        return ()
+    return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
+
+
+def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
+    """The same model with some of its closed parts kept elsewhere: the state has handles in their place."""
+    from kompono.translate.parts.away import AwayEngine  # others start without it
+    from kompono.translate.parts.owner import PartedEngine
+
+    if not isinstance(near.engine, PartedEngine):
+        raise RunError(
+            f"{', '.join(paths)}: parts elsewhere are closed components of a model in joint coordinates.",
+            fix="Use engine='relative', and close the components.",
+        )
+    engine = AwayEngine(near.engine, paths)
+    routines = _routines(engine, None, None, "gap" in near.program.routines)
+    for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):
+        routines.remove(name)  # who needs them asks `near`
+    program = replace(
+        near.program, kernels=engine.kernels, routines=routines, coordinates=engine.coordinate_names(),
+        speeds=engine.speed_names(), modes=engine.mode_names(), groups=engine.groups,
+        opaque=tuple((part.path, part.near.inside.size) for part in engine.parts),
+    )  # fmt: skip
+    return Translation(near.model, near.topology, engine, program, near.make_engine)
 
 
 def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Function]) -> Translation | None:
@@ -238,56 +276,20 @@ def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Functio
     except Apart:
         return None
 
-    def make(shared: bool) -> Engine:
+    def make(shared: bool) -> TracedEngine:
         return RelativeEngine(model, engine.topology, kernels, shared=shared)
 
     routines = _routines(engine, lambda: jacobian(make(False).derivative(), kernels))
     return Translation(model, engine.topology, engine, _program(engine, routines, engine.channels), make)
 
 
-def _check_names(engine: str, projection: str, metric: str) -> None:
-    for name, value, known in (
-        ("engine", engine, ENGINES),
-        ("projection", projection, PROJECTIONS),
-        ("metric", metric, METRICS),
-    ):
-        if value not in known:
-            raise RunError(f"there is no {name} {value!r}.", fix=nearest(value, known) or f"Known: {', '.join(known)}.")
-
-
-def _check_frequencies(baumgarte: tuple[float, float]) -> None:
-    try:
-        good = len(baumgarte) == 2 and all(0 <= float(value) < inf for value in baumgarte)
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise RunError(f"baumgarte = {baumgarte!r} are not two frequencies.", fix="Use e.g. baumgarte=(20, 20) [1/s].")
-
-
 def _routines(
     engine: Engine, jacobian: Callable[[], Routine] | None, kept: Kept | None = None, strays: bool = False
 ) -> Routines:
     """All routines an engine offers, each traced when first asked for; what is sealed cannot be differentiated."""
-    makers: dict[str, Callable[[], Routine]] = {
-        "derivative": engine.derivative,
-        "outputs": engine.outputs,
-        "conditions": engine.conditions,
-        "placement": engine.placement,
-        "rates": engine.rates,
-        "normalize": engine.normalize,
-        "holds": engine.holds,
-        "measured": engine.measured,
-        **({"jacobian": jacobian} if jacobian is not None else {}),
-        **engine.own_routines(),
-    }
-    if engine.projects:
-        makers["project"] = engine.project
-    if strays:
+    makers = engine.routines() | ({"jacobian": jacobian} if jacobian is not None else {})
+    if strays and isinstance(engine, SolvedEngine):
         makers["gap"] = engine.gap
-    if engine.model.events:
-        makers["guards"] = engine.guards
-        for k in range(len(engine.model.events)):
-            makers[f"switch_{k}"] = lambda k=k: engine.switch(k)
     return Routines(makers, kept)
 
 
@@ -302,16 +304,14 @@ def assembly_program(
     return Translation(model, topology, engine, placing_program(engine, kept), lambda _: engine)
 
 
-def placing_program(engine: Engine, kept: Kept | None = None) -> Program:
+def placing_program(engine: PosedEngine, kept: Kept | None = None) -> Program:
     """The routines of an engine that assembly needs."""
     model = engine.model
-    wanted = "conditions", "rates", "placement", "normalize", "holds", "measured"
-    makers: dict[str, Callable[[], Routine]] = {name: getattr(engine, name) for name in wanted}
     inputs, parameters, modes = (
         tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters, model.modes)
     )
     names = engine.coordinate_names(), engine.speed_names()
-    return Program(engine.kernels, Routines(makers, kept), *names, inputs, parameters, modes=modes)
+    return Program(engine.kernels, Routines(engine.placing_routines(), kept), *names, inputs, parameters, modes=modes)
 
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:

@@ -12,7 +12,7 @@ from reference.support import example
 
 from kompono import Body, Result, Simulation, Subsystem
 from kompono.solve.integrate import Settings
-from kompono.translate.start import placed_state
+from kompono.translate.starts.start import placed_state
 
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "car": ("car", "Car", {}),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from compile.programs import circle, model, pendulum
 
-from kompono.compile import Kernel, Status
+from kompono.compile import ChunkEnd, Kernel
 from kompono.compile.machine import Machine
 from kompono.compile.objects import LOOPS
 from kompono.compile.run import Run
@@ -56,7 +56,7 @@ def start(kernel: Kernel, method: str, state, until: float, step: float = 0.01, 
     return kernel.fixed(method, 0.0, state, step=step, capacity=10**5, **more)
 
 
-def finish(run: Run, until: float, step: float = 0.01) -> Status:
+def finish(run: Run, until: float, step: float = 0.01) -> ChunkEnd:
     """All of it at once."""
     return run.advance(10**6 if hasattr(run, "aim") else round(until / step))
 
@@ -73,7 +73,7 @@ def bounces(height: float, count: int) -> np.ndarray:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_ball_bounces_on_time(method: str) -> None:
     run = start(ball(), method, [1.0, 0.0], 3.0)
-    assert finish(run, 3.0) is Status.OK
+    assert finish(run, 3.0) is ChunkEnd.OK
     expected = bounces(1.0, 9)
     expected = expected[expected < 3.0]
     np.testing.assert_array_equal(run.events[:, 1], 0)
@@ -106,7 +106,7 @@ def test_the_order_survives_an_event(method: str, order: int) -> None:
     kernel, errors = latch(), []
     for steps in (40, 80, 160, 320):
         run = kernel.fixed(method, 0.0, [1.0, 0.0], step=2.0 / steps)
-        assert run.advance(steps) is Status.OK
+        assert run.advance(steps) is ChunkEnd.OK
         rows = run.take()
         assert len(run.events) == 1
         errors.append(np.abs(rows[:, 1] - latched(rows[:, 0])).max())
@@ -117,7 +117,7 @@ def test_the_order_survives_an_event(method: str, order: int) -> None:
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-8, 1e-11])
 def test_dopri5_keeps_its_tolerance_across_an_event(tolerance: float) -> None:
     run = latch().adaptive(0.0, [1.0, 0.0], until=2.0, interval=0.01, rtol=tolerance, atol=tolerance)
-    assert run.advance(10**5) is Status.OK
+    assert run.advance(10**5) is ChunkEnd.OK
     rows = run.take()
     np.testing.assert_allclose(rows[:, 0], np.arange(201) * 0.01, atol=1e-14)
     assert np.abs(rows[:, 1] - latched(rows[:, 0])).max() < 20 * tolerance
@@ -135,7 +135,7 @@ def test_guards_see_projected_states(method: str) -> None:
         switches=[lambda t, y, u, p: [y[0], y[1], y[2] + 1]],
     )
     run = start(Kernel(program, cache=False), method, [1.0, 0.0, 0.0], 14.0)
-    assert finish(run, 14.0) is Status.OK
+    assert finish(run, 14.0) is ChunkEnd.OK
     assert run.state[2] == len(run.events) == 3
     tolerance = 1e-3 if method == "rk2" else 1e-8
     np.testing.assert_allclose(run.events[:, 0], math.pi / 6 + 2 * math.pi * np.arange(3), atol=tolerance)
@@ -157,7 +157,7 @@ def test_two_guards_in_one_step_come_in_order_of_time(method: str) -> None:
         if method == "dopri5"
         else start(kernel, method, [0.0, 0.0], 0.5, step=0.1)
     )
-    assert finish(run, 0.5, 0.1) is Status.OK
+    assert finish(run, 0.5, 0.1) is ChunkEnd.OK
     np.testing.assert_allclose(run.events, [[0.152, 1], [0.158, 0]], atol=1e-11)
     np.testing.assert_allclose(run.state, [0.5, 21.0], rtol=1e-12)
 
@@ -167,7 +167,7 @@ def test_guards_that_fire_together_switch_lowest_first(method: str) -> None:
     guard = lambda t, y, u, p: [y[0] - 0.25, 2 * (y[0] - 0.25), 0.25 - y[0]]  # noqa: E731
     switches = [lambda t, y, u, p, k=k: [y[0], 10 * y[1] + k] for k in (1, 2, 3)]
     run = start(clock(guard, switches), method, [0.0, 0.0], 0.5)
-    assert finish(run, 0.5) is Status.OK
+    assert finish(run, 0.5) is ChunkEnd.OK
     np.testing.assert_array_equal(run.events[:, 1], [0, 1])
     assert run.events[0, 0] == run.events[1, 0] == pytest.approx(0.25, abs=1e-11)
     assert run.state[1] == 12.0
@@ -180,7 +180,7 @@ def test_a_switch_may_cause_the_next_at_the_same_time(method: str) -> None:
         [lambda t, y, u, p: [y[0], 7], lambda t, y, u, p: [y[0], 1]],
     )
     run = start(kernel, method, [0.0, 0.0], 0.3)
-    assert finish(run, 0.3) is Status.OK
+    assert finish(run, 0.3) is ChunkEnd.OK
     np.testing.assert_array_equal(run.events[:, 1], [1, 0])
     assert run.events[0, 0] == run.events[1, 0]
     assert run.state[1] == 7.0
@@ -193,7 +193,7 @@ def test_grazing_is_no_event(method: str) -> None:
         [lambda t, y, u, p: [y[0], y[1] + 1]] * 3,
     )
     run = start(kernel, method, [0.0, 0.0], 0.5)
-    assert finish(run, 0.5) is Status.OK
+    assert finish(run, 0.5) is ChunkEnd.OK
     assert run.events.shape == (0, 2)
     assert run.state[1] == 0.0
 
@@ -202,7 +202,7 @@ def test_grazing_is_no_event(method: str) -> None:
 def test_a_guard_that_starts_above_zero_waits_until_it_was_below(method: str) -> None:
     kernel = clock(lambda t, y, u, p: [ca.cos(2 * math.pi * t)], [lambda t, y, u, p: [y[0], y[1] + 1]])
     run = start(kernel, method, [0.0, 0.0], 2.0, **({"max_step": 0.1} if method == "dopri5" else {}))
-    assert finish(run, 2.0) is Status.OK
+    assert finish(run, 2.0) is ChunkEnd.OK
     np.testing.assert_allclose(run.events[:, 0], [0.75, 1.75], atol=1e-11)
 
 
@@ -210,7 +210,7 @@ def test_a_guard_that_starts_above_zero_waits_until_it_was_below(method: str) ->
 def test_an_event_on_the_grid_is_seen_once(method: str) -> None:
     kernel = clock(lambda t, y, u, p: [t - 0.25], [lambda t, y, u, p: [y[0], y[1] + 1]])
     run = start(kernel, method, [0.0, 0.0], 0.5, step=1 / 64)
-    assert finish(run, 0.5, 1 / 64) is Status.OK
+    assert finish(run, 0.5, 1 / 64) is ChunkEnd.OK
     np.testing.assert_allclose(run.events, [[0.25, 0]], atol=1e-11)
     assert run.state[1] == 1.0
 
@@ -220,7 +220,7 @@ def test_events_without_end_end_the_run(method: str) -> None:
     flip = [lambda t, y, u, p: [y[0], -1], lambda t, y, u, p: [y[0], 1]]
     kernel = clock(lambda t, y, u, p: [ca.if_else(t > 0.1, y[1], -1), ca.if_else(t > 0.1, -y[1], -1)], flip)
     run = start(kernel, method, [0.0, 1.0], 0.5)
-    assert finish(run, 0.5) is Status.TOO_MANY_EVENTS
+    assert finish(run, 0.5) is ChunkEnd.TOO_MANY_EVENTS
     assert run.time == pytest.approx(0.1, abs=1e-11)
     assert len(run.events) == 101
     assert np.all(run.events[:, 0] == run.time)
@@ -278,9 +278,9 @@ def test_chunks_change_nothing(method: str, capacity: int) -> None:
     for chunk in itertools.cycle([1, 2, 5]):
         left = 300 - parts.step if method != "dopri5" else 10**6
         status = parts.advance(min(chunk, left))
-        assert status in (Status.OK, Status.BUFFER_FULL)
+        assert status in (ChunkEnd.OK, ChunkEnd.BUFFER_FULL)
         rows.append(parts.take())
-        if status is Status.OK and (parts.done if method == "dopri5" else parts.step == 300):
+        if status is ChunkEnd.OK and (parts.done if method == "dopri5" else parts.step == 300):
             break
     np.testing.assert_array_equal(np.concatenate(rows), whole.take())
     np.testing.assert_array_equal(parts.events, whole.events)
@@ -293,7 +293,7 @@ def test_the_log_grows(method: str) -> None:
     kernel = clock(lambda t, y, u, p: [ca.sin(2 * math.pi * 100 * t)], [lambda t, y, u, p: [y[0], y[1] + 1]])
     more = {"max_step": 1e-3} if method == "dopri5" else {}
     run = start(kernel, method, [0.0, 0.0], 4.0, step=1e-3, **more)
-    assert finish(run, 4.0, 1e-3) is Status.OK
+    assert finish(run, 4.0, 1e-3) is ChunkEnd.OK
     events = run.events
     assert run.state[1] == len(events) == pytest.approx(400, abs=1)
     np.testing.assert_allclose(events[1:, 0], np.round(events[1:, 0], 2), atol=2e-12)

@@ -8,7 +8,7 @@ import pytest
 from compile.programs import chain, circle, model, pendulum, tangle
 from compile.test_lower import BINARY, EDGES, UNARY
 
-from kompono.compile import Kernel, Status, split
+from kompono.compile import ChunkEnd, Kernel, split
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
@@ -85,11 +85,11 @@ def test_a_loop_on_lanes_gives_what_single_runs_give(method: str, lanes: int) ->
         kernel = Kernel(program, cache=False)
         starts = np.random.default_rng(5).normal(1, 0.3, (n, lanes))
         wide = kernel.fixed(method, 0.0, starts, step=0.01, every=7, lanes=lanes)
-        assert wide.advance(100) is Status.OK
+        assert wide.advance(100) is ChunkEnd.OK
         records = wide.take()
         for k in range(lanes):
             single = kernel.fixed(method, 0.0, starts[:, k], step=0.01, every=7)
-            assert single.advance(100) is Status.OK
+            assert single.advance(100) is ChunkEnd.OK
             np.testing.assert_allclose(wide.state.reshape(n, lanes)[:, k], single.state, rtol=1e-13, atol=1e-15)
             own = np.column_stack([records[:, 0], records[:, 1:].reshape(len(records), n, lanes)[:, :, k]])
             np.testing.assert_allclose(own, single.take(), rtol=1e-13, atol=1e-15)
@@ -110,7 +110,7 @@ def test_a_lane_that_is_lost_says_when_and_leaves_the_others_alone() -> None:
     kernel = Kernel(program, cache=False)
     limits = np.array([9.0, 0.505, 9.0, 0.255])
     run = kernel.fixed("rk4", 0.0, np.zeros((2, 4)), step=0.01, parameters=limits, lanes=4)
-    assert run.advance(100) is Status.OK
+    assert run.advance(100) is ChunkEnd.OK
     assert list(run.lost) == [np.inf, pytest.approx(0.5), np.inf, pytest.approx(0.25)]
     single = kernel.fixed("rk4", 0.0, np.zeros(2), step=0.01, parameters=[9.0])
     single.advance(100)
@@ -123,7 +123,7 @@ def test_a_loop_ends_when_all_lanes_are_lost() -> None:
     run = Kernel(program, cache=False).fixed(
         "rk4", 0.0, np.zeros((2, 2)), step=0.01, parameters=[0.5, 0.3], lanes=2
     )  # fmt: skip
-    assert run.advance(100) is Status.NOT_FINITE
+    assert run.advance(100) is ChunkEnd.NOT_FINITE
     assert run.time == pytest.approx(0.5, abs=0.011)
 
 

@@ -11,7 +11,7 @@ import pytest
 from compile.programs import circle, model, pendulum
 from scipy.integrate import solve_ivp
 
-from kompono.compile import Kernel, Status, schedule
+from kompono.compile import ChunkEnd, Kernel, schedule
 from kompono.errors import RunError
 
 FIXED = ["rk2", "rk4", "adams"]
@@ -44,7 +44,7 @@ def test_order_of_convergence(kernel: Kernel, method: str, order: int) -> None:
     errors = []
     for steps in (400, 800, 1600):  # the largest error on the way: at one instant, errors may cancel
         run = kernel.fixed(method, 0.0, START, step=8.0 / steps, every=steps // 100)
-        assert run.advance(steps) is Status.OK
+        assert run.advance(steps) is ChunkEnd.OK
         rows = run.take()
         errors.append(np.abs(rows[1:, 1:] - exact(rows[1:, 0])).max())
     slopes = np.log2(np.divide(errors[:-1], errors[1:]))
@@ -67,7 +67,7 @@ def test_dopri5_is_of_fifth_order(kernel: Kernel) -> None:
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-10])
 def test_dopri5_keeps_its_tolerance_and_ends_on_time(kernel: Kernel, tolerance: float) -> None:
     run = kernel.adaptive(0.0, START, until=10.0 / 3, rtol=tolerance, atol=tolerance)
-    assert run.advance(10**6) is Status.OK
+    assert run.advance(10**6) is ChunkEnd.OK
     assert run.done
     assert run.time == 10.0 / 3
     assert np.abs(run.state - exact(10.0 / 3)).max() < 20 * tolerance
@@ -98,7 +98,7 @@ def test_dopri5_takes_about_as_many_steps_as_hairers_code(kernel: Kernel) -> Non
 @pytest.mark.parametrize("method", FIXED)
 def test_fixed_records_lie_on_the_grid(kernel: Kernel, method: str) -> None:
     run = kernel.fixed(method, 1.0, START, step=0.1, every=5)
-    assert run.advance(22) is Status.OK
+    assert run.advance(22) is ChunkEnd.OK
     rows = run.take()
     np.testing.assert_array_equal(rows[:, 0], 1.0 + np.arange(0, 25, 5) * 0.1)
     np.testing.assert_array_equal(rows[0, 1:], START)
@@ -109,7 +109,7 @@ def test_fixed_records_lie_on_the_grid(kernel: Kernel, method: str) -> None:
 @pytest.mark.parametrize("interval", [0.001, 0.01, 0.35, 1.0, 7.0])
 def test_dense_records_are_as_accurate_as_the_steps(kernel: Kernel, interval: float) -> None:
     run = kernel.adaptive(0.0, START, until=7.0, interval=interval, rtol=1e-8, atol=1e-8, capacity=10**4)
-    assert run.advance(10**6) is Status.OK
+    assert run.advance(10**6) is ChunkEnd.OK
     rows = run.take()
     count = round(7.0 / interval)
     np.testing.assert_array_equal(rows[:, 0], np.minimum(0.0 + interval * np.arange(count + 1), 7.0))
@@ -158,8 +158,8 @@ def test_fixed_chunks_change_nothing(kernel: Kernel, method: str) -> None:
     rows = []
     while parts.step < 100:
         status = parts.advance(min(3, 100 - parts.step))
-        assert status in (Status.OK, Status.BUFFER_FULL)
-        if status is Status.BUFFER_FULL:
+        assert status in (ChunkEnd.OK, ChunkEnd.BUFFER_FULL)
+        if status is ChunkEnd.BUFFER_FULL:
             rows.append(parts.take())
     rows.append(parts.take())
     np.testing.assert_array_equal(np.concatenate(rows), whole.take())
@@ -173,11 +173,11 @@ def test_adaptive_chunks_change_nothing(request, which: str, interval: float | N
     kernel = request.getfixturevalue(which)
     start = START if which == "kernel" else [1.0, 0.0]
     whole = kernel.adaptive(0.0, start, until=9.0, interval=interval, capacity=10**4)
-    assert whole.advance(10**6) is Status.OK
+    assert whole.advance(10**6) is ChunkEnd.OK
     parts = kernel.adaptive(0.0, start, until=9.0, interval=interval, capacity=3)
     rows = []
     while not parts.done or parts.rows or not rows or rows[-1][-1, 0] < 9.0:
-        assert parts.advance(1) in (Status.OK, Status.BUFFER_FULL)
+        assert parts.advance(1) in (ChunkEnd.OK, ChunkEnd.BUFFER_FULL)
         rows.append(parts.take())
         if not len(rows[-1]):
             rows.pop()
@@ -234,7 +234,7 @@ def test_held_inputs_and_parameters(driven: Kernel, method: str) -> None:
 def test_a_table_is_followed_linearly_and_held_at_its_ends(driven: Kernel, method: str) -> None:
     times, values = [0.0, 0.5, 0.5, 2.0], [[0.0, 1.0], [1.0, 2.0], [5.0, 2.0], [8.0, -1.0]]
     run = driven.fixed(method, -1.0, [0.0, 0.0], step=1 / 64, parameters=[1.0], inputs=(times, values))
-    assert run.advance(256) is Status.OK
+    assert run.advance(256) is ChunkEnd.OK
     rows = run.take()
     for column in range(2):
         expected = np.interp(rows[:, 0], times, np.array(values)[:, column])
@@ -250,7 +250,7 @@ def test_an_input_table_drives_dopri5(driven: Kernel) -> None:
     run = driven.adaptive(
         0.0, [0.0, 0.0], until=3.0, parameters=[1.0], inputs=(times, np.c_[times, times]), interval=0.1
     )
-    assert run.advance(10**5) is Status.OK
+    assert run.advance(10**5) is ChunkEnd.OK
     rows = run.take()
     np.testing.assert_allclose(rows[:, 1], rows[:, 0] ** 2 / 2, atol=1e-10)
     np.testing.assert_allclose(rows[:, 3], rows[:, 0], atol=1e-14)
@@ -279,7 +279,7 @@ def test_projection_follows_every_step(round_kernel: Kernel, method: str) -> Non
 @pytest.mark.parametrize("interval", [None, 0.01, 3.0])
 def test_projection_in_adaptive_steps_and_between(round_kernel: Kernel, interval: float | None) -> None:
     run = round_kernel.adaptive(0.0, [1.0, 0.0], until=12.0, interval=interval, rtol=1e-4, atol=1e-4)
-    assert run.advance(10**6) is Status.OK
+    assert run.advance(10**6) is ChunkEnd.OK
     rows = run.take()
     assert np.abs(np.linalg.norm(rows[:, 1:], axis=1) - 1).max() < 1e-15
     free = round_kernel.adaptive(0.0, [1.0, 0.0], until=12.0, interval=interval, rtol=1e-4, atol=1e-4, project=False)
@@ -296,7 +296,7 @@ def test_projection_counts_its_calls() -> None:
     kernel = Kernel(program, cache=False)
     for change, calls in ((2.0**-21, 17), (2.0**-12, 12 * 17), (1.0, 0)):
         run = kernel.fixed("rk4", 0.0, [0.0, 0.0], step=0.5, parameters=[change])
-        assert run.advance(17) is (Status.OK if calls else Status.OFF_CONSTRAINTS)
+        assert run.advance(17) is (ChunkEnd.OK if calls else ChunkEnd.OFF_CONSTRAINTS)
         np.testing.assert_array_equal(run.state, [calls * change, 0.0])
 
 
@@ -313,28 +313,28 @@ def failing() -> Kernel:
 @pytest.mark.parametrize("method", FIXED)
 def test_not_a_number_ends_the_loop_with_the_last_good_state(failing: Kernel, method: str) -> None:
     run = failing.fixed(method, 0.0, [0.0, 0.0], step=0.01)
-    assert run.advance(1000) is Status.NOT_FINITE
+    assert run.advance(1000) is ChunkEnd.NOT_FINITE
     assert np.all(np.isfinite(run.state))
     assert 1.4 < run.time < 1.58
     rows = run.take()
     np.testing.assert_array_equal(rows[-1, 1:], run.state)
     assert rows[-1, 0] == run.time
-    assert run.advance(10) is Status.NOT_FINITE
+    assert run.advance(10) is ChunkEnd.NOT_FINITE
 
 
 def test_not_a_number_ends_adaptive_runs(failing: Kernel) -> None:
     run = failing.adaptive(0.0, [0.0, 0.0], until=5.0)
-    assert run.advance(10**6) is Status.NOT_FINITE
+    assert run.advance(10**6) is ChunkEnd.NOT_FINITE
     assert run.time == pytest.approx(math.atan(10), abs=1e-4)
     start = failing.adaptive(0.0, [11.0, 0.0], until=5.0)
-    assert start.advance(10) is Status.NOT_FINITE
+    assert start.advance(10) is ChunkEnd.NOT_FINITE
     assert start.time == 0.0
 
 
 def test_a_singularity_makes_the_step_too_small() -> None:
     kernel = Kernel(model(1, lambda t, y, u, p: [y[0] ** 2]), cache=False)  # 1 / (1 - t)
     run = kernel.adaptive(0.0, [1.0], until=2.0, min_step=1e-8)
-    assert run.advance(10**6) is Status.STEP_TOO_SMALL
+    assert run.advance(10**6) is ChunkEnd.STEP_TOO_SMALL
     assert run.time == pytest.approx(1.0, abs=1e-3)
     assert run.rejected > 0
 
@@ -343,27 +343,27 @@ def test_the_stop_flag_ends_a_chunk(kernel: Kernel) -> None:
     run = kernel.fixed("rk4", 0.0, START, step=1e-6, every=10**12)
     timer = threading.Timer(0.05, lambda: run.stop_flag.__setitem__(0, 1))
     timer.start()
-    assert run.advance(10**12) is Status.STOPPED
+    assert run.advance(10**12) is ChunkEnd.STOPPED
     timer.join()
     assert 0 < run.step < 10**12
     run.stop_flag[0] = 0
-    assert run.advance(5) is Status.OK
+    assert run.advance(5) is ChunkEnd.OK
 
 
 def test_a_run_of_no_length(kernel: Kernel) -> None:
     run = kernel.adaptive(1.0, START, until=1.0, interval=0.1)
-    assert run.advance(10) is Status.OK
+    assert run.advance(10) is ChunkEnd.OK
     assert run.done
     assert run.take().shape == (1, 3)
     fixed = kernel.fixed("rk4", 1.0, START, step=0.1)
-    assert fixed.advance(0) is Status.OK
+    assert fixed.advance(0) is ChunkEnd.OK
     assert fixed.take().shape == (1, 3)
 
 
 def test_an_empty_state_is_carried_through() -> None:
     kernel = Kernel(model(0, lambda t, y, u, p: []), cache=False)
     run = kernel.adaptive(0.0, [], until=1.0, interval=0.5)
-    assert run.advance(100) is Status.OK
+    assert run.advance(100) is ChunkEnd.OK
     np.testing.assert_array_equal(run.take(), [[0.0], [0.5], [1.0]])
 
 
@@ -391,7 +391,7 @@ def test_a_large_model_is_linked_to_the_loop(monkeypatch) -> None:
     linked = Kernel(circle(), cache=False)
     for method in FIXED:
         runs = [kernel.fixed(method, 0.0, [1.0, 0.0], step=0.1) for kernel in (inline, linked)]
-        assert [run.advance(50) for run in runs] == [Status.OK] * 2
+        assert [run.advance(50) for run in runs] == [ChunkEnd.OK] * 2
         np.testing.assert_allclose(runs[0].state, runs[1].state, rtol=1e-13)
 
 

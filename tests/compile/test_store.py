@@ -194,7 +194,7 @@ def test_files_cannot_change_their_names(folder: Path) -> None:
     first.replace(second)
     assert cache.find("1" * 64) is None
     sealed().replace(folder / f"{NAME}.routine")
-    assert cache.Shelf().get(NAME) is None
+    assert cache.DiskShelf().get(NAME) is None
 
 
 @pytest.mark.parametrize("size", range(45))

@@ -2,8 +2,9 @@
 
 In a `console` block, lines that start with `$ ` are commands, the others are lines of their output: they appear in this
 order (others may stand between them), and `...` in a line stands for anything. `kompono` is run in an empty folder. Of
-commands that go on until Ctrl-C or in real time the options are checked, of anything that takes long (`make`, figures,
-installations) that it exists. The README has a test of its own, as its reader (test_first_contact).
+commands that go on until Ctrl-C, in real time or on other processes the options are checked, of anything that takes
+long (`make`, figures, installations) that it exists. The README has a test of its own, as its reader
+(test_first_contact).
 """
 
 from __future__ import annotations
@@ -36,14 +37,18 @@ def test_commands_work(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def goes_on(words: list[str]) -> bool:
-    """Whether a command waits for people or clocks."""
-    return (words[0] == "view" and "--html" not in words) or "--view" in words or "--realtime" in words
+    """Whether a command waits for people, clocks or other processes."""
+    return (
+        words[0] == "serve"
+        or (words[0] == "view" and "--html" not in words)
+        or bool({"--view", "--realtime", "--ranks"} & set(words))
+    )
 
 
 def run(words: list[str]) -> int:
     """The exit code of a command that is run, 0 for one that exists."""
     match words:
-        case ["kompono", *rest] if goes_on(rest):
+        case ["kompono", *rest] | ["mpiexec", "-n", _, "kompono", *rest] if goes_on(rest):
             return _parser().parse_args(rest) is None
         case ["kompono", *rest]:
             return main(rest)

@@ -62,3 +62,10 @@ def test_links_to_files_of_the_project_lead_to_their_text(site: Path) -> None:
     index = (site / "decisions" / "index.html").read_text(encoding="utf-8")
     for page in (ROOT / "docs" / "decisions").glob("0*.md"):
         assert f'href="{page.stem}.html"' in index
+
+
+def test_house_words_live_where_they_are_said_to() -> None:
+    text = (ROOT / "docs" / "house-words.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([\w/]+(?:\.py|/))`", text)
+    assert len(places) > 60
+    assert not [place for place in places if not (ROOT / "kompono" / place).exists()]

@@ -29,9 +29,10 @@ OPTIONS: dict[str, Any] = {
     "initial": {"joints.0.angle": 0.1}, "parameters": {"stiffness": 20.0}, "stabilize": True, "cut": (),
     "independent": (), "projection": None, "metric": None, "baumgarte": (20.0, 20.0), "threads": 1, "stiffness": None,
     "damping": None, "progress": False, "realtime": False, "watcher": None, "method": "rk4", "guard_checks": 1,
-    "max_steps": None,
+    "max_steps": None, "closed": (), "before": None, "isolate": (), "ranks": False, "place": None,
 }  # fmt: skip
-ALONE = {"realtime", "watcher", "stiffness", "damping"}  # that many runs do not take
+ALONE = {"realtime", "watcher", "before", "stiffness", "damping", "ranks", "place"}  # that many runs do not take
+FILES = {"hdf5", "resume"}  # options that are files, met elsewhere
 MANY = set(OPTIONS) - ALONE
 
 
@@ -62,6 +63,7 @@ def requests() -> list[Case]:
     making = {
         "engine": "relative", "cut": (), "independent": (), "projection": None, "metric": None, "baumgarte": (1, 2),
         "threads": None, "nested_from": 1000, "stiffness": None, "damping": None, "cache": True,
+        "elsewhere": None,
     }  # fmt: skip
     run = {"until": 0.002, "engine": "relative", "native": True, "cache": True, **OPTIONS}
     many = {name: value for name, value in run.items() if name not in ALONE}

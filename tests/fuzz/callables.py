@@ -21,15 +21,15 @@ from kompono import (
     spatial,
     time,
 )
-from kompono.library import Revolute, shapes, solids
+from kompono.library import Revolute, Strut, shapes, solids
 
 AXIS = np.array([0.0, 0.0, 1.0])
 REST = {"Subsystem", "Field"}  # that take no values
 OTHERS = {  # public names that are no constructors of models, and are met elsewhere or not called by users
-    "AssemblyError", "CompileError", "FileError", "KomponoError", "ModelError", "ModelWarning", "RunError",
-    "RunWarning", "Sealed", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation", "LiveView", "Report",
-    "Result", "Simulation", "cost", "evaluate", "inspect", "resume", "seal", "simulate", "simulate_many", "spatial",
-    "time", "view", "shapes", "solids",
+    "AssemblyError", "CompileError", "FileError", "KomponoError", "ModelError", "ModelWarning", "RemoteError",
+    "RunError", "RunWarning", "Sealed", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation",
+    "LiveView", "Remote", "Report", "Result", "Simulation", "cost", "evaluate", "inspect", "resume", "seal",
+    "simulate", "simulate_many", "spatial", "time", "view", "shapes", "solids",
 }  # fmt: skip
 
 
@@ -112,6 +112,7 @@ def _loads(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "JointEffort": lambda: {"joint": things.joint, "effort": 1.0, "coordinate": None},
         "RotationalSpringDamper": lambda: {"joint": things.joint, **spring, "coordinate": None},
         "SpringDamper": lambda: {**things.frames, **spring},
+        "Bench": lambda: {"part": Strut(length=0.6, k=10.0), "hold": "tube", "gravity": 9.81},
         "Strut": lambda: {
             "length": 0.6, "k": 10.0, "c": 0.1, "rest": 0.5, "mass": 2.0, "radius": 0.03, "turns": True,
             "tube": solids.point(mass=1.0), "rod": solids.point(mass=1.0),

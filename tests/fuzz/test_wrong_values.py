@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.asked import FILES as KEPT
 from fuzz.asked import requests
 from fuzz.callables import Case, cases, uncovered
 from fuzz.command_lines import FILES, Writer
@@ -25,6 +26,7 @@ from fuzz.wrong_values import WRONG
 
 from kompono import KomponoError
 from kompono.edges.cli import main
+from kompono.request import OPTIONS
 
 SECONDS = float(os.environ.get("KOMPONO_FUZZ", "30")) / 12
 PATIENCE = 20  # s that a request may take
@@ -52,6 +54,11 @@ def patience() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_every_option_of_a_run_is_met() -> None:
+    met = {name for case in requests() if case.name in ("simulate", "Simulation") for name in case.arguments()}
+    assert set(OPTIONS) - KEPT <= met
 
 
 def judge(case: Case, argument: str, kind: str) -> str:

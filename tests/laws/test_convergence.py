@@ -13,10 +13,11 @@ from laws.mechanisms import Numbers, build, connect, scatter
 
 from kompono import Simulation
 from kompono.solve.integrate import Settings
+from kompono.solve.methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 CAR = Path(__file__).parents[2] / "kompono" / "examples" / "car.py"
-ORDER = {"rk2": 2, "rk4": 4, "adams": 4}
+ORDER = {name: method.order for name, method in METHODS.items() if method.judged}
 
 
 def tree() -> Any:

@@ -18,7 +18,7 @@ from kompono.compile import compile_program
 from kompono.library import AppliedLoad, Gravity, Revolute, solids
 from kompono.solve.integrate import Settings
 from kompono.translate import translate
-from kompono.translate.nested.engine import NestedEngine
+from kompono.translate.engines.large.engine import NestedEngine
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 POINT, BASE = np.array([0.3, -0.2, 0.5]), np.array([-0.1, 0.4, 0.2])

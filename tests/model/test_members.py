@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
 import pytest
 
-from kompono import Body, Ground, ModelError, Parameter, Subsystem, simulate
+from kompono import Body, Force, Ground, ModelError, Motion, Parameter, Subsystem, Wrench, simulate
 from kompono.library import Gravity, Prismatic, Revolute, solids
 
 
@@ -168,3 +172,50 @@ def test_only_what_lies_inside_can_be_exposed() -> None:
         Axle().expose(stranger)
     with pytest.raises(ModelError, match="cannot expose"):
         Axle().expose(3)  # type: ignore[arg-type]
+
+
+def test_two_equal_dataclasses_are_two_elements() -> None:
+    @dataclass
+    class Pull(Force):
+        first: Any
+        second: Any
+        strength: float = 1.0
+
+        def wrench(self, motion: Motion) -> Wrench:
+            return Wrench(-self.strength * motion.position, ca.SX.zeros(3))
+
+    class Pulled(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.ball = Body(solids.sphere(mass=1.0, radius=0.1))
+            self.one = Pull(self.ground.at(1, 0, 0), self.ball.at(0, 0, 0))
+            self.two = Pull(self.one.first, self.one.second)
+
+    model = Pulled()
+    assert model.one != model.two
+    assert len({model.one, model.two}) == 2
+    assert simulate(model, until=0.1, step=0.01).status.ok
+
+
+class Rail(Prismatic):
+    """A user's joint that compares itself by what it is for."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rail)
+
+    def __hash__(self) -> int:
+        return 7
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+def test_elements_that_a_user_calls_equal_are_two_all_the_same(engine: str) -> None:
+    class Rails(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.carts = [Body(solids.sphere(mass=1.0, radius=0.1)) for _ in range(2)]
+            self.rails = [Rail(self.ground, cart, axis="x", displacement=0.1 * k) for k, cart in enumerate(self.carts)]
+
+    model = Rails()
+    assert model.rails[0] != model.rails[1]
+    result = simulate(model, until=0.1, step=0.01, engine=engine)
+    assert [result[f"rails.{k}.displacement"][-1] for k in range(2)] == pytest.approx([0.0, 0.1], abs=1e-12)

@@ -40,7 +40,7 @@ from kompono.library import (
     SpringDamper,
     solids,
 )
-from kompono.translate.elaborate import elaborate
+from kompono.translate.declared.elaborate import elaborate
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 

@@ -74,7 +74,7 @@ def test_figures_do_not_change_what_a_model_is() -> None:
     from plots.machines import Pendulum
 
     from kompono.library import solids
-    from kompono.translate.fingerprint import fingerprint
+    from kompono.translate.declared.sameness import fingerprint
 
     class Other(Pendulum):
         pass

@@ -16,7 +16,8 @@ from scipy.integrate import solve_ivp
 
 from kompono import Result, Simulation, Subsystem, inspect, simulate
 from kompono.examples.reference.n_four_bar import NFourBar
-from kompono.solve.integrate import settings_for
+from kompono.request import Request
+from kompono.solve.settings import settings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 MACHINES: dict[str, Callable[..., Subsystem]] = {
@@ -37,7 +38,12 @@ def simulation(name: str, turn: tuple[float, ...], engine: str = "relative") -> 
 
 
 def run(sim: Simulation, until: float, step: float = 1e-3, method: str = "rk4") -> Result:
-    settings = settings_for(sim.engine, until, step, method, max(1, round(0.01 / step)), (1e-11, 1e-13))
+    settings = settings_of(
+        Request(
+            engine=sim.engine, until=until, step=step, method=method, every=max(1, round(0.01 / step)),
+            rtol=1e-11, atol=1e-13,
+        )
+    )  # fmt: skip
     return sim.run(settings, progress=False)
 
 

@@ -16,7 +16,7 @@ from kompono import Body, Ground, Input, Subsystem, simulate, simulate_many
 from kompono.errors import RunError, RunWarning
 from kompono.library import JointEffort, Prismatic
 from kompono.simulation import Simulation
-from kompono.solve.integrate import settings_for
+from kompono.solve.integrate import Settings
 
 RUN = {"until": 0.2, "step": 0.01}
 calls = 0
@@ -311,7 +311,7 @@ def test_only_channels_that_are_read_are_computed() -> None:
         return evaluate(routine, *rest)
 
     simulation.kernel.evaluate = watched
-    settings = settings_for("relative", 0.2, 0.01)
+    settings = Settings("rk4", 0.2, 0.01)
     simulation.run(settings, channels="slide.*")
     reads = [name for name in evaluated if name.startswith("outputs")]
     assert "outputs" not in reads

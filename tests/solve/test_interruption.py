@@ -54,6 +54,7 @@ def interrupted(method: str, until: float, every: int) -> Result:
     assert signal.getsignal(signal.SIGINT) is before
     assert not result.status.ok
     assert "interrupted" in result.status.message
+    assert result.status.kind == "interrupted"
     assert 0 < result.status.time < until
     assert len(result.time) >= 2
     assert np.all(np.isfinite(result.table))
@@ -118,14 +119,14 @@ def test_a_request_on_its_way_is_not_disturbed() -> None:
 def test_what_casadi_swallows_while_translating_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     from kompono import simulation
 
-    translate = simulation.translate
+    translated = simulation.translated
 
     def interrupted_translation(*arguments, **options):
         with contextlib.suppress(KeyboardInterrupt):
             press()
-        return translate(*arguments, **options)
+        return translated(*arguments, **options)
 
-    monkeypatch.setattr(simulation, "translate", interrupted_translation)
+    monkeypatch.setattr(simulation, "translated", interrupted_translation)
     with pytest.raises(KeyboardInterrupt):
         simulate(Pendulum(), until=0.1)
 
@@ -196,6 +197,7 @@ def test_whatever_a_callable_raises_late_keeps_the_rows(ending: type[BaseExcepti
     assert result.time[-1] == pytest.approx(0.51)
     assert result.status.message.startswith("torque: ")
     assert isinstance(result.status.cause, ending)
+    assert result.status.kind == ("interrupted" if ending is KeyboardInterrupt else "stopped")
     assert result.status.cause.__traceback__ is not None
 
 
@@ -208,9 +210,9 @@ def test_a_callable_that_never_comes_back_is_interrupted_the_second_time() -> No
 
 
 def test_ctrl_c_again_and_again_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kompono import simulation
+    from kompono import running
 
-    conclude = simulation.concluded
+    conclude = running.concluded
 
     def pressed(*arguments):
         press()
@@ -218,17 +220,17 @@ def test_ctrl_c_again_and_again_changes_nothing(monkeypatch: pytest.MonkeyPatch)
         press()
         return found
 
-    monkeypatch.setattr(simulation, "concluded", pressed)
+    monkeypatch.setattr(running, "concluded", pressed)
     result = driven(pressing(0.3))
     assert "interrupted by the user" in result.status.message
     assert 0.29 < result.time[-1] < 0.5
 
 
 def test_ctrl_c_after_the_run_is_told_and_the_result_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kompono import simulation
+    from kompono import running
 
-    conclude = simulation.concluded
-    monkeypatch.setattr(simulation, "concluded", lambda *a: (press(), conclude(*a))[1])
+    conclude = running.concluded
+    monkeypatch.setattr(running, "concluded", lambda *a: (press(), conclude(*a))[1])
     with pytest.warns(RunWarning, match="interrupted by the user when the run was over"):
         result = simulate(Pendulum(), until=0.1)
     assert result.status.ok

@@ -11,7 +11,8 @@ from solve.machines import Oscillator, Pendulum, Swing, Trapeze
 
 from kompono import Body, Result, RunError, Simulation, Subsystem, inspect, simulate
 from kompono.library import Gravity, solids
-from kompono.solve.integrate import METHODS, Settings
+from kompono.solve.integrate import Settings
+from kompono.solve.methods import METHODS, Family
 
 pytestmark = pytest.mark.filterwarnings("ignore:assembly moved")
 ALL = ("rk2", "rk4", "adams", "dopri5", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -158,3 +159,14 @@ def test_gravity_alone_is_exact_for_polynomials() -> None:
     for method in ("rk2", "rk4", "adams", "dopri5"):
         result = simulate(Stone(), until=2.0, step=0.25, method=method)
         assert result["stone.position.z"][-1] == pytest.approx(20 - 9.81 * 2, abs=1e-10)
+
+
+def test_every_native_method_has_its_loop_and_every_other_is_of_scipy() -> None:
+    import scipy.integrate
+
+    from kompono.compile.objects import CHOOSING, LOOPS
+
+    assert {method.name for method in METHODS.values() if method.native} == set(LOOPS)
+    adaptive = {method.name for method in METHODS.values() if method.family is Family.ADAPTIVE}
+    assert adaptive == set(CHOOSING)
+    assert all(hasattr(scipy.integrate, method.name) for method in METHODS.values() if not method.native)

@@ -12,12 +12,12 @@ from solve.test_trust import Contradiction, Tiny, Toggle
 
 from kompono import Body, Parameter, RunWarning, simulate, simulate_many
 from kompono.library import JointEffort, Revolute
-from kompono.solve.course import FIRST, HOPELESS, MAX_STEPS, WINDOW, Pace
+from kompono.solve.course import FIRST, HOPELESS, MAX_STEPS, WINDOW, Outlook
 
 
 def given_up(until: float, size: float, chunk: int = 500, limit: int | None = None, growth: float = 1.0) -> int | None:
     """After how many attempts a run with steps of a size [s], that grow by a factor a chunk, is given up."""
-    pace, time, made = Pace(until, limit), 0.0, 0
+    pace, time, made = Outlook(until, limit), 0.0, 0
     while time < until and made < 4 * WINDOW:
         time, made, size = time + chunk * size, made + chunk, size * growth
         if pace.look(made, min(time, until), size):
@@ -40,16 +40,16 @@ def test_a_run_that_gets_there_is_not_given_up() -> None:
 
 
 def test_a_moment_of_haste_is_no_stall() -> None:
-    pace = Pace(1e4, None)
+    pace = Outlook(1e4, None)
     assert not pace.look(100, 5.0, 0.05)
     assert not pace.look(FIRST, 5.0 + 1e-9, 0.01)  # the next step is a long one again
     assert not pace.look(2 * FIRST, 9.0, 0.05)
 
 
 def test_there_is_a_limit_of_steps_that_no_sane_run_meets() -> None:
-    assert Pace(1.0, None).look(MAX_STEPS, 0.5, 1e-3)
-    assert not Pace(1.0, None).look(MAX_STEPS // 10, 0.5, 1e-3)
-    assert Pace(1.0, 7).look(7, 0.5, 1e-3)
+    assert Outlook(1.0, None).look(MAX_STEPS, 0.5, 1e-3)
+    assert not Outlook(1.0, None).look(MAX_STEPS // 10, 0.5, 1e-3)
+    assert Outlook(1.0, 7).look(7, 0.5, 1e-3)
 
 
 @pytest.mark.parametrize("method", ["dopri5", "RK23", "RK45", "DOP853"])

@@ -284,7 +284,7 @@ def test_a_rate_that_nobody_gave_counts_as_not_given() -> None:
 
 
 def test_a_rate_of_one_coordinate_gives_only_the_speeds_it_depends_on() -> None:
-    from kompono.translate.start import start_state
+    from kompono.translate.starts.start import start_state
 
     start = start_state(Simulation(Ball(), cut=["ball"], native=False).translation.engine, {"free.x.rate": 2.0})
     assert list(start.given_speeds > 0) == [True, False, False, False, False, False]

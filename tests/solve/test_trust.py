@@ -204,13 +204,13 @@ def test_a_limit_of_steps_is_kept() -> None:
 
 def test_the_jacobian_is_compiled_before_the_clock_starts() -> None:
     from kompono.simulation import Simulation
-    from kompono.solve.integrate import settings_for
+    from kompono.solve.integrate import Settings
 
     simulation = Simulation(Pendulum(angle=0.3), cache=False)
     made: list[str] = []
     prepare = simulation.kernel.prepare
     simulation.kernel.prepare = lambda *a, **k: (prepare(*a, **k), made.extend(simulation.kernel._evaluators))[0]
-    simulation.run(settings_for("relative", 0.1, 0.01, "Radau"))
+    simulation.run(Settings("Radau", 0.1, 0.01))
     assert {"jacobian", "derivative"} <= set(made)
 
 

@@ -28,7 +28,7 @@ def test_every_folder_of_tests_is_asked_for() -> None:
         ("tests/edges/conftest.py", "tests/edges/"),
         ("tests/laws/mechanisms.py", "tests/laws/"),
         ("kompono/edges/cli/load.py", "tests/edges/"),
-        ("kompono/translate/absolute.py", "tests/absolute/"),
+        ("kompono/translate/engines/absolute.py", "tests/absolute/"),
         ("examples/README.md", "[examples/README.md:"),
         ("tests/conftest.py", LAST),
         ("LICENSE", LAST),

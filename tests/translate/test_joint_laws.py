@@ -13,7 +13,7 @@ from kompono import Body, Ground, Joint, ModelError, Parameter, Pose, Subsystem,
 from kompono.library import Gravity, solids
 from kompono.model.free import Placed, Turned
 from kompono.spatial.rotation import about, quaternion_matrix, skew
-from kompono.translate.joint_laws import contradiction
+from kompono.translate.declared.joint_laws import contradiction
 
 Y = np.array([0.0, 1.0, 0.0])
 

@@ -14,9 +14,9 @@ from reference.support import example
 from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Wrench, simulate
 from kompono.library import Gravity, Revolute, SpringDamper, solids
 from kompono.spatial.rotation import about
-from kompono.translate.absolute import AbsoluteEngine
-from kompono.translate.fingerprint import Nameless, fingerprint
-from kompono.translate.relative import RelativeEngine
+from kompono.translate.declared.sameness import Nameless, fingerprint
+from kompono.translate.engines.absolute import AbsoluteEngine
+from kompono.translate.engines.relative import RelativeEngine
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 STIFFNESS = 100.0

@@ -12,7 +12,7 @@ from reference.support import example
 from kompono import Body, Constraint, Ground, Subsystem, simulate, time
 from kompono.library import Drive, Gear, Gravity, Prismatic, Revolute, Weld, solids
 from kompono.translate import translate
-from kompono.translate.relative import RelativeEngine
+from kompono.translate.engines.relative import RelativeEngine
 
 
 def engine_of(model: Subsystem) -> RelativeEngine:

@@ -16,7 +16,7 @@ from kompono.scene import Scene, describe, matrices, mesh_of, poses
 from kompono.scene.bodies import body_shapes
 from kompono.scene.frames import curve_channels
 from kompono.scene.record import record
-from kompono.scene.values import Values
+from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import quaternions, rotations
 
 L = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
@@ -54,7 +54,7 @@ def test_quaternions_and_rotations_are_inverse() -> None:
 @pytest.mark.parametrize("moments", [(2.0, 3.0, 4.0), (0.5, 3.0, 3.0), (2.0, 2.0, 3.5)])
 def test_a_body_without_a_shape_gets_one_of_its_inertia(moments: tuple[float, float, float]) -> None:
     body = Body(mass=6.0, inertia=moments)
-    (shape,) = body_shapes(body, [], Values(Subsystem()))
+    (shape,) = body_shapes(body, [], SymbolValues(Subsystem()))
     vertices = mesh_of(shape.kind, shape.sizes).vertices @ rotations(np.array(shape.orientation)).T
     x, y, z = np.ptp(vertices, axis=0)
     if shape.kind == "box":
@@ -221,7 +221,7 @@ def test_a_mesh_file_becomes_triangles_of_the_scene(kind: str, tmp_path) -> None
 
 
 def test_shapes_do_not_change_the_motion_nor_its_cached_translation() -> None:
-    from kompono.translate.fingerprint import fingerprint
+    from kompono.translate.declared.sameness import fingerprint
 
     class Ball(Subsystem):
         def __init__(self, **looks) -> None:

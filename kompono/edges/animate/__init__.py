@@ -16,7 +16,7 @@ import numpy as np
 
 from kompono.edges.animate.camera import looking_at
 from kompono.edges.animate.movie import RATES, check_movie, stamped, write_movie
-from kompono.edges.animate.stage import Stage
+from kompono.edges.animate.stage import CameraStage
 from kompono.edges.animate.strip import Strip
 from kompono.errors import RunError, RunWarning, warn
 from kompono.result import Result
@@ -109,7 +109,7 @@ class _Shown:
         points = _corners(self.scene, matrices(self.scene, self.table[sighted]))
         up = np.asarray(self.scene.up, dtype=float)
         ground = float(np.min(points @ up) / np.linalg.norm(up))
-        self.stage = Stage(self.scene, looking_at(points, camera, up, *size), size, ground)
+        self.stage = CameraStage(self.scene, looking_at(points, camera, up, *size), size, ground)
 
     def picture(self, time: float) -> np.ndarray:
         """The picture at a time [s], poses linear between those recorded."""

@@ -14,7 +14,7 @@ AMBIENT, KEY, HEAD = 0.42, 0.42, 0.22  # light from everywhere, from a lamp, fro
 OUTLINE, SHADOW = 0.55, 0.86  # what is left of the colour there
 
 
-class Stage:
+class CameraStage:
     """The pieces of a scene with a camera in front; `frame(matrices)` is one picture of it.
 
     `ground` is the height [m] along `up` of the plane that carries grid and shadow.

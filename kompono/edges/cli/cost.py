@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 import kompono
+from kompono.edges.cli.asked import add_set, pairs
 from kompono.edges.cli.load import load
-from kompono.edges.cli.run import add_set, pairs
 
 
 def add_command(commands: Any) -> None:

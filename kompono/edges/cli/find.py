@@ -23,7 +23,7 @@ class LoadError(KomponoError):
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelFile:
     """The file a model is written in; `module` is the name to import it by, empty for a file that is loaded as such."""
 
     file: Path
@@ -36,16 +36,16 @@ def split(target: str) -> tuple[str, str]:
     return (place, name) if colon else (target, "")
 
 
-def find(place: str, *, quiet: bool = False) -> Source:
+def find(place: str, *, quiet: bool = False) -> ModelFile:
     """The source called `place`; which example was taken instead of a file is told on stderr, unless `quiet`."""
     path = Path(place)
     if path.is_file():
-        return Source(path.resolve())
+        return ModelFile(path.resolve())
     if path.as_posix() in examples():
         shipped = EXAMPLES.joinpath(*path.parts[1:])
         if not quiet:
             print(f"kompono: {place} is not in this folder; taken from {shipped}", file=sys.stderr)
-        return Source(shipped, ".".join(("kompono", *path.with_suffix("").parts)))
+        return ModelFile(shipped, ".".join(("kompono", *path.with_suffix("").parts)))
     if path.suffix != ".py" and all(part.isidentifier() for part in place.split(".")):
         return _module(place)
     if path.is_dir():
@@ -58,7 +58,7 @@ def examples() -> list[str]:
     return sorted(f"examples/{file.relative_to(EXAMPLES).as_posix()}" for file in EXAMPLES.rglob("[!_]*.py"))
 
 
-def _module(name: str) -> Source:
+def _module(name: str) -> ModelFile:
     """A module that can be imported; the current folder counts as for `python -m`."""
     sys.path.insert(0, "")
     try:
@@ -69,7 +69,7 @@ def _module(name: str) -> Source:
         raise LoadError(f"{name!r} is a folder.", fix="Name a file in it.")
     if spec is None or not spec.has_location:
         raise LoadError(f"there is no file and no module {name!r}.", fix=nearest(f"examples/{name}.py", examples()))
-    return Source(Path(str(spec.origin)).resolve(), name)
+    return ModelFile(Path(str(spec.origin)).resolve(), name)
 
 
 def _spec(name: str) -> ModuleSpec | None:

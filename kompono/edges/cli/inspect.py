@@ -8,9 +8,10 @@ import argparse
 from typing import Any
 
 import kompono
+from kompono.edges.cli.asked import add_engine, add_set, pairs
 from kompono.edges.cli.load import load
-from kompono.edges.cli.run import ENGINE, add_engine, add_set, pairs
 from kompono.edges.cli.sealed import SUFFIX, described
+from kompono.request import OF_CONCERN, Concern
 
 
 def add_command(commands: Any) -> None:
@@ -27,6 +28,8 @@ def command(options: argparse.Namespace) -> int:
     if options.target.endswith(SUFFIX):
         print(described(options.target))
         return 0
-    chosen = {name: getattr(options, name) for name in ENGINE if getattr(options, name) is not None}
+    chosen = {
+        name: value for name in OF_CONCERN[Concern.SOLUTION] if (value := getattr(options, name, None)) is not None
+    }
     print(kompono.inspect(load(options.target, pairs(options.set, "--set")).model, **chosen))
     return 0

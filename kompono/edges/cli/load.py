@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 from kompono.edges.cli.complain import cut
-from kompono.edges.cli.find import LoadError, Source, find, split
+from kompono.edges.cli.find import LoadError, ModelFile, find, split
 from kompono.errors import KomponoError, RunError, nearest
 from kompono.interruption import listening
 from kompono.model.signal import Parameter
@@ -54,8 +54,17 @@ def load(
             heard.keeps = False  # a file that makes a run when it is loaded has kept what it wanted
 
 
+def load_named(target: str) -> tuple[Path, Any]:
+    """The file of `FILE.py:NAME`, and whatever it calls NAME."""
+    place, name = split(target)
+    source = find(place)
+    with _neighbours(source), _blame(source.file), listening(insist=True):
+        module = importlib.import_module(source.module) if source.module else _execute(source.file)
+        return source.file, _named(module, name)[1]
+
+
 def _load(
-    source: Source, name: str, path: Path, settings: Mapping[str, str], build: Callable[..., Any] | None
+    source: ModelFile, name: str, path: Path, settings: Mapping[str, str], build: Callable[..., Any] | None
 ) -> Loaded:
     with _neighbours(source), _blame(path):
         module = importlib.import_module(source.module) if source.module else _execute(path)
@@ -70,7 +79,7 @@ def _load(
 
 
 @contextmanager
-def _neighbours(source: Source) -> Iterator[None]:
+def _neighbours(source: ModelFile) -> Iterator[None]:
     """Let a file import others of its folder while it is loaded, and a module those of the current folder."""
     folder = "" if source.module else str(source.file.parent)
     sys.path.insert(0, folder)

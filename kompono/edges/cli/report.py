@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kompono.edges.cli.asked import add_request, pairs, request
 from kompono.edges.cli.load import load
-from kompono.edges.cli.run import add_request, pairs, request
 from kompono.errors import RunError
 from kompono.result import extra
 from kompono.result.target import check_target

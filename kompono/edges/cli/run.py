@@ -5,31 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import kompono
-from kompono.edges.cli import live
+from kompono.edges.cli import live, ranks
+from kompono.edges.cli.asked import add_request, pairs, request, resumed
 from kompono.edges.cli.complain import mute, say
 from kompono.edges.cli.deliver import Delivery, check_files, check_sizes, deliver
 from kompono.edges.cli.load import Loaded, load
-from kompono.errors import RunError, RunWarning, nearest
-from kompono.given import shown
+from kompono.errors import RunError, RunWarning
 from kompono.interruption import listening
 from kompono.result import Result
-
-UNTIL = 1.0  # s, where neither the command nor the model says
-PASSED_ON = (
-    "until", "step", "method", "rtol", "atol", "every", "guard_checks", "max_steps", "channels", "stabilize", "cache",
-)  # fmt: skip
-ENGINE = ("engine", "projection", "metric", "cut")
-STRENGTHS = ("stiffness", "damping")
-OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model that mean nothing to another engine
-KNOWN_DEFAULTS = (
-    *PASSED_ON, *ENGINE, *STRENGTHS, "baumgarte", "independent",
-    "inputs", "parameters", "initial", "progress",
-)  # fmt: skip
 
 
 def add_command(commands: Any) -> None:
@@ -39,6 +27,8 @@ def add_command(commands: Any) -> None:
     add_request(parser)
     add = parser.add_argument
     live.add_options(parser)
+    add("--hold", metavar="PORT", help="run a component alone on a bench: closed, with this port held still")
+    ranks.add_options(parser)
     add("--csv", metavar="FILE", help="write the channels as text, all digits")
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
     add("--hdf5", metavar="FILE", help="write the channels as HDF5, about once a second while the run is going")
@@ -49,64 +39,34 @@ def add_command(commands: Any) -> None:
     add("--quiet", action="store_true", help="print nothing but errors")
 
 
-def add_request(parser: argparse.ArgumentParser) -> None:
-    """Add the model and the options that say how it shall run, common to commands that run one."""
-    add = parser.add_argument
-    add("target", metavar="FILE.py[:NAME]", help="the model (or package.module[:NAME], or an example: examples/car.py)")
-    add_solver(parser)
-    add_engine(parser)
-    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
-    add_set(parser)
-    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
-
-
-def add_solver(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a model is integrated."""
-    add = parser.add_argument
-    add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
-    add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
-    add("--method", metavar="NAME", help="rk2, rk4, adams, dopri5, or a SciPy method such as Radau")
-    add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")
-    add("--atol", type=float, metavar="A", help="absolute tolerance of adaptive methods")
-    add("--every", type=int, metavar="N", help="record every Nth step")
-    add("--guard-checks", type=int, metavar="N", help="look N times at the guards of events in each step")
-    add("--max-steps", type=int, metavar="N", help="give up after N steps of a method that chooses its own")
-    for name, unit in (("stiffness", "N/m, N m/rad"), ("damping", "N s/m, N m s/rad")):
-        add(f"--{name}", action="append", metavar="[GLOB=]X[,X]", help=f"discrete: of joints [{unit}], by path or all")
-    add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
-    add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose how a model is solved."""
-    add = parser.add_argument
-    add("--engine", metavar="NAME", help="relative (joint coordinates), absolute (all bodies) or discrete (tiny steps)")
-    add("--projection", metavar="NAME", help="absolute: distributed, successive, standard, baumgarte or none")
-    add("--metric", metavar="NAME", help="absolute: identity or mass")
-    add("--cut", action="append", metavar="JOINT", help="relative: this joint shall close a loop; may be repeated")
-
-
-def add_set(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--set`, common to commands that build a model."""
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="PARAMETER=VALUE",
-        help="constructor keyword or tunable parameter (dotted path); may be repeated",
-    )
-
-
 def command(options: argparse.Namespace) -> int:
     """Simulate; 0 if the run went through, 3 if it ended early or its result is not right."""
     warnings.simplefilter("ignore", RunWarning)  # the reason is told below
-    loaded = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
+
+    def loading() -> Loaded:
+        found = load(options.target, pairs(options.set, "--set"), quiet=options.quiet)
+        return found if options.hold is None else _on_a_bench(found, options.hold)
+
+    if options.ranks is None:
+        return _run(options, loading())
+    return ranks.command(options, loading, lambda one: request(options, one), lambda one: _run(options, one))
+
+
+def _on_a_bench(loaded: Loaded, port: str) -> Loaded:
+    """The part alone: closed, and held by a port."""
+    from kompono.library import Bench
+
+    parameters = {f"part.{path}": value for path, value in loaded.parameters.items()}
+    return replace(loaded, model=Bench(loaded.model, hold=port), parameters=parameters)
+
+
+def _run(options: argparse.Namespace, loaded: Loaded) -> int:
     files = _files(options, loaded)
     wanted = request(options, loaded)
     if options.view and not 0 <= options.port <= 65_535:
         raise RunError(f"--port {options.port}: there is no such port.", fix="Give one from 1024 to 65535.")
     if options.resume is not None:
-        wanted = _resumed(options, loaded, wanted)
+        wanted = resumed(options, loaded, wanted)
     elif "hdf5" in files:
         wanted["hdf5"] = files["hdf5"]
     watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
@@ -154,66 +114,6 @@ def _summarize(result: Result, delivery: Delivery) -> None:
         mute()
         if not isinstance(error, BrokenPipeError):
             say(f"the summary cannot be printed: {error.strerror}")
-
-
-def pairs(texts: list[str], option: str) -> dict[str, str]:
-    """`NAME=VALUE` texts as a dictionary; the last of equal names counts."""
-    split = [text.partition("=") for text in texts]
-    for name, equals, value in split:
-        if not (name.strip() and equals and value.strip()):
-            raise RunError(f"{option} {name}{equals}{value}: expected NAME=VALUE.")
-    return {name.strip(): value.strip() for name, _, value in split}
-
-
-def request(options: argparse.Namespace, loaded: Loaded) -> dict[str, Any]:
-    """Keyword arguments of `simulate`: the command's, else the model's `run_defaults`; the rest is left to it."""
-    if not isinstance(loaded.model.run_defaults, Mapping):
-        fix = "Write e.g. run_defaults = {'until': 2.0}."
-        raise RunError(f"run_defaults {shown(loaded.model.run_defaults)} are no values by name.", fix=fix)
-    defaults = dict(loaded.model.run_defaults)
-    for name in defaults:
-        if name not in KNOWN_DEFAULTS:
-            raise RunError(f"run_defaults has an unknown {name!r}.", fix=nearest(name, KNOWN_DEFAULTS))
-    given = {name: value for name in (*PASSED_ON, *ENGINE) if (value := getattr(options, name, None)) is not None}
-    if given.get("engine", defaults.get("engine")) == "discrete" and defaults.get("engine") != "discrete":
-        defaults = {name: value for name, value in defaults.items() if name not in OF_A_METHOD}
-    wanted = {"until": UNTIL, **defaults, **given}
-    if "step" in defaults and "step" not in given and "until" in given:
-        wanted["step"] = min(defaults["step"], given["until"]) or defaults["step"]  # a shorter run than the model's own
-    wanted |= {name: _strengths(name, getattr(options, name)) for name in STRENGTHS if getattr(options, name, None)}
-    initial = {name: _number(f"--initial {name}", t) for name, t in pairs(options.initial, "--initial").items()}
-    for name, values in (("initial", initial), ("parameters", loaded.parameters)):
-        if values:
-            wanted[name] = {**(wanted.get(name) or {}), **values}
-    if getattr(options, "quiet", False):
-        wanted["progress"] = False
-    return wanted
-
-
-def _resumed(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `simulate` to go on with the run in a file: those it was begun with; what the command says
-    besides must be the same, and is compared there.
-    """
-    from kompono.keeping import resume_request
-
-    said = [name for name in (*PASSED_ON, *ENGINE, *STRENGTHS) if getattr(options, name, None) is not None]
-    said += [name for name, given in (("initial", options.initial), ("parameters", loaded.parameters)) if given]
-    said += [name for name in ("inputs", "progress") if name in wanted]  # no file keeps these
-    return {**resume_request(options.resume), **{name: wanted[name] for name in said}, "resume": options.resume}
-
-
-def _strengths(name: str, texts: list[str]) -> dict[str, Any]:
-    """Stiffness or damping by glob: one number, or one for each group of conditions; without a glob it is for all."""
-    given = pairs([text if "=" in text else f"*={text}" for text in texts], f"--{name}")
-    numbers = {glob: [_number(f"--{name} {glob}", part) for part in text.split(",")] for glob, text in given.items()}
-    return {glob: values[0] if len(values) == 1 else tuple(values) for glob, values in numbers.items()}
-
-
-def _number(what: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise RunError(f"{what}: {text!r} is not a number.") from None
 
 
 def _files(options: argparse.Namespace, loaded: Loaded) -> dict[str, Path]:

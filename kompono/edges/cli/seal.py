@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kompono.edges.cli.asked import add_set, pairs
 from kompono.edges.cli.load import load
-from kompono.edges.cli.run import add_set, pairs
 from kompono.edges.cli.sealed import SUFFIX, text_of
 from kompono.errors import RunError
 

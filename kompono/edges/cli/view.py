@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import kompono
+from kompono.edges.cli.asked import add_engine, add_set, add_solver, pairs, request
 from kompono.edges.cli.load import Loaded, load
 from kompono.edges.cli.plot import load as load_result
-from kompono.edges.cli.run import add_engine, add_set, add_solver, pairs, request
 from kompono.interruption import listening
 from kompono.result import Result, extra
 from kompono.result.store import READERS

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kompono.request import Request
 from kompono.result import Result
+from kompono.solve.methods import METHODS
 
 COMPONENTS = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -74,10 +76,10 @@ def _shared(split: Sequence[Sequence[str]], most: int) -> int:
 def method(result: Result) -> str:
     """How a result was computed, in a few words: `rk4, 1 ms`; empty if it does not know."""
     known = result.statistics
-    adaptive = known.get("method") in ("dopri5", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+    adaptive = known.get("method") in [method.name for method in METHODS.values() if method.chooses_steps]
     words = [str(known["method"])] if "method" in known else []
     words += [duration(float(known["step"]))] if "step" in known and not adaptive else []
-    words += [str(known["engine"])] if known.get("engine", "relative") != "relative" else []
+    words += [str(known["engine"])] if known.get("engine", Request.engine) != Request.engine else []
     return ", ".join(words)
 
 

@@ -27,11 +27,13 @@ from kompono.interruption import asked as interruptions
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report, inspect
+from kompono.request import Request
 from kompono.result import Result, extra
 from kompono.result.beside import write_text
+from kompono.result.result import went_on
 from kompono.result.target import check_target
 from kompono.scene import Scene
-from kompono.translate.elaborate import Elaborated, elaborate
+from kompono.translate.declared.elaborate import Elaborated, elaborate
 
 __all__ = ["Written", "write_report"]
 
@@ -163,9 +165,7 @@ def _outcome(gathered: _Gathered) -> Iterator[str]:
     if result is not None and result.status.ok:
         yield html.notice(f"The run reached its end at {result.status.time:g} s.", bad=False)
     elif result is not None:
-        yield html.notice(
-            f"The run {'is ' * result.ending.startswith('wrong')}{result.ending}: {result.status.message}", bad=True
-        )
+        yield html.notice(f"The run {'is ' * went_on(result)}{result.ending}: {result.status.message}", bad=True)
     for problem in gathered.problems:
         yield html.notice(problem, bad=True)
     for warning in dict.fromkeys(gathered.warned):
@@ -244,7 +244,8 @@ def _model(gathered: _Gathered) -> Iterator[str]:
         yield structure.structure(gathered.report)
     if gathered.parts is not None:
         yield structure.bodies(gathered.parts, gathered.request.get("parameters"))
-        yield structure.connections(gathered.parts, gathered.report, str(gathered.request.get("engine", "relative")))
+        engine = str(gathered.request.get("engine", Request.engine))
+        yield structure.connections(gathered.parts, gathered.report, engine)
         yield structure.loads(gathered.parts)
 
 

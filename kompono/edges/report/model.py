@@ -12,11 +12,11 @@ import numpy as np
 from kompono.edges.report.html import bullets, escape, folded, pairs, table
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report
-from kompono.scene.values import Values
-from kompono.translate.elaborate import Elaborated
+from kompono.scene.values import SymbolValues
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.engines.registry import ENGINES
 
 MOST = 2000  # lines of the tree
-KEPT = {"absolute": "condition", "discrete": "stiff link"}  # by engine; otherwise it closes a loop
 OPEN = 60  # members up to which the components of a model are open at first
 
 
@@ -62,7 +62,7 @@ def _family(name: str, member: Any) -> tuple[str, str]:
 
 def bodies(model: Elaborated, parameters: Mapping[str, float] | None) -> str:
     """Mass and inertia of every body."""
-    values = Values(model.model, parameters)
+    values = SymbolValues(model.model, parameters)
     rows, total = [], 0.0
     for body in model.bodies:
         mass, inertia = values.array(body.solid.mass), values.array(body.solid.inertia)
@@ -92,7 +92,7 @@ def connections(model: Elaborated, report: Report | None, engine: str) -> str:
     for element in (*model.joints, *model.constraints):
         path = model.path(element)
         first, second = (_place(model, frame) for frame in (element.first, element.second))
-        kept = KEPT.get(engine, "closes a loop") if path in closing else "tree"
+        kept = ENGINES[engine].keeps if path in closing else "tree"
         freedoms = getattr(element, "freedoms", "")
         rows.append((path, type(element).__name__, first, second, freedoms, kept, dropped.get(path, "").strip()))
     for coupling in model.couplings:

@@ -11,7 +11,7 @@ from kompono.edges.plot import Picture, plot
 from kompono.edges.plot.names import duration, in_brackets
 from kompono.edges.report.html import folded, pairs, table
 from kompono.result import Result
-from kompono.translate.elaborate import Elaborated
+from kompono.translate.declared.elaborate import Elaborated
 
 COORDINATES = 8  # joint coordinates of the overview
 STILL = 1e-9  # what moves less than this, relative to the largest of its unit, does not move

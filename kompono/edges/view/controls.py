@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.edges.view.stage import Stage
+from kompono.edges.view.stage import ServedStage
 from kompono.scene import Scene
 
 NOTHING = "(nothing)"
@@ -17,7 +17,7 @@ LISTED = 500  # parts that are all listed
 class ComponentPanel:
     """Folders for subsystems, a box to tick for each part; a list to choose what is highlighted."""
 
-    def __init__(self, server: Any, scene: Scene, stage: Stage) -> None:
+    def __init__(self, server: Any, scene: Scene, stage: ServedStage) -> None:
         self.gui, self.scene, self.stage = server.gui, scene, stage
         self.boxes: dict[str, Any] = {}
         self._busy = False

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kompono.edges.view.controls import ComponentPanel
-from kompono.edges.view.stage import Stage
+from kompono.edges.view.stage import ServedStage
 from kompono.edges.view.viewer import LOCAL, PORT, RATE, Viewer, address, start_server, stop_server
 from kompono.errors import RunError
 from kompono.model.body import Ground
@@ -21,7 +21,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.result import Result
 from kompono.scene import Scene, describe, extent
 from kompono.scene.motion import POSE
-from kompono.scene.values import Values
+from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import quaternions
 
 
@@ -37,8 +37,8 @@ class LiveView:
         self.channels = tuple(f"{path}.{name}" for path in bodies for name in POSE)
         self.time, self.frames, self.shadows = 0.0, 0, shadows
         self._bodies = len(bodies)
-        self._grounds, self._values = _grounds(model, self.scene), Values(model)
-        self._stage: Stage | None = None
+        self._grounds, self._values = _grounds(model, self.scene), SymbolValues(model)
+        self._stage: ServedStage | None = None
         self._newest: tuple[float, np.ndarray] | None = None
         self.server = start_server(host, port, self.scene.model)
         self._clock = self.server.gui.add_markdown("waiting for the run")
@@ -73,7 +73,7 @@ class LiveView:
         if not np.isfinite(table).all():
             return
         if self._stage is None:
-            self._stage = Stage(self.server, self.scene, extent(self.scene, table[None]), shadows=self.shadows)
+            self._stage = ServedStage(self.server, self.scene, extent(self.scene, table[None]), shadows=self.shadows)
             ComponentPanel(self.server, self.scene, self._stage)
         self._stage.pose(table)
         self._clock.content = f"running, **t = {time:.3f} s**"

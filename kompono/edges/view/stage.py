@@ -18,7 +18,7 @@ VIEW_FROM = (0.62, -1.25, 0.52)  # along the axes of the floor, third up
 FIELD_OF_VIEW = np.radians(35.0)
 
 
-class Stage:
+class ServedStage:
     """The scene on a server; `pose` moves it."""
 
     def __init__(self, server: Any, scene: Scene, room: Extent, *, shadows: bool = True) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from kompono.edges.view import guarded
 from kompono.edges.view.controls import ComponentPanel, CurvePanel
-from kompono.edges.view.stage import Stage, between
+from kompono.edges.view.stage import ServedStage, between
 from kompono.errors import RunError
 from kompono.result import Result, extra
 from kompono.scene import Scene, extent, poses, start_poses
@@ -50,7 +50,7 @@ class Viewer:
         self.time, self.playing, self.speed, self.frames = float(self.times[0]), False, speed, 0
         self._stop = threading.Event()
         self.server = server or start_server(host, port, scene.model)
-        self.stage = Stage(self.server, scene, extent(scene, self.table), shadows=shadows)
+        self.stage = ServedStage(self.server, scene, extent(scene, self.table), shadows=shadows)
         self.clock = ClockPanel(self) if len(self.times) > 1 else None
         self.curves = self._fill(channels)
         self.stage.pose(self.table[0])

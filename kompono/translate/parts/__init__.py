@@ -5,5 +5,9 @@ border.py       what crosses: motion, fields, a block and a vector; how it is pa
 compartment.py  a model, or the inside of a part, with its own closed parts as things
 condensing.py   the elimination of a compartment, with ports of its own and of its parts
 inside.py       the functions of a part: move, condense, resolve, correct, report, guards, switch
-owner.py        the engine of a model with closed parts
+moment.py       a compartment at one state: parts are asked, equations condensed, what parts do resolved
+owner.py        the engine of a model with closed parts; twins.py: the same with all parts opened, for decisions
+report.py, fields.py   channels and loads of compartments; gauge.py: who looks inside a part in a finished program
+alone.py, assembling.py, sealed.py   a part for a file, and a part whose inside is a file
+away.py, far.py   parts whose state is kept elsewhere
 """

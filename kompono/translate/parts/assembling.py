@@ -11,19 +11,19 @@ Inside, speeds are those of joints; where a condition inside moves with the base
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import casadi as ca
 
 from kompono.spatial.vectors import carry_twist
-from kompono.translate.closure import trace_closure
-from kompono.translate.loads import body_inertia
+from kompono.translate.motion.conditions import trace_closure
+from kompono.translate.motion.loads import body_inertia
 from kompono.translate.parts.border import port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.moment import Moment
+from kompono.translate.symbolic import Vector
 
 
-def assembling(inside: Compartment) -> dict[str, Callable[[Moment, Any], Any]]:
+def assembling(inside: Compartment) -> dict[str, Callable[[Moment, Vector], Vector]]:
     """These functions by name, to be traced at a moment of the inside."""
     return {
         "rates": lambda now, _: _rates(inside, now),
@@ -33,16 +33,16 @@ def assembling(inside: Compartment) -> dict[str, Callable[[Moment, Any], Any]]:
     }
 
 
-def _speeds(inside: Compartment, now: Moment) -> Any:
-    return ca.vertcat(ca.SX(0, 1), *[now.values.v[id(joint)] for joint in inside.joints])
+def _speeds(inside: Compartment, now: Moment) -> Vector:
+    return ca.vertcat(ca.SX(0, 1), *[now.values.v[joint] for joint in inside.joints])
 
 
-def _rates(inside: Compartment, now: Moment) -> Any:
-    links = {id(link.joint): link for link in inside.topology.links if link.joint is not None}
-    return ca.vertcat(ca.SX(0, 1), *[now.kinematics.step(links[id(joint)]).rate for joint in inside.joints])
+def _rates(inside: Compartment, now: Moment) -> Vector:
+    links = {link.joint: link for link in inside.topology.links if link.joint is not None}
+    return ca.vertcat(ca.SX(0, 1), *[now.kinematics.step(links[joint]).rate for joint in inside.joints])
 
 
-def _reach(inside: Compartment, now: Moment) -> Any:
+def _reach(inside: Compartment, now: Moment) -> Vector:
     kinematics, border = now.kinematics, inside.border
     assert border is not None
     start = border.base.body if border.base is not None else kinematics.topology.world
@@ -54,20 +54,21 @@ def _reach(inside: Compartment, now: Moment) -> Any:
     return ca.vertcat(*found)
 
 
-def _conditions(inside: Compartment, now: Moment) -> Any:
+def _conditions(inside: Compartment, now: Moment) -> Vector:
     twin, kinematics = inside.twin, now.kinematics
     rows = {level: [ca.SX(0, 1)] for level in ("residual", "rate", "bias")}
     for element in inside.closing:
-        closure = twin.live[id(element)].closure(trace_closure(kinematics, element, twin.laws), now.tracer)
+        closure = twin.live[element].closure(trace_closure(kinematics, element, twin.laws), now.tracer)
         for level, column in rows.items():
             column.append(ca.densify(ca.SX(getattr(closure, level))))
     levels = [ca.vertcat(*column) for column in rows.values()]
     return ca.vertcat(*levels, ca.vec(ca.densify(ca.jacobian(levels[1], _speeds(inside, now)))))
 
 
-def _masses(inside: Compartment, now: Moment) -> Any:
+def _masses(inside: Compartment, now: Moment) -> Vector:
     moving = _speeds(inside, now)
     if inside.border is not None and inside.border.based:
+        assert now.base is not None
         moving = ca.vertcat(now.base[12:18], moving)
     total = ca.SX(moving.numel(), moving.numel())
     for body in inside.bodies:

@@ -12,14 +12,14 @@ all in the axes of the ports, accelerations less the uniform field. Without a ba
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 from kompono.model.body import Frame
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
-from kompono.translate.kinematics import Kinematics, Relative
+from kompono.translate.motion.kinematics import Kinematics, Relative
+from kompono.translate.symbolic import Vector
 
 MOTION = 18  # position (3), rotation by columns (9), twist (6)
 FIELDS = 9  # acceleration of the field around everything, of fields around the part, of those that store energy
@@ -53,28 +53,11 @@ class Border:
         return self.size * (self.size + 1) // 2 + self.size
 
 
-def pack_motion(relative: Relative, port: Pose) -> Any:
+def pack_motion(relative: Relative, port: Pose) -> Vector:
     """The motion of a port from that of the working frame it is fixed in."""
     pose = relative.pose @ port
     rotation = ca.densify(ca.SX(pose.rotation))
     return ca.densify(ca.vertcat(pose.position, ca.vec(rotation), carry_twist(port, relative.twist)))
-
-
-def pack_answer(block: Any, vector: Any) -> Any:
-    """The upper triangle row by row, then the vector."""
-    size = vector.shape[0]
-    upper = [block[i, j] for i in range(size) for j in range(i, size)]
-    return ca.densify(ca.vertcat(*upper, vector)) if size else ca.SX(0, 1)
-
-
-def unpack_answer(answer: Any, size: int) -> tuple[Any, Any]:
-    """Block (size, size) and vector (size)."""
-    block, place = ca.SX(size, size), 0
-    for i in range(size):
-        for j in range(i, size):
-            block[i, j] = block[j, i] = answer[place]
-            place += 1
-    return block, answer[place : place + size]
 
 
 def port_in(kinematics: Kinematics, frame: Frame) -> Pose:

@@ -11,43 +11,47 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.model.body import Body, Ground
+from kompono.model.body import Body, Carrier, Ground
+from kompono.model.constraint import Coupling
+from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
-from kompono.translate.condense import Plan, closing_elements, make_plan
-from kompono.translate.elaborate import Elaborated
-from kompono.translate.engine import Engine
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.references import referenced_joints
+from kompono.translate.elimination.inertia_form import Plan, closing_elements, make_plan
+from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.relative import Close
+from kompono.translate.motion.conditions import Closing
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.twins import PlacedTwin, Twin
-from kompono.translate.references import referenced_joints
-from kompono.translate.relative import Close
-from kompono.translate.topology import Closed, Link, Topology, find_topology, place_all
+from kompono.translate.structure.topology import ContractedPart, Link, Topology, find_topology, place_all
+from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
 
 
 @dataclass(frozen=True)
-class Values:
-    """The state of a compartment by element: q and v by id(joint), counted angles, modes in order, states of parts by
-    id(part).
+class CompartmentState:
+    """The state of a compartment by element: q and v by joint, counted angles, modes in order, states of parts by
+    part.
     """
 
-    q: dict[int, Any]
-    v: dict[int, Any]
-    counted: dict[int, Any]
-    modes: Any
-    inner: dict[int, Any]
+    q: dict[Joint, Vector]
+    v: dict[Joint, Vector]
+    counted: dict[Joint, Vector]
+    modes: Vector
+    inner: dict[Part, Vector]
 
 
 class Compartment:
-    """`border` is that of the part whose inside this is; the whole model has none."""
+    """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere."""
 
     def __init__(
         self,
@@ -60,12 +64,13 @@ class Compartment:
         close: Close | None = None,
         world: Ground | None = None,
         placed: bool = False,
+        away: Sequence[Subsystem] = (),
     ) -> None:
-        self.whole, self.border, self.close, self.placed = model, border, close, placed
+        self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
         world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
         cut, independent = list(cut), list(independent)
-        contracted = [Closed(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
+        contracted = [ContractedPart(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
         own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
         for path in independent:
             for inner in self.enclosed:
@@ -96,7 +101,8 @@ class Compartment:
         border, world = _border_of(topology, enclosed), topology.world
         if isinstance(enclosed.part, Sealed):
             return SealedPart(enclosed, border, world)
-        return Part(enclosed, closed, border, _inner(cut, enclosed.path), self.close, world, self.placed)
+        inner = _inner(cut, enclosed.path)
+        return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away)
 
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
@@ -111,18 +117,18 @@ class Compartment:
         self.__dict__["twin"] = twin
         twin.compartment = self
 
-    def crosses(self, element: Any) -> bool:
+    def crosses(self, element: Closing) -> bool:
         """Whether the conditions of an element see a closed part move."""
-        if not hasattr(element, "first"):
+        if isinstance(element, Coupling):
             return False
         up, down = self.topology.path(element.first.body, element.second.body)
         return any(link.crosses for link in (*up, *down))
 
     @property
-    def loops(self) -> tuple[Any, ...]:
+    def loops(self) -> tuple[Closing, ...]:
         """Own elements held by multipliers."""
-        own = {id(element) for element in self.closing}
-        return tuple(element for element in self.twin.loops if id(element) in own)
+        own = set(self.closing)
+        return tuple(element for element in self.twin.loops if element in own)
 
     @cached_property
     def plan(self) -> Plan:
@@ -139,8 +145,8 @@ class Compartment:
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """Own bodies, without those that carry ports of parts."""
-        ports = {id(port.body) for part in self.parts for port in part.border.ports}
-        return tuple(body for body in self.model.bodies if id(body) not in ports)
+        ports = {port.body for part in self.parts for port in part.border.ports}
+        return tuple(body for body in self.model.bodies if body not in ports)
 
     @cached_property
     def settles(self) -> bool:
@@ -169,52 +175,52 @@ class Compartment:
         return own + len(self.model.modes) + sum(part.inside.size for part in self.parts)
 
     @cached_property
-    def symbols(self) -> Any:
+    def symbols(self) -> Vector:
         """The state as symbols of the model; those inside parts are nobody's."""
         own = [*(joint.q for joint in self.joints), *(joint.v for joint in self.joints)]
         own += [*(ca.SX.sym("counted", len(j.coordinates)) for j in self.counted), *map(ca.SX, self.model.modes)]
         return ca.vertcat(ca.SX(0, 1), *own, *[ca.SX.sym("x", part.inside.size) for part in self.parts])
 
-    def unpack(self, state: Any) -> Values:
+    def unpack(self, state: Vector) -> CompartmentState:
         """A state by element."""
         place = 0
 
-        def take(size: int) -> Any:
+        def take(size: int) -> Vector:
             nonlocal place
             place += size
             return state[place - size : place, :]
 
-        q = {id(joint): take(len(joint.coordinates)) for joint in self.joints}
-        v = {id(joint): take(joint.freedoms) for joint in self.joints}
-        counted = {id(joint): take(len(joint.coordinates)) for joint in self.counted}
+        q = {joint: take(len(joint.coordinates)) for joint in self.joints}
+        v = {joint: take(joint.freedoms) for joint in self.joints}
+        counted = {joint: take(len(joint.coordinates)) for joint in self.counted}
         modes = take(len(self.model.modes))
-        return Values(q, v, counted, modes, {id(part): take(part.inside.size) for part in self.parts})
+        return CompartmentState(q, v, counted, modes, {part: take(part.inside.size) for part in self.parts})
 
-    def pack(self, values: Values) -> Any:
+    def pack(self, values: CompartmentState) -> Vector:
         """The other way round."""
-        own = [*(values.q[id(j)] for j in self.joints), *(values.v[id(j)] for j in self.joints)]
-        own += [*(values.counted[id(j)] for j in self.counted), values.modes]
-        return ca.densify(ca.vertcat(ca.SX(0, 1), *own, *[values.inner[id(part)] for part in self.parts]))
+        own = [*(values.q[j] for j in self.joints), *(values.v[j] for j in self.joints)]
+        own += [*(values.counted[j] for j in self.counted), values.modes]
+        return ca.densify(ca.vertcat(ca.SX(0, 1), *own, *[values.inner[part] for part in self.parts]))
 
     def places(self, twin: Engine) -> list[int]:
         """Where each entry of the state is in that of an engine that knows all coordinates."""
         q, v = starts(twin)
-        modes = {id(mode): twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
-        own = [q[id(j)] + k for j in self.joints for k in range(len(j.coordinates))]
-        own += [v[id(j)] + k for j in self.joints for k in range(j.freedoms)]
-        own += [q[id(j)] + k for j in self.counted for k in range(len(j.coordinates))]
-        own += [modes[id(mode)] for mode in self.model.modes]
+        modes = {mode: twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
+        own = [q[j] + k for j in self.joints for k in range(len(j.coordinates))]
+        own += [v[j] + k for j in self.joints for k in range(j.freedoms)]
+        own += [q[j] + k for j in self.counted for k in range(len(j.coordinates))]
+        own += [modes[mode] for mode in self.model.modes]
         return own + [place for part in self.parts for place in part.inside.places(twin)]
 
 
-def starts(twin: Engine) -> tuple[dict[int, int], dict[int, int]]:
-    """Where coordinates and speeds of each joint begin in the state of an engine, by id(joint)."""
+def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
+    """Where coordinates and speeds of each joint begin in the state of an engine, by joint."""
     q, v, i, k = {}, {}, 0, twin.nq
     for joint in twin.joints:
-        q[id(joint)], v[id(joint)] = i, k
+        q[joint], v[joint] = i, k
         i, k = i + len(joint.coordinates), k + joint.freedoms
     for joint in twin.counted:
-        q[id(joint)] = i
+        q[joint] = i
         i += len(joint.coordinates)
     return q, v
 
@@ -247,23 +253,21 @@ def _with_base(topology: Topology, border: Border | None) -> Topology:
 
 def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topology:
     """The tree of a compartment with the trees of its parts in the place of their ports; sealed ones keep theirs."""
-    base_of: dict[int, Part] = {id(part.border.base.body): part for part in parts if part.border.base is not None}
+    base_of: dict[Carrier, Part] = {part.border.base.body: part for part in parts if part.border.base is not None}
     world = topology.world
-    kept = {id(port.body) for part in parts if not part.opens for port in part.border.ports}
+    kept = {port.body for part in parts if not part.opens for port in part.border.ports}
     links: list[Link] = []
-    depth: dict[int, int] = {id(world): 0}
+    depth: dict[Carrier, int] = {world: 0}
 
     def add(link: Link) -> None:
-        depth[id(link.carrier)] = depth[id(link.parent)] + 1
-        links.append(
-            Link(link.carrier, link.parent, link.joint, link.reverse, depth[id(link.carrier)], link.independent)
-        )
+        depth[link.carrier] = depth[link.parent] + 1
+        links.append(Link(link.carrier, link.parent, link.joint, link.reverse, depth[link.carrier], link.independent))
 
     def open_part(part: Part) -> None:
         inner = part.inside.twin_topology
         base = part.border.base.body if part.border.base is not None else None
         for link in inner.links:
-            if link.carrier is base or id(link.carrier) in depth:
+            if link.carrier is base or link.carrier in depth:
                 continue
             add(link)
 
@@ -271,15 +275,15 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
         if part.border.base is None:
             open_part(part)
     for link in topology.links:
-        if id(link.carrier) in depth or (link.crosses and id(link.carrier) not in kept):
+        if link.carrier in depth or (link.crosses and link.carrier not in kept):
             continue
         add(link)
-        if id(link.carrier) in base_of:
-            open_part(base_of[id(link.carrier)])
+        if link.carrier in base_of:
+            open_part(base_of[link.carrier])
     closing = [*(joint for part in parts for joint in part.inside.twin_topology.closing), *topology.closing]
     firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
     if topology.placed:  # bodies in order of declaration
-        order = {id(carrier): k for k, carrier in enumerate((*model.grounds, *model.bodies))}
-        links.sort(key=lambda link: order[id(link.carrier)])
+        order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
+        links.sort(key=lambda link: order[link.carrier])
         return Topology(world, tuple(links), model.joints, placed=True)
     return Topology(world, tuple(links), tuple(closing), tuple(firm))

@@ -16,22 +16,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from kompono.model.body import Body
+from kompono.model.body import Body, Carrier, Frame
+from kompono.model.element import Element
 from kompono.model.free import Crossing
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix
-from kompono.translate.closure import Closure
-from kompono.translate.condense import Condensation, Plan, ground_acceleration
-from kompono.translate.elimination import Reference, RightSide
-from kompono.translate.kinematics import Kinematics, StandIn
-from kompono.translate.loads import Loads
-from kompono.translate.parts.border import port_in, unpack_answer
-from kompono.translate.topology import Link
+from kompono.translate.elimination.blocks import Reference, RightSide
+from kompono.translate.elimination.bordered import unpack_answer
+from kompono.translate.elimination.inertia_form import Condensation, Plan, ground_acceleration
+from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.motion.conditions import Closures
+from kompono.translate.motion.kinematics import Kinematics, StandIn
+from kompono.translate.motion.loads import Loads
+from kompono.translate.parts.border import port_in
+from kompono.translate.structure.topology import Link
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.compartment import Compartment
@@ -42,11 +46,11 @@ if TYPE_CHECKING:
 class Answer:
     """What a part answers at its ports (in their axes): block (n, n) and vector (n)."""
 
-    block: Any
-    vector: Any
+    block: Matrix
+    vector: Vector
 
     @staticmethod
-    def of(column: Any, size: int) -> Answer:
+    def of(column: Vector, size: int) -> Answer:
         """From a packed answer."""
         return Answer(*unpack_answer(column, size))
 
@@ -59,10 +63,10 @@ class PartedCondensation(Condensation):
         compartment: Compartment,
         kinematics: Kinematics,
         plan: Plan,
-        closures: dict[int, Closure],
-        references: dict[int, Reference],
-        tolerance: Any,
-        answers: Mapping[int, Answer],
+        closures: Closures,
+        references: dict[Element, Reference],
+        tolerance: Scalar | float,
+        answers: Mapping[Part, Answer],
     ) -> None:
         self.compartment, self.answers = compartment, dict(answers)
         self._show(kinematics)
@@ -71,9 +75,9 @@ class PartedCondensation(Condensation):
     def _show(self, kinematics: Kinematics) -> None:
         """Let parts stand for the bodies at their ports."""
         for part in self.compartment.parts:
-            answer = self.answers[id(part)]
+            answer = self.answers[part]
             for port in part.border.others:
-                kinematics.stand_ins[id(port.body)] = StandIn(ca.SX(6, 6), ca.SX(6, 1))
+                kinematics.stand_ins[port.body] = StandIn(ca.SX(6, 6), ca.SX(6, 1))
             if part.border.base is not None:
                 at = port_in(kinematics, part.border.base)
                 carried = ca.SX(twist_matrix(at))
@@ -81,11 +85,9 @@ class PartedCondensation(Condensation):
                     lambda i, p, at=at, x=carried: (symmetric(x.T @ i @ x), carry_wrench_back(at, p)),
                     answer.block[:6, :6], answer.vector[:6], path=part.path,
                 )  # fmt: skip
-                kinematics.stand_ins[id(part.border.base.body)] = StandIn(*shown)
+                kinematics.stand_ins[part.border.base.body] = StandIn(*shown)
 
-    def restate_answers(
-        self, kinematics: Kinematics, closures: dict[int, Closure], answers: Mapping[int, Answer]
-    ) -> None:
+    def restate_answers(self, kinematics: Kinematics, closures: Closures, answers: Mapping[Part, Answer]) -> None:
         """Go on with other speeds at the same coordinates: the factors stay, parts have answered anew."""
         self.answers = {key: Answer(self.answers[key].block, answer.vector) for key, answer in answers.items()}
         self._show(kinematics)
@@ -97,29 +99,28 @@ class PartedCondensation(Condensation):
         super()._begin()
         elimination = self.elimination
         for part in self.compartment.parts:
-            answer, others = self.answers[id(part)], part.border.others
+            answer, others = self.answers[part], part.border.others
             for k, port in enumerate(others):
                 rows = _slice(part, k)
-                elimination.add(("tau", id(port.body)), 6, answer.block[rows, rows])
+                elimination.add(Unknown.inner_wrench(port.body), 6, answer.block[rows, rows])
                 for j in range(k):
-                    elimination.couple(
-                        ("tau", id(port.body)), ("tau", id(others[j].body)), answer.block[rows, _slice(part, j)]
-                    )
+                    pair = Unknown.inner_wrench(port.body), Unknown.inner_wrench(others[j].body)
+                    elimination.couple(*pair, answer.block[rows, _slice(part, j)])
         border = self.compartment.border
         for port in border.others if border is not None else ():
-            elimination.add(("wrench", id(port)), 6)
+            elimination.add(Unknown.outer_wrench(port), 6)
             lead, carried = self._carried(port.body)
             if isinstance(lead, Body):
                 moved = self._at(port) @ carried
                 block = self.kinematics.tracer.call(lambda x=moved: -x)
-                elimination.couple(("wrench", id(port)), ("body", id(lead)), block)
+                elimination.couple(Unknown.outer_wrench(port), Unknown.body(lead), block)
 
-    def _carried(self, carrier: Any) -> tuple[Any, Any]:
+    def _carried(self, carrier: Carrier) -> tuple[Carrier, Matrix]:
         """The lead of a carrier, and the matrix from the lead's acceleration to the carrier's (working frames)."""
         groups = self.plan.groups
         return groups.lead(carrier), ca.SX(twist_matrix(groups.offset(self.kinematics, carrier)))
 
-    def _at(self, port: Any) -> Any:
+    def _at(self, port: Frame) -> Matrix:
         """The matrix from the acceleration of a port's carrier (working frame) to that of the port."""
         return ca.SX(twist_matrix(port_in(self.kinematics, port)))
 
@@ -130,8 +131,8 @@ class PartedCondensation(Condensation):
 
     def _couple(self, link: Link, chain: list[Link]) -> None:
         """The conditions of a port on its own acceleration and on that of the base."""
-        tau = ("tau", id(link.carrier))
-        self.elimination.couple(tau, ("joint", id(link.joint)), ca.SX(ca.DM.eye(6)))
+        tau = Unknown.inner_wrench(link.carrier)
+        self.elimination.couple(tau, Unknown.joint(link.moved_by), ca.SX(ca.DM.eye(6)))
         part = self.part_at(link)
         if part.border.base is None:
             return
@@ -140,12 +141,12 @@ class PartedCondensation(Condensation):
             return
         if chain:
             raise AssertionError("a port is hung before the base of its part")
-        block = self.answers[id(part)].block[_slice(part, part.place(link.carrier)), :6]
+        block = self.answers[part].block[_slice(part, part.place(link.carrier)), :6]
         step, at = self.kinematics.step(link), self._at(part.border.base)
         crossing = self.kinematics.tracer.call(
             lambda c, p, r: (c @ at + twist_matrix(Pose(p, r))) @ carried, block, step.pose.position, step.pose.rotation
         )
-        self.elimination.couple(tau, ("body", id(lead)), crossing)
+        self.elimination.couple(tau, Unknown.body(lead), crossing)
 
     def part_at(self, link: Link) -> Part:
         """The part a crossing belongs to."""
@@ -153,7 +154,7 @@ class PartedCondensation(Condensation):
 
     def _pivot(self, joint: Joint) -> None:
         if isinstance(joint, Crossing):
-            self.elimination.pair(("joint", id(joint)), ("tau", id(joint.second.body)), joint._name)
+            self.elimination.pair(Unknown.joint(joint), Unknown.inner_wrench(joint.second.body), joint._name)
         else:
             super()._pivot(joint)
 
@@ -162,76 +163,76 @@ class PartedCondensation(Condensation):
     def right_side(self, loads: Loads) -> RightSide:
         right = super().right_side(loads)
         for part in self.compartment.parts:
-            answer = self.answers[id(part)]
+            answer = self.answers[part]
             base = part.border.base
             fixed = base is not None and not isinstance(self.plan.groups.lead(base.body), Body)
             for k, port in enumerate(part.border.others):
                 bias = answer.vector[_slice(part, k)]
-                offset = right.offsets["body", id(port.body)]
+                offset = right.offsets[Unknown.body(port.body)]
                 bias = self.kinematics.tracer.call(lambda u, d: u + d, bias, offset)
                 if fixed:
                     bias = self._with_fixed_base(part, k, bias, loads)
-                right.bias["tau", id(port.body)] = bias
+                right.bias[Unknown.inner_wrench(port.body)] = bias
         border = self.compartment.border
         for port in border.others if border is not None else ():
             lead, carried = self._carried(port.body)
             if not isinstance(lead, Body):
                 known = ground_acceleration(self.kinematics, loads, lead)
                 moved = self._at(port) @ carried
-                right.bias["wrench", id(port)] = self.kinematics.tracer.call(lambda a, x=moved: -(x @ a), known)
+                right.bias[Unknown.outer_wrench(port)] = self.kinematics.tracer.call(lambda a, x=moved: -(x @ a), known)
         return right
 
-    def _with_fixed_base(self, part: Part, k: int, bias: Any, loads: Loads) -> Any:
+    def _with_fixed_base(self, part: Part, k: int, bias: Vector, loads: Loads) -> Vector:
         """Add what a base that is fixed to a ground does; the offset of the port has X a already."""
-        acceleration = self.base_acceleration(part, {}, loads)
-        block = self.answers[id(part)].block[_slice(part, k), :6]
+        acceleration = self.base_acceleration(part, Solution(), loads)
+        block = self.answers[part].block[_slice(part, k), :6]
         return self.kinematics.tracer.call(lambda u, c, a: u + c @ a, bias, block, acceleration)
 
-    def corrections_of(self, residuals: dict[int, Any]) -> RightSide:
+    def corrections_of(self, residuals: dict[Element, Vector]) -> RightSide:
         """The vectors of a correction: violations of own conditions, and what parts answer for theirs."""
-        bias: dict[Any, Any] = {("rows", key): value for key, value in residuals.items()}
+        bias = {Unknown.rows(element): value for element, value in residuals.items()}
         offsets = self._take_substituted(bias)
         for part in self.compartment.parts:
-            answer, base = self.answers[id(part)], part.border.base
+            answer, base = self.answers[part], part.border.base
             if base is not None:
                 lead, _ = self._carried(base.body)
                 if isinstance(lead, Body):
                     at = self.plan.groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
                     vector = self.kinematics.tracer.call(lambda p, x=at: carry_wrench_back(x, p), answer.vector[:6])
-                    key, call = ("body", id(lead)), self.kinematics.tracer.call
+                    key, call = Unknown.body(lead), self.kinematics.tracer.call
                     bias[key] = call(lambda a, b: a + b, bias[key], vector) if key in bias else vector
             for k, port in enumerate(part.border.others):
-                bias["tau", id(port.body)] = answer.vector[_slice(part, k)]
+                bias[Unknown.inner_wrench(port.body)] = answer.vector[_slice(part, k)]
         return RightSide(bias, offsets)
 
     # -- the border
 
     @property
-    def border_keys(self) -> list[Any]:
+    def border_keys(self) -> list[Unknown]:
         """Unknowns that no step eliminates."""
         border = self.compartment.border
         if border is None:
             return []
-        base = [("body", id(border.base.body))] if border.base is not None else []
-        return [*base, *(("wrench", id(port)) for port in border.others)]
+        base = [Unknown.body(border.base.body)] if border.base is not None else []
+        return [*base, *(Unknown.outer_wrench(port) for port in border.others)]
 
-    def base_acceleration(self, part: Part, solution: Mapping[Any, Any], loads: Loads | None) -> Any:
+    def base_acceleration(self, part: Part, solution: Solution, loads: Loads | None) -> Vector:
         """The acceleration of the base of a part, at the port; without loads its change in a correction."""
         base = part.border.base
         assert base is not None
         groups, call = self.plan.groups, self.kinematics.tracer.call
         lead = groups.lead(base.body)
         if isinstance(lead, Body):
-            moved = solution["body", id(lead)]
+            moved = solution.body(lead)
         else:
             moved = ground_acceleration(self.kinematics, loads, lead) if loads is not None else ca.SX(6, 1)
         at = groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
         return call(lambda a: carry_twist(at, a), moved)
 
-    def given_to(self, part: Part, solution: Mapping[Any, Any], loads: Loads | None) -> Any:
+    def given_to(self, part: Part, solution: Solution, loads: Loads | None) -> Vector:
         """Unknowns of the border of a part (n): acceleration of its base, wrenches on its other ports."""
         base = [self.base_acceleration(part, solution, loads)] if part.border.base is not None else []
-        wrenches = [solution["tau", id(port.body)] for port in part.border.others]
+        wrenches = [solution.inner_wrench(port.body) for port in part.border.others]
         return ca.densify(ca.vertcat(ca.SX(0, 1), *base, *wrenches))
 
 

@@ -18,7 +18,7 @@ from kompono.model.element import Element
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
-from kompono.translate.elaborate import Elaborated
+from kompono.translate.declared.elaborate import Elaborated
 
 _KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses"))
 
@@ -40,25 +40,60 @@ class Enclosed:
         """Whether joints inside connect a port with a ground of its own, so that no port is a base."""
         if isinstance(self.part, Sealed):
             return code_of(self.part).manifest.shape.variants[0].base is None
-        reached = {id(ground) for ground in self.model.grounds}
-        ends = [(id(joint.first.body), id(joint.second.body)) for joint in self.model.joints]
+        reached = set(self.model.grounds)
+        ends = [(joint.first.body, joint.second.body) for joint in self.model.joints]
         while new := {end for pair in ends if reached & {*pair} for end in pair} - reached:
             reached |= new
-        return not self.ports or any(id(port.body) in reached for port in self.ports)
+        return not self.ports or any(port.body in reached for port in self.ports)
 
 
 def closed_subsystems(model: Elaborated, patterns: Iterable[str]) -> list[Subsystem]:
     """The subsystems that shall be closed: those declared so and those whose path fits a pattern."""
     paths = {model.path(part): part for part in model.subsystems if part is not model.model}
-    chosen = {id(part): part for path, part in paths.items() if _declared(part, path)}
+    chosen = {part for path, part in paths.items() if _declared(part, path)}
     for pattern in patterns:
         found = [part for path, part in paths.items() if fnmatchcase(path, pattern)]
         if pattern not in paths:  # a pattern means those that can be closed
             found = [part for part in found if any(part.contains(body) for body in model.bodies)]
         if not found:
-            raise ModelError(f"there is no component {pattern!r} to close.", fix=nearest(pattern, paths))
-        chosen |= {id(part): part for part in found}
-    return [part for part in model.subsystems if id(part) in chosen]
+            fix = nearest(pattern, paths) or "Give paths or globs of components, e.g. closed=['left', '*.damper']."
+            raise ModelError(f"there is no component {pattern!r} to close.", fix=fix)
+        chosen |= set(found)
+    return [part for part in model.subsystems if part in chosen]
+
+
+def isolated_subsystems(model: Elaborated, closed: Sequence[Subsystem], patterns: Iterable[str]) -> list[Subsystem]:
+    """Those of the closed parts that shall run in processes of their own: whose path fits a pattern."""
+    paths = {model.path(part): part for part in closed}
+    chosen: set[Subsystem] = set()
+    for pattern in patterns:
+        found = {path: part for path, part in paths.items() if fnmatchcase(path, pattern)}
+        named = found.get(pattern)
+        if isinstance(named, Sealed):
+            fix = "Say so where it is declared: Sealed(FILE, isolate=True)."
+            raise ModelError("a sealed part has the wall it was declared with.", path=pattern, fix=fix)
+        found = {path: part for path, part in found.items() if not isinstance(part, Sealed)}
+        if not found:
+            known = [model.path(part) for part in model.subsystems]
+            fix = f"Use closed=[{pattern!r}] as well." if pattern in known else nearest(pattern, paths)
+            fix = fix or "Give paths or globs of closed components."
+            raise ModelError(f"no closed component {pattern!r} is there to run in a process of its own.", fix=fix)
+        chosen |= set(found.values())
+    isolated = [part for part in closed if part in chosen]
+    _check_nesting(model, closed, isolated)
+    return isolated
+
+
+def _check_nesting(model: Elaborated, closed: Sequence[Subsystem], isolated: Sequence[Subsystem]) -> None:
+    """Nobody runs in two processes."""
+    for part in closed:
+        walled = isinstance(part, Sealed) and part._code is not None and bool(part._code.wall)
+        for other in isolated:
+            if part is not other and other.contains(part) and (walled or any(part is each for each in isolated)):
+                raise ModelError(
+                    f"it is inside {model.path(other)}, which runs in a process of its own.", path=model.path(part),
+                    fix="Let one of the two run there.",
+                )  # fmt: skip
 
 
 def _declared(part: Subsystem, path: str) -> bool:
@@ -79,10 +114,10 @@ def divide(
     outermost = [part for part in inside if not any(other is not part and other.contains(part) for other in inside)]
     parts = tuple(_enclose(model, part, used) for part in outermost)
     kept = {name: _outside(getattr(model, name), outermost) for name in _KINDS}
-    ports = {id(port.body) for part in parts for port in part.ports}
-    grounds = {id(ground) for part in parts for ground in part.grounds}
-    kept["bodies"] = tuple(b for b in model.bodies if id(b) in ports or any(b is own for own in kept["bodies"]))
-    kept["grounds"] = tuple(g for g in model.grounds if id(g) in grounds or any(g is own for own in kept["grounds"]))
+    ports = {port.body for part in parts for port in part.ports}
+    grounds = {ground for part in parts for ground in part.grounds}
+    kept["bodies"] = tuple(b for b in model.bodies if b in ports or any(b is own for own in kept["bodies"]))
+    kept["grounds"] = tuple(g for g in model.grounds if g in grounds or any(g is own for own in kept["grounds"]))
     return replace(model, **kept), parts
 
 
@@ -99,34 +134,34 @@ def _enclose(model: Elaborated, part: Subsystem, used: Sequence[Frame]) -> Enclo
     path = model.path(part)
     if not inner.bodies:
         raise ModelError("a part without bodies cannot be closed.", path=path, fix="Leave it open.")
-    shown = {id(port.body): port for port in _ports(part)}
+    shown = {port.body: port for port in _ports(part)}
     touched = _touched(model, part, path, used)
     for carrier in touched:
-        shown.setdefault(id(carrier), carrier)
-    ports = tuple(shown[id(body)] for body in inner.bodies if id(body) in shown)
+        shown.setdefault(carrier, carrier)
+    ports = tuple(shown[body] for body in inner.bodies if body in shown)
     return Enclosed(part, inner, ports, tuple(c for c in touched if isinstance(c, Ground)), path)
 
 
 def _ports(part: Subsystem) -> list[Frame]:
     """What a part shows, whoever uses it: bodies, and frames of others."""
     bodies: list[Frame] = [element for element in part.exposed if isinstance(element, Body)]
-    known = {id(port.body) for port in bodies}
-    return [*bodies, *(frame for frame in part.exposed_frames.values() if id(frame.body) not in known)]
+    known = {port.body for port in bodies}
+    return [*bodies, *(frame for frame in part.exposed_frames.values() if frame.body not in known)]
 
 
 def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame]) -> list[Carrier]:
     """Carriers inside that elements outside connect to or look at, in order of declaration."""
-    found: dict[int, Carrier] = {id(port.body): port.body for port in used if part.contains(port.body)}
+    found: set[Carrier] = {port.body for port in used if part.contains(port.body)}
     for element in _elements(model):
         if element is part or part.contains(element):
             continue
         for frame in _frames(element):
             if part.contains(frame.body):
-                found[id(frame.body)] = frame.body
-        for reached in (*_acted_on(element), *model.uses.get(id(element), ())):
+                found.add(frame.body)
+        for reached in (*_acted_on(element), *model.uses.get(element, ())):
             if isinstance(reached, Frame):
                 if part.contains(reached.body):
-                    found[id(reached.body)] = reached.body
+                    found.add(reached.body)
                 continue
             if part.contains(reached) and not isinstance(reached, Parameter | Input):
                 raise ModelError(
@@ -134,7 +169,7 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
                     path=model.path(element),
                     fix=f"Move it into {type(part).__name__}, connect it to a port, or leave {path} open.",
                 )
-    return [carrier for carrier in (*model.bodies, *model.grounds) if id(carrier) in found]
+    return [carrier for carrier in (*model.bodies, *model.grounds) if carrier in found]
 
 
 def _elements(model: Elaborated) -> Iterable[Element]:

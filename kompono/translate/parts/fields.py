@@ -4,7 +4,7 @@ a part; one that varies from place to place cannot act on what is closed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -13,9 +13,10 @@ from kompono.errors import ModelError
 from kompono.model.body import Body
 from kompono.model.force import Field
 from kompono.spatial.vectors import carry_wrench_back
-from kompono.translate.kinematics import Kinematics
-from kompono.translate.loads import Loads
-from kompono.translate.topology import free_symbols
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import Loads
+from kompono.translate.structure.topology import free_symbols
+from kompono.translate.symbolic import Matrix, Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.compartment import Compartment
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
 class CompartmentLoads(Loads):
     """`fields` (9) are those around a part; None: this is the whole model."""
 
-    def __init__(self, compartment: Compartment, kinematics: Kinematics, fields: Any = None) -> None:
+    def __init__(self, compartment: Compartment, kinematics: Kinematics, fields: Vector | None = None) -> None:
         self.compartment, self.fields = compartment, fields
-        self.around: dict[int, Any] = {id(part): ca.SX(6, 1) for part in compartment.parts}  # by id(part)
+        self.around: dict[Part, Vector] = {part: ca.SX(6, 1) for part in compartment.parts}
         super().__init__(kinematics)
         if fields is not None:
             self.uniform = fields[:3]
             for body in compartment.bodies:
-                self._extra_on(body)
+                self._extra_on(body, fields[3:6])
 
-    def for_part(self, part: Part) -> Any:
+    def for_part(self, part: Part) -> Vector:
         """The fields (9) that a part is told."""
         outer = ca.SX(6, 1) if self.fields is None else self.fields[3:]
-        stored = self.around[id(part)]
+        stored = self.around[part]
         return self.tracer.call(lambda g, a, b: ca.densify(ca.vertcat(g, a + b)), self.uniform, outer, stored)
 
     def _add_field(self, field: Field) -> None:
@@ -54,7 +55,7 @@ class CompartmentLoads(Loads):
             if field.owner is not None and field.owner.contains(body):
                 self._field_on(field, body)
 
-    def _around(self, field: Field, part: Part, value: Any, varies: bool, whole: bool) -> None:
+    def _around(self, field: Field, part: Part, value: Vector, varies: bool, whole: bool) -> None:
         path = self.model.path(field)
         stores = None if varies else _stores(field, value)
         if stores is None:
@@ -65,22 +66,22 @@ class CompartmentLoads(Loads):
             )
         acting = ca.SX(3, 1) if whole else value
         stored = value if stores else ca.SX(3, 1)
-        self.around[id(part)] = self.tracer.call(
-            lambda a: a + ca.vertcat(acting, stored), self.around[id(part)], path=path, free=True
+        self.around[part] = self.tracer.call(
+            lambda a: a + ca.vertcat(acting, stored), self.around[part], path=path, free=True
         )
 
-    def _extra_on(self, body: Body) -> None:
+    def _extra_on(self, body: Body, extra: Vector) -> None:
         centre = self.kinematics.frames.centre(body)
         rotation = self.kinematics.absolute(body).pose.rotation
 
-        def trace(r: Any, extra: Any) -> Any:
+        def trace(r: Matrix, extra: Vector) -> Vector:
             force = (r @ centre.rotation).T @ (body.solid.mass * extra)
             return carry_wrench_back(centre, ca.vertcat(force, ca.SX(3, 1)))
 
-        self._wrench(body, self.tracer.call(trace, rotation, self.fields[3:6]), self.model.path(body))
+        self._wrench(body, self.tracer.call(trace, rotation, extra), self.model.path(body))
 
 
-def _value(field: Field) -> tuple[Any, bool]:
+def _value(field: Field) -> tuple[Vector, bool]:
     """The acceleration of a field, and whether it depends on the place."""
     position = ca.SX.sym("x", 3)
     value = ca.SX(field.acceleration(position))
@@ -88,7 +89,7 @@ def _value(field: Field) -> tuple[Any, bool]:
     return value, any(symbol.element_hash() in places for symbol in free_symbols(value))
 
 
-def _stores(field: Field, value: Any) -> bool | None:
+def _stores(field: Field, value: Vector) -> bool | None:
     """Whether a uniform field stores the energy -a x for each kilogram, or none; None: something else."""
     position = ca.SX.sym("x", 3)
     potential = ca.SX(field.potential(position))

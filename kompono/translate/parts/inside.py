@@ -19,21 +19,22 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.signal import time
 from kompono.model.subsystem import Subsystem
-from kompono.translate.kinematics import Kinematics
-from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_answer, pack_motion, port_in
+from kompono.translate.elimination.bordered import pack_answer
+from kompono.translate.engines.relative import Close
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.program import Channel
-from kompono.translate.relative import Close
+from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import InlineTracer
 
 LEVELS = ("rate", "residual", "speed")
@@ -42,13 +43,13 @@ LEVELS = ("rate", "residual", "speed")
 class PartTracer(InlineTracer):
     """Symbols that nobody inside defines are signals from outside."""
 
-    def lookup(self, symbol: ca.SX) -> Any:
+    def lookup(self, symbol: ca.SX) -> Scalar:
         key = symbol.element_hash()
         return super().lookup(symbol) if key in self._known or key in self._providers else symbol
 
 
 @dataclass(frozen=True)
-class Closed:
+class PartFunction:
     """One function of a part: the groups of its arguments, and the symbols outside whose values come behind them."""
 
     function: ca.Function
@@ -64,11 +65,15 @@ class Part:
 
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
-        world: Ground, placed: bool,
+        world: Ground, placed: bool, away: Sequence[Subsystem] = (),
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
-        self.inside = Compartment(enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed)
-        self._made: dict[str, Closed] = {}
+        self.inside = Compartment(
+            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away
+        )
+        elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
+        self._stem = f"away_{elsewhere[0]}" if elsewhere else "part"
+        self._made: dict[str, PartFunction] = {}
 
     def has(self, carrier: Carrier) -> bool:
         """Whether a port is fixed on a carrier."""
@@ -79,8 +84,9 @@ class Part:
         return next(k for k, port in enumerate(self.border.others) if port.body is carrier)
 
     def ask(
-        self, kinematics: Kinematics, name: str, x: Any, *, base: Any = None, fields: Any = None, given: Any = None
-    ) -> Any:
+        self, kinematics: Kinematics, name: str, x: Vector, *, base: Vector | None = None,
+        fields: Vector | None = None, given: Vector | None = None,
+    ) -> Vector:  # fmt: skip
         """Call one of the functions at a state of the owner."""
         closed = self.closed(name)
         tracer = kinematics.tracer
@@ -94,7 +100,7 @@ class Part:
             lambda *v: function.call([ca.densify(ca.vertcat(*v))], False, True)[0], *values, path=self.path
         )
 
-    def closed(self, name: str) -> Closed:
+    def closed(self, name: str) -> PartFunction:
         """One of the functions, traced when first asked for."""
         if name not in self._made:
             self._made[name] = self._trace(name)
@@ -103,8 +109,8 @@ class Part:
     # -- tracing
 
     @cached_property
-    def _functions(self) -> dict[str, Callable[[Moment, Any], Any]]:
-        made: dict[str, Callable[[Moment, Any], Any]] = {
+    def _functions(self) -> dict[str, Callable[[Moment, Vector], Vector]]:
+        made: dict[str, Callable[[Moment, Vector], Vector]] = {
             "move": lambda now, _: self._move(now),
             "condense": lambda now, _: pack_answer(*now.forces().answer()),
             "resolve": self._resolve,
@@ -121,7 +127,7 @@ class Part:
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
         return made
 
-    def _trace(self, name: str) -> Closed:
+    def _trace(self, name: str) -> PartFunction:
         groups = {
             "time": ca.SX(time),
             "base": ca.SX.sym("base", MOTION if self.border.based else 0),
@@ -133,9 +139,9 @@ class Part:
         values = self.inside.unpack(groups["x"])
         now = Moment(self.inside, tracer, values, groups["base"], groups["fields"])
         output = ca.densify(ca.vec(ca.SX(self._functions[name](now, groups["given"]))))
-        return _closed(output, groups)
+        return _closed(output, groups, self._stem)
 
-    def _move(self, now: Moment) -> Any:
+    def _move(self, now: Moment) -> Vector:
         kinematics, base = now.kinematics, self.border.base
         start = base.body if base is not None else kinematics.topology.world
         motions = [
@@ -143,11 +149,11 @@ class Part:
         ]
         return ca.vertcat(ca.SX(0, 1), *motions)
 
-    def _resolve(self, now: Moment, given: Any) -> Any:
+    def _resolve(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
         return self.inside.pack(now.rates(condensed, condensed.resolve(given)))
 
-    def _report(self, now: Moment, given: Any) -> Any:
+    def _report(self, now: Moment, given: Vector) -> Vector:
         channels, values, energies = report_inside(now, given)
         self._channels = channels
         return ca.vertcat(ca.SX(0, 1), *values, *energies)
@@ -157,25 +163,27 @@ class Part:
         self.closed("report")
         return tuple(replace(channel, name=f"{self.path}.{channel.name}") for channel in self._channels)
 
-    def _guards(self, now: Moment) -> Any:
+    def _guards(self, now: Moment) -> Vector:
         found = now.guards()
-        return ca.vertcat(ca.SX(0, 1), *[found[id(event)] for event in self.inside.whole.events])
+        return ca.vertcat(ca.SX(0, 1), *[found[event] for event in self.inside.whole.events])
 
-    def _violated(self, now: Moment, level: str) -> Any:
+    def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":
             now = now.at(now.normalized())
         condensed = now.violated(level)
         return ca.vertcat(pack_answer(*condensed.answer()), condensed.near())
 
-    def _corrected(self, now: Moment, given: Any, level: str) -> Any:
+    def _corrected(self, now: Moment, given: Vector, level: str) -> Vector:
         if level == "residual":
             now = now.at(now.normalized())
         condensed = now.violated(level)
         return self.inside.pack(now.corrected(condensed, condensed.resolve(given), level))
 
 
-def _closed(output: Any, groups: dict[str, Any]) -> Closed:
-    """A function of the groups its output depends on and of all other symbols in it, named by its content."""
+def _closed(output: Vector, groups: dict[str, Vector], stem: str) -> PartFunction:
+    """A function of the groups its output depends on and of all other symbols in it, named by its content; the `stem`
+    of its name tells where it runs.
+    """
     output = ca.cse(output)
     found = ca.symvar(output)
     present = {symbol.element_hash() for symbol in found}
@@ -187,8 +195,8 @@ def _closed(output: Any, groups: dict[str, Any]) -> Closed:
     x = ca.SX.sym("x", column.numel())
     plain = ca.Function("plain", [column], [output])(x)
     name = hashlib.sha256(ca.Function("plain", [x], [plain]).serialize().encode()).hexdigest()[:24]
-    return Closed(ca.Function(f"part_{name}", [x], [plain], {"never_inline": True}), kept, signals)
+    return PartFunction(ca.Function(f"{stem}_{name}", [x], [plain], {"never_inline": True}), kept, signals)
 
 
-def _entries(column: Any) -> list[Any]:
+def _entries(column: Vector) -> list[Scalar]:
     return ca.vertsplit(column) if column.numel() else []

@@ -6,22 +6,29 @@ Levels of an answer: "force" gives accelerations; "rate" makes speeds consistent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from kompono.model.body import Carrier
+from kompono.model.element import Element
+from kompono.model.event import Event, Mode
+from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.translate.closure import Closure, trace_closure, trace_violation
-from kompono.translate.elimination import RightSide
-from kompono.translate.kinematics import Given, Kinematics, Step
+from kompono.translate.elimination.blocks import RightSide
+from kompono.translate.elimination.bordered import Swept, base_step, sweep
+from kompono.translate.elimination.pivots import TOLERANCE
+from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
+from kompono.translate.motion.kinematics import Given, Kinematics, Step
+from kompono.translate.motion.signals import bind_signals
 from kompono.translate.parts.border import pack_motion, port_in
-from kompono.translate.parts.compartment import Compartment, Values
+from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
-from kompono.translate.signals import bind_signals
-from kompono.translate.sweeps import TOLERANCE
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -34,26 +41,20 @@ class Condensed:
 
     moment: Moment
     condensation: PartedCondensation
-    right: RightSide
-    left: dict[Any, Any]
-    eliminated: dict[Any, Any]
+    swept: Swept
     loads: CompartmentLoads | None = None
-    nears: tuple[Any, ...] = ()  # of parts
-    declared: dict[int, Closure] = field(default_factory=dict)  # own conditions
+    nears: tuple[Vector, ...] = ()  # of parts
+    declared: Closures = field(default_factory=dict)  # own conditions
 
-    def answer(self) -> tuple[Any, Any]:
+    def answer(self) -> tuple[Matrix, Vector]:
         """Block and vector at the border."""
-        keys = self.condensation.border_keys
-        vectors = [ca.densify(self.left.get(key, ca.SX(6, 1))) for key in keys]
-        return self.condensation.elimination.left(keys), ca.vertcat(ca.SX(0, 1), *vectors)
+        return self.swept.answer()
 
-    def resolve(self, given: Any) -> dict[Any, Any]:
+    def resolve(self, given: Vector) -> Solution:
         """All unknowns, from those of the border."""
-        keys = self.condensation.border_keys
-        known = {key: given[6 * k : 6 * k + 6, :] for k, key in enumerate(keys)}
-        return self.condensation.elimination.back(self.right, self.eliminated, known)
+        return self.swept.resolve(given)
 
-    def near(self) -> Any:
+    def near(self) -> Vector:
         """The smallest pivot of a condition, here or in a part, and how many have multipliers (2)."""
         found = self.condensation.elimination.nearness()
         for other in self.nears:
@@ -65,26 +66,35 @@ class Moment:
     """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it."""
 
     def __init__(
-        self, compartment: Compartment, tracer: Tracer, values: Values, base: Any = None, fields: Any = None
+        self,
+        compartment: Compartment,
+        tracer: Tracer,
+        values: CompartmentState,
+        base: Vector | None = None,
+        fields: Vector | None = None,
     ) -> None:
         self.compartment, self.tracer, self.values = compartment, tracer, values
         self.base, self.fields = base, fields
         self.kinematics = self._bind()
 
-    def at(self, values: Values) -> Moment:
+    def at(self, values: CompartmentState) -> Moment:
         """The same compartment at another state."""
         return Moment(self.compartment, self.tracer, values, self.base, self.fields)
 
     def _bind(self) -> Kinematics:
-        compartment, steps, frames = self.compartment, {}, {}
+        compartment = self.compartment
+        steps: dict[Carrier, Callable[[Kinematics], Step]] = {}
+        frames: dict[Carrier, Pose] = {}
         for part in compartment.parts:
-            moved: list[Any] = []
+            moved: list[Vector] = []
             for k, port in enumerate(part.border.others):
-                steps[id(port.body)] = lambda kin, part=part, k=k, moved=moved: self._crossing(kin, part, k, moved)
+                steps[port.body] = lambda kin, part=part, k=k, moved=moved: self._crossing(kin, part, k, moved)
         border = compartment.border
         if border is not None and border.base is not None:
-            key = id(border.base.body)
-            steps[key], frames[key] = (lambda _: _base_step(self.base)), border.base.pose
+            carrier, motion = border.base.body, self.base
+            assert motion is not None
+            steps[carrier] = lambda _: base_step(motion[:3], motion[3:12], motion[12:18])
+            frames[carrier] = border.base.pose
         kinematics = Kinematics(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
             Given(steps, frames),
@@ -92,13 +102,13 @@ class Moment:
         bind_signals(self.tracer, kinematics)
         return kinematics
 
-    def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Any]) -> Step:
+    def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Vector]) -> Step:
         if not moved:
             moved.append(self._ask(part, "move", kinematics=kinematics))
         motion = moved[0][18 * k : 18 * k + 18, :]
         at = port_in(kinematics, part.border.base) if part.border.base is not None else Pose.constant()
 
-        def trace(column: Any) -> tuple[Any, Any, Any]:
+        def trace(column: Vector) -> tuple[Vector, Matrix, Vector]:
             placed = at @ Pose(column[:3], ca.reshape(column[3:12], 3, 3))
             return placed.position, placed.rotation, column[12:]
 
@@ -106,32 +116,33 @@ class Moment:
         return Step(Pose(position, rotation), ca.SX(ca.DM.eye(6)), twist, ca.SX(6, 1), ca.SX(0, 1))
 
     def _ask(
-        self, part: Part, name: str, *, fields: Any = None, given: Any = None, kinematics: Kinematics | None = None
-    ) -> Any:
+        self, part: Part, name: str, *, fields: Vector | None = None, given: Vector | None = None,
+        kinematics: Kinematics | None = None,
+    ) -> Vector:  # fmt: skip
         """One of the functions of a part at its state here."""
         kinematics = kinematics or self.kinematics
         base = _motion_of_base(kinematics, part) if "base" in part.closed(name).groups else None
-        return part.ask(kinematics, name, self.values.inner[id(part)], base=base, fields=fields, given=given)
+        return part.ask(kinematics, name, self.values.inner[part], base=base, fields=fields, given=given)
 
     # -- conditions
 
-    def closures(self, *, whole: bool = False) -> tuple[dict[int, Closure], dict[int, Closure]]:
+    def closures(self, *, whole: bool = False) -> tuple[Closures, Closures]:
         """Own conditions as declared, and by their live rows with those of linear sets; `whole`: nothing is taken as
         linear.
         """
         twin, kinematics = self.compartment.twin, self.kinematics
         elements = self.compartment.closing if whole else self.compartment.loops
-        declared = {id(e): trace_closure(kinematics, e, twin.laws) for e in elements}
+        declared: Closures = {e: trace_closure(kinematics, e, twin.laws) for e in elements}
         return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
 
-    def violations(self, level: str) -> dict[int, Any]:
+    def violations(self, level: str) -> dict[Element, Vector]:
         """How far own conditions are violated, or how fast."""
         twin, kinematics = self.compartment.twin, self.kinematics
-        gaps = {
-            id(e): twin.live[id(e)].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
+        gaps: dict[Element, Vector] = {
+            e: twin.live[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
             for e in self.compartment.loops
         }
-        return gaps | {id(linear): twin.level(kinematics, linear, level) for linear in twin.sets}
+        return gaps | {linear: twin.level(kinematics, linear, level) for linear in twin.sets}
 
     # -- up
 
@@ -145,22 +156,22 @@ class Moment:
     def loads(self) -> CompartmentLoads:
         return CompartmentLoads(self.compartment, self.kinematics, self.fields)
 
-    def _ask_forces(self, loads: CompartmentLoads) -> dict[int, Answer]:
+    def _ask_forces(self, loads: CompartmentLoads) -> dict[Part, Answer]:
         answers = {}
         for part in self.compartment.parts:
             column = self._ask(part, "condense", fields=loads.for_part(part))
-            answers[id(part)] = Answer.of(column, part.border.size)
+            answers[part] = Answer.of(column, part.border.size)
         return answers
 
     def violated(self, level: str) -> Condensed:
         """Condense a correction of coordinates ("residual") or speeds ("rate", "speed")."""
-        tolerance: Any = {"rate": TOLERANCE, "residual": self.compartment.twin.projection_tolerance}.get(level)
+        tolerance = {"rate": TOLERANCE, "residual": self.compartment.twin.projection_tolerance}.get(level)
         if tolerance is None:
             tolerance = self.compartment.twin.closed_tolerance(self.tracer, self.violations("residual"))
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
-            answers[id(part)] = Answer.of(column[: part.border.answer, :], part.border.size)
+            answers[part] = Answer.of(column[: part.border.answer, :], part.border.size)
             nears.append(column[part.border.answer :, :])
         _, closures = self.closures()
         condensation = self._condense(closures, tolerance, answers)
@@ -168,7 +179,11 @@ class Moment:
         return self._swept(condensation, condensation.corrections_of(gaps), None, tuple(nears))
 
     def _condense(
-        self, closures: dict[int, Closure], tolerance: Any, answers: Mapping[int, Answer], whole: bool = False
+        self,
+        closures: Closures,
+        tolerance: Scalar | float,
+        answers: Mapping[Part, Answer],
+        whole: bool = False,
     ) -> PartedCondensation:
         compartment = self.compartment
         plan = compartment.whole_plan if whole else compartment.plan
@@ -177,10 +192,14 @@ class Moment:
         )
 
     def _swept(
-        self, condensation: Any, right: RightSide, loads: CompartmentLoads | None, nears: tuple[Any, ...] = ()
+        self,
+        condensation: PartedCondensation,
+        right: RightSide,
+        loads: CompartmentLoads | None,
+        nears: tuple[Vector, ...] = (),
     ) -> Condensed:
-        left, eliminated = condensation.elimination.forward(right)
-        return Condensed(self, condensation, right, left, eliminated, loads, nears)
+        swept = sweep(condensation.elimination, right, condensation.border_keys)
+        return Condensed(self, condensation, swept, loads, nears)
 
     def settled(self) -> tuple[Moment, Condensed | None]:
         """This state with speeds that meet all conditions, and the factors that made them."""
@@ -199,76 +218,74 @@ class Moment:
 
     # -- down
 
-    def rates(self, condensed: Condensed, solution: Mapping[Any, Any]) -> Values:
+    def rates(self, condensed: Condensed, solution: Solution) -> CompartmentState:
         """Rates of the state."""
-        links = {id(link.joint): link for link in self.compartment.topology.links if link.joint is not None}
-        q = {id(j): ca.SX(self.kinematics.step(links[id(j)]).rate) for j in self.compartment.joints}
-        v = {id(j): solution["joint", id(j)] if j.freedoms else ca.SX(0, 1) for j in self.compartment.joints}
+        links = {link.joint: link for link in self.compartment.topology.links if link.joint is not None}
+        q = {j: ca.SX(self.kinematics.step(links[j]).rate) for j in self.compartment.joints}
+        v = {j: solution.joint(j) if j.freedoms else ca.SX(0, 1) for j in self.compartment.joints}
         inner = {}
         for part in self.compartment.parts:
             assert condensed.loads is not None
             given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
-            inner[id(part)] = self._ask(part, "resolve", fields=fields, given=given)
-        return Values(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
+            inner[part] = self._ask(part, "resolve", fields=fields, given=given)
+        return CompartmentState(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
 
-    def _counted_rates(self) -> dict[int, Any]:
+    def _counted_rates(self) -> dict[Joint, Vector]:
         found = {}
         for joint in self.compartment.counted:
             q, v = self.kinematics.joint_state(joint)
-            found[id(joint)] = self.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
+            found[joint] = self.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
         return found
 
-    def corrected(self, condensed: Condensed, solution: Mapping[Any, Any], level: str) -> Values:
+    def corrected(self, condensed: Condensed, solution: Solution, level: str) -> CompartmentState:
         """The state with a correction made."""
         values = self.values
         q, v = values.q, values.v
         if level == "residual":
-            q = {id(j): self._moved(j, q[id(j)], solution) for j in self.compartment.joints}
+            q = {j: self._moved(j, q[j], solution) for j in self.compartment.joints}
         else:
-            v = {id(j): self._faster(j, v[id(j)], solution) for j in self.compartment.joints}
+            v = {j: self._faster(j, v[j], solution) for j in self.compartment.joints}
         inner = {}
         for part in self.compartment.parts:
             given = self._given(part, condensed, solution)
-            inner[id(part)] = self._ask(part, f"corrected_{level}", given=given)
-        return Values(q, v, values.counted, values.modes, inner)
+            inner[part] = self._ask(part, f"corrected_{level}", given=given)
+        return CompartmentState(q, v, values.counted, values.modes, inner)
 
-    def _given(self, part: Part, condensed: Condensed, solution: Mapping[Any, Any]) -> Any:
+    def _given(self, part: Part, condensed: Condensed, solution: Solution) -> Vector:
         return condensed.condensation.given_to(part, solution, condensed.loads)
 
-    def _moved(self, joint: Any, q: Any, solution: Mapping[Any, Any]) -> Any:
+    def _moved(self, joint: Joint, q: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
             return q
-        return self.tracer.call(lambda q, d: q + joint.rate(q, d), q, solution["joint", id(joint)])
+        return self.tracer.call(lambda q, d: q + joint.rate(q, d), q, solution.joint(joint))
 
-    def _faster(self, joint: Any, v: Any, solution: Mapping[Any, Any]) -> Any:
+    def _faster(self, joint: Joint, v: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
             return v
-        return self.tracer.call(lambda v, d: v + d, v, solution["joint", id(joint)])
+        return self.tracer.call(lambda v, d: v + d, v, solution.joint(joint))
 
-    def normalized(self) -> Values:
+    def normalized(self) -> CompartmentState:
         """The state with quaternions of unit length; counted angles are measured anew."""
         values = self.values
         q = {
-            id(j): self.tracer.call(lambda q, j=j: j.normalize(q), values.q[id(j)])
-            if j.coordinates
-            else values.q[id(j)]
+            j: self.tracer.call(lambda q, j=j: j.normalize(q), values.q[j]) if j.coordinates else values.q[j]
             for j in self.compartment.joints
         }
-        inner = {id(part): self._ask(part, "normalize") for part in self.compartment.parts}
-        counted = {id(joint): self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
-        return Values(q, values.v, counted, values.modes, inner)
+        inner = {part: self._ask(part, "normalize") for part in self.compartment.parts}
+        counted = {joint: self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
+        return CompartmentState(q, values.v, counted, values.modes, inner)
 
-    def guards(self) -> dict[int, Any]:
-        """Values whose rise through zero is an event, by id(event), of this compartment and its parts."""
+    def guards(self) -> dict[Event, Scalar]:
+        """Values whose rise through zero is an event, by event, of this compartment and its parts."""
         call, model = self.tracer.call, self.compartment.model
-        found = {id(e): call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
+        found = {e: call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
         for part in self.compartment.parts:
             events = part.inside.whole.events
             values = self._ask(part, "guards") if events else ca.SX(0, 1)
-            found |= {id(event): values[k, :] for k, event in enumerate(events)}
+            found |= {event: values[k, :] for k, event in enumerate(events)}
         return found
 
-    def switched(self, event: Any) -> list[tuple[Any, Any]]:
+    def switched(self, event: Event) -> list[tuple[Mode, Scalar]]:
         """Modes an event changes, with their new values."""
         for part in self.compartment.parts:
             events = part.inside.whole.events
@@ -280,7 +297,7 @@ class Moment:
         call = self.tracer.call
         return [(mode, call(lambda value=value: value, path=path, free=True)) for mode, value in event.changes]
 
-    def gap(self) -> Any:
+    def gap(self) -> Scalar:
         """The largest violation of a condition, in units of what a stage may have."""
         twin = self.compartment.twin
         worst = ca.SX(0)
@@ -294,13 +311,7 @@ class Moment:
         return worst
 
 
-def _base_step(motion: Any) -> Step:
-    """The base of a part, hung on the world: it moves as it is told."""
-    pose = Pose(motion[:3], ca.reshape(motion[3:12], 3, 3))
-    return Step(pose, ca.SX(6, 0), motion[12:18], ca.SX(6, 1), ca.SX(0, 1))
-
-
-def _motion_of_base(kinematics: Kinematics, part: Part) -> Any:
+def _motion_of_base(kinematics: Kinematics, part: Part) -> Vector:
     """Where the base of a part is (18), as it is told."""
     base = part.border.base
     assert base is not None

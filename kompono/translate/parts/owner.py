@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 
 from kompono.errors import RunError
 from kompono.model.subsystem import Subsystem
-from kompono.translate.absolute import AbsoluteEngine
-from kompono.translate.elaborate import Elaborated
-from kompono.translate.engine import Engine
-from kompono.translate.parts.compartment import Compartment
+from kompono.request import Request
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.engines.absolute import AbsoluteEngine
+from kompono.translate.engines.registry import EngineEntry, Feature
+from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import report_whole
 from kompono.translate.parts.sealed import sealed_in
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
-from kompono.translate.relative import Close, RelativeEngine
+from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
 
-class ByParts(Engine):
+class ByParts(SolvedEngine):
     """State and names are those of the model with all parts opened; motion comes from the parts as they are."""
 
     compartment: Compartment
     places: list[int]
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Places in the state of each closed part."""
+        found = (tuple(part.inside.places(self)) for part in self.compartment.parts)
+        return tuple(group for group in found if group)
 
     def _moment(self) -> tuple[Tracer, Moment]:
         tracer, _ = self._start()
@@ -35,9 +43,9 @@ class ByParts(Engine):
         x = ca.vertcat(ca.SX(0, 1), *[state[place, :] for place in self.places])
         return tracer, Moment(self.compartment, tracer, self.compartment.unpack(x))
 
-    def _scattered(self, moment: Any) -> Any:
+    def _scattered(self, values: CompartmentState) -> Vector:
         """A column in the order of this engine from one in the order of the compartment."""
-        packed = self.compartment.pack(moment)
+        packed = self.compartment.pack(values)
         places = {place: k for k, place in enumerate(self.places)}
         return ca.vertcat(ca.SX(0, 1), *[packed[places[k]] for k in range(len(self.places))])
 
@@ -76,7 +84,7 @@ class ByParts(Engine):
         return tracer, before, before.settled()[0]
 
     @cached_property
-    def _traced_channels(self) -> tuple[tuple[Channel, ...], Any]:
+    def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
         _, before, now = self._settled
         now = now.at(now.values)  # symbols mean this state
         channels, values = report_whole(now, before)
@@ -90,7 +98,7 @@ class ByParts(Engine):
     def guards(self) -> Routine:
         tracer, _, now = self._settled
         found = now.at(now.values).guards()
-        return tracer.routine("guards", [("values", ca.vertcat(*[found[id(event)] for event in self.model.events]))])
+        return tracer.routine("guards", [("values", ca.vertcat(*[found[event] for event in self.model.events]))])
 
     def switch(self, number: int) -> Routine:
         tracer, _, now = self._settled
@@ -131,33 +139,44 @@ class PartedAbsoluteEngine(ByParts, PlacedTwin):
 
 
 class Parted:
-    """A model divided at the borders of its closed parts; `way` is engine, projection and metric."""
+    """A model divided at the borders of its closed parts, for an engine."""
 
     def __init__(
-        self, model: Elaborated, parts: list[Subsystem], way: tuple[str, str, str], cut: Iterable[str],
-        independent: Iterable[str], close: Close | None,
+        self, model: Elaborated, parts: list[Subsystem], entry: EngineEntry, request: Request, close: Close | None,
+        away: Sequence[Subsystem] = (),
     ) -> None:  # fmt: skip
-        _check_way(", ".join(model.path(part) for part in parts), *way)
+        _check_way(", ".join(model.path(part) for part in parts), entry, request)
         self._compartment = Compartment(
-            model, parts, cut=cut, independent=independent, close=close, placed=way[0] == "absolute"
+            model,
+            parts,
+            cut=request.cut,
+            independent=request.independent,
+            close=close,
+            placed=not entry.by_joints,
+            away=away,
         )
         self.topology = self._compartment.twin_topology
+        self.parts = self._compartment.parts
         self.sealed = bool(sealed_in(self._compartment))
+        self.away: dict[str, tuple[str, ...]] = {f"away_{k}": (model.path(part),) for k, part in enumerate(away)}
+        for part in sealed_in(self._compartment):
+            if part.code.wall:
+                self.away[part.code.stem] = (*self.away.get(part.code.stem, ()), model.path(part.part))
 
-    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> Engine:
+    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> SolvedEngine:
         """An engine for it."""
         kind = PartedAbsoluteEngine if self._compartment.placed else PartedEngine
         return kind(self._compartment, kernels, shared=shared)
 
 
-def _check_way(names: str, engine: str, projection: str, metric: str) -> None:
-    if engine == "discrete":
-        raise RunError(
-            f"closed parts ({names}) answer with accelerations; engine='discrete' asks for forces of springs alone.",
-            fix="Use engine='relative' or 'absolute', or leave the parts open.",
-        )
-    if engine == "absolute" and (projection, metric) != ("distributed", "mass"):
+def _check_way(names: str, entry: EngineEntry, request: Request) -> None:
+    refused = entry.refusal(Feature.CLOSED_PARTS)
+    if refused is not None:
+        reason, fix = refused
+        raise RunError(f"engine={entry.name!r} cannot use {names}: {reason}.", fix=f"{fix}, or leave the parts open.")
+    others = {name: value for name, value in entry.options(request).items() if value != entry.own[name].default}
+    if others:
         raise RunError(
             f"closed parts ({names}) are projected part by part and by their masses.",
-            fix=f"Leave projection={projection!r} and metric={metric!r} out, or leave the parts open.",
+            fix=f"Leave {' and '.join(f'{n}={v!r}' for n, v in others.items())} out, or leave the parts open.",
         )

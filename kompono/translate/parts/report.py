@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from kompono.model.body import Carrier
 from kompono.spatial.vectors import carry_wrench_back
-from kompono.translate.closure import trace_closure
-from kompono.translate.outputs import ChannelWriter
+from kompono.translate.elimination.unknowns import Unknown
+from kompono.translate.engines.channels import ChannelWriter, drifts
+from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
 from kompono.translate.program import Channel
+from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
+    from kompono.translate.parts.inside import Part
     from kompono.translate.parts.moment import Condensed, Moment
 
 
 class PartedWriter(ChannelWriter):
     """Channels of a compartment; `given` are the unknowns of its own border."""
 
-    def __init__(self, now: Moment, condensed: Condensed, given: Any) -> None:
+    def __init__(self, now: Moment, condensed: Condensed, given: Vector) -> None:
         self.now, self.condensed, self.given = now, condensed, given
         assert condensed.loads is not None
         solution = condensed.condensation.with_followers(condensed.resolve(given), condensed.loads)
         live = now.compartment.twin.live
         for key in condensed.declared:
-            found = solution.get(("rows", key), ca.SX(0, 1))
-            solution["rows", key] = live[key].multipliers(found, now.tracer)
+            found = solution.get(Unknown.rows(key), ca.SX(0, 1))
+            solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
         super().__init__(now.kinematics, condensed.loads, condensed.declared, solution)
         self.bodies = now.compartment.bodies
-        self.inner = {id(part): self._ask(part) for part in now.compartment.parts}
+        self.inner = {part: self._ask(part) for part in now.compartment.parts}
 
-    def _ask(self, part: Any) -> Any:
+    def _ask(self, part: Part) -> Vector:
         """What a part reports: its channels, then kinetic and potential energy."""
         loads = self.condensed.loads
         assert loads is not None
@@ -43,11 +47,11 @@ class PartedWriter(ChannelWriter):
         for part in self.now.compartment.parts:
             channels = part.channels()
             self.channels += channels
-            self.values.append(self.inner[id(part)][: len(channels), :])
+            self.values.append(self.inner[part][: len(channels), :])
             for port in part.unreported:
                 self.body(port)
 
-    def energies(self) -> tuple[Any, Any]:
+    def energies(self) -> tuple[Scalar, Scalar]:
         kinetic, potential = super().energies()
         if self.now.fields is not None:
             for body in self.bodies:
@@ -61,7 +65,7 @@ class PartedWriter(ChannelWriter):
             potential = self.tracer.call(lambda a, b: a + b, potential, values[count - 1, :])
         return kinetic, potential
 
-    def _subtract_at_ports(self, total: dict[int, Any]) -> None:
+    def _subtract_at_ports(self, total: dict[Carrier, Vector]) -> None:
         call, kinematics = self.tracer.call, self.kinematics
         compartment, condensation = self.now.compartment, self.condensed.condensation
         for part in compartment.parts:
@@ -69,9 +73,9 @@ class PartedWriter(ChannelWriter):
             if base is None or not part.border.others:
                 continue
             at = port_in(kinematics, base)
-            block = condensation.answers[id(part)].block[:6, 6:]
-            wrenches = ca.vertcat(*[self.solution["tau", id(port.body)] for port in part.border.others])
-            key = id(base.body)
+            block = condensation.answers[part].block[:6, 6:]
+            wrenches = ca.vertcat(*[self.solution.inner_wrench(port.body) for port in part.border.others])
+            key = base.body
             total[key] = call(
                 lambda t, c, f, x=at: t + carry_wrench_back(x, c @ f), total[key], block, wrenches, path=part.path
             )
@@ -79,17 +83,17 @@ class PartedWriter(ChannelWriter):
         if border is None:
             return
         for k, port in enumerate(border.others):
-            key, first = id(port.body), 6 * (k + border.based)
+            key, first = port.body, 6 * (k + border.based)
             if key in total:
                 wrench, at = self.given[first : first + 6, :], port_in(kinematics, port)
                 total[key] = call(lambda t, f, x=at: t - carry_wrench_back(x, f), total[key], wrench)
 
 
-def drift_of(now: Moment) -> tuple[Any, Any]:
+def drift_of(now: Moment) -> tuple[Scalar, Scalar]:
     """Largest violation of conditions, here and in parts, on coordinate and velocity level."""
     twin = now.compartment.twin
-    closures = {id(e): trace_closure(now.kinematics, e, twin.laws) for e in now.compartment.closing}
-    position, velocity = ChannelWriter(now.kinematics, None, closures, {}).drifts()  # type: ignore[arg-type]
+    closures: Closures = {e: trace_closure(now.kinematics, e, twin.laws) for e in now.compartment.closing}
+    position, velocity = drifts(now.kinematics, closures)
     for part in now.compartment.parts:
         inside = now._ask(part, "drift")
         position = now.tracer.call(ca.fmax, position, inside[0, :])
@@ -97,7 +101,7 @@ def drift_of(now: Moment) -> tuple[Any, Any]:
     return position, velocity
 
 
-def report_inside(now: Moment, given: Any) -> tuple[tuple[Channel, ...], list[Any], tuple[Any, Any]]:
+def report_inside(now: Moment, given: Vector) -> tuple[tuple[Channel, ...], list[Vector], tuple[Scalar, Scalar]]:
     """Channels of a part and their values, and its energies."""
     writer = PartedWriter(now, now.forces(whole=True), given)
     writer.elements()
@@ -106,7 +110,7 @@ def report_inside(now: Moment, given: Any) -> tuple[tuple[Channel, ...], list[An
     return tuple(writer.channels), writer.values, writer.energies()
 
 
-def report_whole(now: Moment, before: Moment) -> tuple[tuple[Channel, ...], list[Any]]:
+def report_whole(now: Moment, before: Moment) -> tuple[tuple[Channel, ...], list[Vector]]:
     """Channels of a model and their values; drift is that `before` speeds were corrected."""
     drift = drift_of(before.at(before.values))
     now = now.at(now.values)

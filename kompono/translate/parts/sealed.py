@@ -8,6 +8,7 @@ conditions, by numbers and without names.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,21 +16,26 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.model.body import Body, Ground
+from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
 from kompono.sealed.element import Sealed, code_of, signal_of
 from kompono.sealed.shape import Variant
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
-from kompono.translate.closure import Closure, Told
-from kompono.translate.elaborate import Elaborated
-from kompono.translate.engine import Engine
-from kompono.translate.kinematics import Kinematics, Step
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.registry import EngineEntry, Feature
+from kompono.translate.motion.conditions import Closure, Told
+from kompono.translate.motion.kinematics import Kinematics, Step
 from kompono.translate.parts.border import Border, port_in
+from kompono.translate.parts.compartment import Compartment, starts
 from kompono.translate.parts.enclosed import Enclosed
-from kompono.translate.parts.inside import Closed, Part
+from kompono.translate.parts.inside import Part, PartFunction
 from kompono.translate.program import Channel
-from kompono.translate.topology import Link, Topology
+from kompono.translate.structure.topology import Link, Topology
+from kompono.translate.symbolic import Matrix, Vector
+
+Numbers = Vector | ca.DM  # assembly asks with numbers
 
 
 class Inner(Joint):
@@ -37,7 +43,7 @@ class Inner(Joint):
 
     part: SealedPart
 
-    def rate(self, q: Any, v: Any) -> Any:
+    def rate(self, q: Numbers, v: Numbers) -> Numbers:
         return self.part.call("rates", ca.vertcat(q, v, self.part.modes))
 
     def neutral(self) -> np.ndarray:
@@ -47,7 +53,7 @@ class Inner(Joint):
 class TurningInner(Inner):
     """The same with quaternions among the coordinates."""
 
-    def normalize(self, q: Any) -> Any:
+    def normalize(self, q: Numbers) -> Numbers:
         x = self.part.call("normalize", ca.vertcat(q, ca.DM.zeros(self.freedoms), self.part.modes))
         return x[: len(self.coordinates), :]
 
@@ -64,12 +70,12 @@ class InnerLoops(Told):
 
     part: SealedPart
 
-    def trace(self, kinematics: Kinematics) -> Closure:
+    def trace(self, kinematics: Kinematics) -> Closure[Joint]:
         part, rows = self.part, self.part.rows
         column = part.ask(kinematics, "conditions", part.state(kinematics))
         g, g_dot, u = (column[k * rows : (k + 1) * rows, :] for k in range(3))
         matrix = ca.reshape(column[3 * rows :, :], rows, part.variant.speeds)
-        return Closure(self, (1,) * rows, g, g_dot, u, {id(part.inner): matrix})
+        return Closure(self, (1,) * rows, g, g_dot, u, {part.inner: matrix})
 
 
 class SealedPart(Part):
@@ -81,30 +87,26 @@ class SealedPart(Part):
     def __init__(self, enclosed: Enclosed, border: Border, world: Ground) -> None:
         self.part, self.path, self.border = enclosed.part, enclosed.path, border  # type: ignore[assignment]
         self.model, self.code = enclosed.model, code_of(self.part)
-        names = {id(body): name for name, body in self.part._members.items()}
-        self.base = names[id(border.base.body)] if border.base is not None else None
+        names = {body: name for name, body in self.part._members.items()}
+        self.base = names[border.base.body] if border.base is not None else None
         self.variant: Variant = self.code.manifest.shape.variant(self.base)
-        self._made: dict[str, Closed] = {}
+        self._made: dict[str, PartFunction] = {}
         self.inner = self._inner(world)
         self.inside = SealedInside(self, world)  # type: ignore[assignment]
 
     def _inner(self, world: Ground) -> Inner:
         start, variant = self.start, self.variant
-        kind = _kind(variant.coordinates, variant.speeds, self._turns)
+        kind = _kind(variant.coordinates, variant.speeds, self.turns and self.code.shows_states)
         names = kind.start_names()
         hung = self.border.base.body if self.border.base is not None else world
         inner = kind(hung, Ground(), start={names[k]: float(start[k]) for k in variant.given})
         inner.part, inner._owner, inner._name = self, self.part, "inside"
         return inner
 
-    @property
-    def _turns(self) -> bool:
+    @cached_property
+    def turns(self) -> bool:
         """Whether anything has to be kept of unit length."""
-        x = np.linspace(0.3, 0.8, self.variant.size)
-        described = self.variant.functions["normalize"]
-        known = {"time": np.zeros(1), "x": x}
-        column = np.concatenate([np.zeros(0), *[known[group] for group in described.groups]])
-        return bool(described.results) and not np.array_equal(self.code.evaluate(described.number, column), x)
+        return self.code.turns(self.base)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -112,7 +114,7 @@ class SealedPart(Part):
         return self.code.start(self.base)
 
     @cached_property
-    def modes(self) -> Any:
+    def modes(self) -> ca.DM:
         """Modes when a run begins."""
         return ca.DM(self.start[self.variant.size - self.variant.modes :])
 
@@ -123,15 +125,15 @@ class SealedPart(Part):
 
     # -- its functions
 
-    def closed(self, name: str) -> Closed:
+    def closed(self, name: str) -> PartFunction:
         if name not in self._made:
             described = self.variant.functions[name]
             function = self.code.function(self.base, name) if described.results else _nothing()
             signals = tuple(signal_of(self.part, signal) for signal in described.signals)
-            self._made[name] = Closed(function, described.groups, signals)
+            self._made[name] = PartFunction(function, described.groups, signals)
         return self._made[name]
 
-    def call(self, name: str, x: Any) -> Any:
+    def call(self, name: str, x: Numbers) -> Numbers:
         """A function of x alone."""
         closed = self.closed(name)
         if not closed.function.nnz_out():
@@ -152,7 +154,7 @@ class SealedPart(Part):
 
     # -- in the twin
 
-    def state(self, kinematics: Kinematics) -> Any:
+    def state(self, kinematics: Kinematics) -> Vector:
         """x at a state of the twin."""
         q, v = kinematics.joint_state(self.inner)
         modes = [ca.SX(mode) for mode in self.model.modes]
@@ -160,11 +162,11 @@ class SealedPart(Part):
         known = kinematics.tracer.call(lambda: symbols, path=self.path, free=True) if modes else symbols
         return ca.vertcat(q, v, known)
 
-    def steps(self) -> dict[int, Any]:
-        """What moves the ports, and x itself, by id(carrier)."""
-        found: dict[int, Any] = {id(self.inner.second.body): self._inner_step}
+    def steps(self) -> dict[Carrier, Callable[[Kinematics], Step]]:
+        """What moves the ports, and x itself, by carrier."""
+        found: dict[Carrier, Callable[[Kinematics], Step]] = {self.inner.second.body: self._inner_step}
         for k, port in enumerate(self.border.others):
-            found[id(port.body)] = lambda kinematics, k=k: self._port_step(kinematics, k)
+            found[port.body] = lambda kinematics, k=k: self._port_step(kinematics, k)
         return found
 
     def _inner_step(self, kinematics: Kinematics) -> Step:
@@ -179,24 +181,24 @@ class SealedPart(Part):
         at = port_in(kinematics, self.border.base) if self.border.base is not None else Pose.constant()
         subspace, bias = self.reach(kinematics, k)
 
-        def trace(column: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
+        def trace(column: Vector, s: Matrix, v: Vector) -> tuple[Vector, Matrix, Vector]:
             placed = at @ Pose(column[:3], ca.reshape(column[3:12], 3, 3))
             return placed.position, placed.rotation, column[12:] + s @ v
 
-        speeds = kinematics.v[id(self.inner)]
+        speeds = kinematics.v[self.inner]
         position, rotation, twist = kinematics.tracer.call(trace, moved, subspace, speeds, path=self.path)
         return Step(Pose(position, rotation), ca.SX(ca.DM.eye(6)), twist, bias, ca.SX(0, 1))
 
-    def reach(self, kinematics: Kinematics, k: int) -> tuple[Any, Any]:
+    def reach(self, kinematics: Kinematics, k: int) -> tuple[Matrix, Vector]:
         """S (6 x nv) of the k-th of the other ports on the speeds inside, and S_dot v (6)."""
         size = 6 * self.variant.speeds
         column = self.ask(kinematics, "reach", self.state(kinematics))
         column = column[k * (size + 6) : (k + 1) * (size + 6), :]
         return ca.reshape(column[:size, :], 6, self.variant.speeds), column[size:, :]
 
-    def weight(self, kinematics: Kinematics) -> tuple[Any, Any]:
+    def weight(self, kinematics: Kinematics) -> tuple[Vector, Matrix]:
         """What moves inside: the twist of the base with the speeds, and the inertia on both."""
-        moving, base = kinematics.v[id(self.inner)], self.border.base
+        moving, base = kinematics.v[self.inner], self.border.base
         if base is not None:
             twist = kinematics.tracer.call(
                 lambda w: carry_twist(port_in(kinematics, base), w), kinematics.absolute(base.body).twist
@@ -235,13 +237,11 @@ class SealedInside:
 
     def places(self, twin: Engine) -> list[int]:
         """Where each entry of x is in the state of a twin."""
-        from kompono.translate.parts.compartment import starts
-
         q, v = starts(twin)
         variant, inner = self.part.variant, self.part.inner
-        modes = {id(mode): twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
-        own = [q[id(inner)] + k for k in range(variant.coordinates)] + [v[id(inner)] + k for k in range(variant.speeds)]
-        return own + [modes[id(mode)] for mode in self.whole.modes]
+        modes = {mode: twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
+        own = [q[inner] + k for k in range(variant.coordinates)] + [v[inner] + k for k in range(variant.speeds)]
+        return own + [modes[mode] for mode in self.whole.modes]
 
 
 @lru_cache(maxsize=1)
@@ -249,13 +249,13 @@ def _nothing() -> ca.Function:
     return ca.Function("nothing", [ca.SX(0, 1)], [ca.SX(0, 1)])
 
 
-def sealed_in(compartment: Any) -> list[SealedPart]:
+def sealed_in(compartment: Compartment | SealedInside) -> list[SealedPart]:
     """All parts from files in a compartment, at any depth."""
     found: list[SealedPart] = [part for part in compartment.parts if isinstance(part, SealedPart)]
     return [*found, *(deeper for part in compartment.parts for deeper in sealed_in(part.inside))]
 
 
-def refuse_engine(model: Elaborated, engine: str) -> None:
+def refuse_engine(model: Elaborated, entry: EngineEntry) -> None:
     """Raise ModelError where sealed parts cannot be solved."""
     sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
     if model.model in sealed:
@@ -263,8 +263,9 @@ def refuse_engine(model: Elaborated, engine: str) -> None:
             "a sealed part alone is no model.", path=type(model.model).__name__,
             fix="Make it a member of a Subsystem, and connect its ports.",
         )  # fmt: skip
-    if sealed and engine != "relative":
+    refused = entry.refusal(Feature.SEALED_PARTS) if sealed else None
+    if refused is not None:
+        reason, fix = refused
         raise ModelError(
-            f"the inside of a sealed part is in joint coordinates, so engine={engine!r} cannot use it.",
-            path=model.path(sealed[0]), fix="Use engine='relative'.",
-        )  # fmt: skip
+            f"{reason}, so engine={entry.name!r} cannot use it.", path=model.path(sealed[0]), fix=f"{fix}."
+        )

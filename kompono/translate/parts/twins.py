@@ -8,21 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from kompono.translate.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
-from kompono.translate.absolute import AbsoluteEngine
-from kompono.translate.closure import Closure, group_sizes, trace_closure
-from kompono.translate.elimination import Reference
-from kompono.translate.kinematics import Given, Kinematics
-from kompono.translate.linear import LinearSet
-from kompono.translate.probe import Probe
-from kompono.translate.rank import Live
-from kompono.translate.relative import PROJECTION_TOLERANCE, RelativeEngine
-from kompono.translate.signals import bind_signals
+from kompono.model.body import Carrier
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.translate.elimination.blocks import Reference
+from kompono.translate.elimination.linear import Form, LinearSet
+from kompono.translate.engines.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
+from kompono.translate.engines.absolute import AbsoluteEngine
+from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
+from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
+from kompono.translate.motion.kinematics import Given, Kinematics
+from kompono.translate.motion.signals import bind_signals
+from kompono.translate.rank.probe import Probe
+from kompono.translate.rank.rank import LiveRows
+from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -42,24 +46,22 @@ class Twin(RelativeEngine):
         level, kinematics = self.level, self.probe.kinematics
         return all(ca.SX(level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
 
-    def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Any:
+    def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
         """Violation, rate or bias of a set of linear conditions."""
         return self._level(kinematics, linear, level)
 
-    def live_closures(
-        self, kinematics: Kinematics, declared: dict[int, Closure], sets: Sequence[LinearSet]
-    ) -> dict[int, Closure]:
+    def live_closures(self, kinematics: Kinematics, declared: Closures, sets: Sequence[LinearSet]) -> Closures:
         """Conditions by their live rows, and the solved rows of linear sets."""
         return self._live_closures(kinematics, declared, sets)
 
-    def closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
+    def closed_tolerance(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Scalar | float:
         """Of pivots where loops are closed, but for these gaps."""
         return self._closed_tolerance(tracer, gaps)
 
     @cached_property
-    def forms(self) -> dict[int, Any]:
-        own = {id(element) for element in self.compartment.closing}
-        crossing = {id(element) for element in self.compartment.closing if self.compartment.crosses(element)}
+    def forms(self) -> dict[Element, Form]:
+        own: set[Element] = set(self.compartment.closing)
+        crossing: set[Element] = {element for element in self.compartment.closing if self.compartment.crosses(element)}
         return self._forms_of([key for key in self.probe.closures if key in own and key not in crossing])
 
     @cached_property
@@ -68,7 +70,7 @@ class Twin(RelativeEngine):
 
         return sealed_in(self.compartment)
 
-    def _rebind(self, tracer: Tracer, q: dict[int, Any], v: dict[int, Any]) -> Kinematics:
+    def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
         """Ports of sealed parts move as their functions say."""
         steps = {key: step for part in self._sealed for key, step in part.steps().items()}
         given = Given(steps) if steps else None
@@ -79,38 +81,38 @@ class Twin(RelativeEngine):
     @cached_property
     def probe(self) -> Probe:
         tracer, kinematics = self._start(shared=False)
-        closures = {id(element): trace_closure(kinematics, element, self.laws) for element in self.closing}
+        closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
         sealed = self._sealed
         closures = {key: through(closure, kinematics, sealed) for key, closure in closures.items()}
         return Probe(tracer, kinematics, closures, 0, [part.weight(kinematics) for part in sealed], self._borne)
 
     @property
-    def _borne(self) -> set[int]:
-        """Bodies that carry ports of sealed parts, by id."""
-        return {id(port.body) for part in self._sealed for port in part.border.ports}
+    def _borne(self) -> set[Carrier]:
+        """Bodies that carry ports of sealed parts."""
+        return {port.body for part in self._sealed for port in part.border.ports}
 
     @property
-    def row_references(self) -> dict[int, Reference]:
+    def row_references(self) -> dict[Element, Reference]:
         """What pivots of live rows are compared with."""
         return self._references
 
-    def _elimination_order(self) -> list[int]:
+    def _elimination_order(self) -> list[Closing]:
         """Conditions inside parts first, then those with linear conditions."""
-        own = {id(element) for element in self.compartment.closing}
-        return sorted(map(id, self.closing), key=lambda key: (key in own, key not in self.forms))
+        own = set(self.compartment.closing)
+        return sorted(self.closing, key=lambda element: (element in own, element not in self.forms))
 
 
-def through(closure: Closure, kinematics: Kinematics, sealed: Sequence[SealedPart]) -> Closure:
+def through(closure: Closure[Joint], kinematics: Kinematics, sealed: Sequence[SealedPart]) -> Closure[Joint]:
     """Conditions whose path crosses sealed parts, with G on the speeds inside instead of those of the crossings."""
     columns, call = dict(closure.columns), kinematics.tracer.call
     for part in sealed:
         for k, port in enumerate(part.border.others):
-            block = columns.pop(id(kinematics.topology.link(port.body).joint), None)
+            block = columns.pop(kinematics.topology.link(port.body).moved_by, None)
             if block is None or not part.variant.speeds:
                 continue
             found = call(lambda g, s: g @ s, block, part.reach(kinematics, k)[0], path=part.path)
-            key = id(part.inner)
-            columns[key] = call(lambda a, b: a + b, columns[key], found) if key in columns else found
+            inner = part.inner
+            columns[inner] = call(lambda a, b: a + b, columns[inner], found) if inner in columns else found
     return replace(closure, columns=columns)
 
 
@@ -123,25 +125,23 @@ class PlacedTwin(AbsoluteEngine):
     steady = False
 
     @property
-    def loops(self) -> tuple[Any, ...]:
+    def loops(self) -> tuple[Closing, ...]:
         return self.closing
 
     @cached_property
-    def live(self) -> dict[int, Live]:
+    def live(self) -> dict[Element, LiveRows]:
         """All rows as they are declared."""
-        return {id(e): Live(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
+        return {e: LiveRows(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
 
     @property
-    def row_references(self) -> dict[int, Reference]:
+    def row_references(self) -> dict[Element, Reference]:
         return self.references(unit=False)
 
-    def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Any:
+    def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
         raise AssertionError("nothing is substituted here")
 
-    def live_closures(
-        self, kinematics: Kinematics, declared: dict[int, Closure], sets: Sequence[LinearSet]
-    ) -> dict[int, Closure]:
+    def live_closures(self, kinematics: Kinematics, declared: Closures, sets: Sequence[LinearSet]) -> Closures:
         return declared
 
-    def closed_tolerance(self, tracer: Tracer, gaps: dict[int, Any]) -> Any:
+    def closed_tolerance(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Scalar | float:
         return ABSOLUTE_TOLERANCE

@@ -1,0 +1,91 @@
+"""Native code of a model some of whose parts are elsewhere: a run begins by opening sessions with their hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from kompono.compile import AdaptiveRun, FixedRun, Kernel
+from kompono.elsewhere.hosts import Host
+from kompono.elsewhere.keeper import BOOK
+from kompono.elsewhere.session import Session, session_of
+from kompono.errors import RunError
+from kompono.translate.program import Program
+
+
+class AwayKernel(Kernel):
+    """`engine` is the one that knows which entries of an assembled state are whose (`translate.parts.away`)."""
+
+    def __init__(self, program: Any, engine: Any, hosts: Mapping[str, Host], *, cache: bool = True) -> None:
+        super().__init__(program, cache=cache, threads=1)
+        self.engine, self.hosts = engine, dict(hosts)
+
+    @contextmanager
+    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
+        """Parts are told where they start; they can be asked about any state of the run until this ends."""
+        given = np.asarray(state, dtype=float).reshape(-1, lanes)
+        sessions: list[Session] = []
+        try:
+            for part in self.engine.parts:
+                sessions.append(self.hosts[part.path].open(part, lanes))
+            rows = [
+                self.hosts[part.path].start(part, session, given[places])
+                for part, session, places in zip(self.engine.parts, sessions, self.engine.inner, strict=True)
+            ]
+            yield np.concatenate([given[self.engine.kept], np.array(rows)]).ravel()
+        finally:
+            for session in sessions:
+                session.close()
+
+    def sessions(self, state: np.ndarray) -> list[Session]:
+        """The open sessions a state belongs to, part by part."""
+        handles = np.asarray(state).reshape(self.program.state_size, -1)[-len(self.program.opaque) :, 0]
+        return [session for handle in handles if (session := session_of(handle)) is not None]
+
+    def fixed(self, method: str, time: float, state: Any, **options: Any) -> FixedRun:
+        self._clear(state)
+        return super().fixed(method, time, state, **{**options, "capacity": _capacity(options)})
+
+    def adaptive(self, time: float, state: Any, **options: Any) -> AdaptiveRun:
+        self._clear(state)
+        return super().adaptive(time, state, **{**options, "capacity": _capacity(options)})
+
+    def _clear(self, state: Any) -> None:
+        """What was not finite in another run is nothing to this one."""
+        for session in self.sessions(state):
+            session.flags[:] = 0.0
+
+    def trouble(self, state: np.ndarray) -> str:
+        """Which part cannot be asked any more, and why; nothing if all can."""
+        for session in self.sessions(state):
+            if session.problem is not None:
+                words = str(session.problem)
+                return words if session.path in words else f"{session.path}: {words}"
+        return ""
+
+    def counts(self, state: np.ndarray) -> dict[str, Any]:
+        """Messages with replies so far, by part."""
+        return {"round_trips": {session.path: session.round_trips for session in self.sessions(state)}}
+
+
+def _capacity(options: Mapping[str, Any]) -> int:
+    """Records that wait: no more than keepers surely have."""
+    return min(options.get("capacity", BOOK // 2), BOOK // 2)
+
+
+def refuse_elsewhere(program: Program, what: str, wanted: bool) -> None:
+    """Raise RunError for what cannot be done with parts that are kept elsewhere, if it is wanted."""
+    if wanted and program.opaque:
+        names = ", ".join(name for name, _ in program.opaque)
+        raise RunError(f"{what} does not go with parts that are elsewhere ({names}).", fix="Leave that out.")
+
+
+def away_kernel(translation: Any, hosts: Mapping[str, Host], compiled: Any) -> Kernel:
+    """Native code of a model with parts elsewhere; `compiled` is how others are compiled (`compile_program`)."""
+    if not compiled.keywords.get("native", True):
+        names = ", ".join(hosts)
+        raise RunError(f"{names}: parts elsewhere are asked by native code.", fix="Leave native=False out.")
+    return AwayKernel(translation.program, translation.engine, hosts, cache=compiled.keywords.get("cache", True))

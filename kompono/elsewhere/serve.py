@@ -1,0 +1,45 @@
+"""The supplier's side: sealed parts that are asked from elsewhere. What carries the frames does not matter here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from kompono.compile.sealed import check_target
+from kompono.elsewhere.greeting import PROTOCOL, Hello, Welcome
+from kompono.elsewhere.keeper import Keeper
+from kompono.errors import RemoteError, SealedError
+from kompono.sealed.code import SealedCode, load_sealed
+from kompono.sealed.kept import kept_variant
+
+Opener = Callable[[str, bytes, str], tuple[Keeper, bytes]]  # name, hello, customer -> what answers, and the welcome
+
+
+def opener(part: SealedCode | str | Path) -> Opener:
+    """What opens sessions of a sealed part (or its file): each is a keeper of its own that begins where the part
+    starts.
+    """
+    code = part if isinstance(part, SealedCode) else load_sealed(part)
+    manifest = code.manifest
+    check_target(manifest.targets, code.file.path)
+    turns = tuple(code.turns(variant.base) for variant in manifest.shape.variants)
+    welcome = Welcome(manifest.shape, turns, manifest.digest).pack()
+
+    def open_session(name: str, hello: bytes, customer: str) -> tuple[Keeper, bytes]:
+        wanted = Hello.unpack(hello)
+        try:
+            variant = manifest.shape.variant(wanted.base)
+        except SealedError:
+            if wanted.base is not None:
+                raise RemoteError(f"{manifest.shape.name} cannot be entered by that port.") from None
+            variant = manifest.shape.variants[0]  # somebody who does not know its ports yet
+        part = kept_variant(variant, code.stem)
+        return Keeper(part, {}, code.start(variant.base), lanes=wanted.lanes), welcome
+
+    return open_session
+
+
+def digest(code: SealedCode) -> bytes:
+    """A hash of all that replies depend on."""
+    return hashlib.sha256(f"{PROTOCOL} {code.manifest.digest}".encode()).digest()

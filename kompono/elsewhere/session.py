@@ -1,0 +1,233 @@
+"""A session: one part elsewhere in one run, as native code of its owner knows it (`compile.desk`).
+
+A state of the run has a handle of the session; whoever has the state can ask the part about it as long as the session
+is open.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+import weakref
+from contextlib import suppress
+from typing import Any, Protocol
+
+import numpy as np
+
+from kompono.compile import desk, jit
+from kompono.compile.far import (
+    HEADER,
+    LASTING,
+    MOST_LANES,
+    NUMBER_BITS,
+    OPERATION,
+    PINNED,
+    SESSION_BITS,
+    VECTOR,
+    Broken,
+    Op,
+)  # fmt: skip
+from kompono.compile.keeper_frames import RECEIVE, TRANSMIT
+from kompono.elsewhere.keeper import REPLY, Keeper
+from kompono.errors import KomponoError, RunError
+from kompono.translate.program import Program
+
+FRAME = 1 << 16  # doubles of the largest frame
+_POSTED = 1 << 14  # left for what is asked when posted operations are sent by themselves
+_lock = threading.Lock()
+_counter = itertools.count()
+_open: weakref.WeakValueDictionary[int, Session] = weakref.WeakValueDictionary()
+
+_TRANSMIT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_RECEIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+class Carrier(Protocol):
+    """How frames travel: addresses of two native functions, and what they are given first."""
+
+    transmit: int
+    receive: int
+    context: int
+    problem: KomponoError | None
+
+    def close(self) -> None:
+        """The session is over."""
+        ...
+
+
+class Here:
+    """To a keeper in this process."""
+
+    problem: KomponoError | None = None
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.keeper = keeper
+        self.transmit, self.receive = keeper.addresses[TRANSMIT], keeper.addresses[RECEIVE]
+        self.context = keeper.context
+
+    def close(self) -> None:
+        """Nothing is left to be done."""
+
+
+class Through:
+    """Over a line that carries bytes: `post(frame)` gives a ticket, `collect(ticket)` the reply."""
+
+    def __init__(self, line: Any) -> None:
+        self.line, self.context = line, 0
+        self.problem: KomponoError | None = None
+        self._ticket: Any = None
+        self._functions = _TRANSMIT(self._transmit), _RECEIVE(self._receive)
+        self.transmit, self.receive = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._functions)
+
+    def _transmit(self, _: int, frame: int, length: int) -> int:
+        try:
+            self._ticket = self.line.post(ctypes.string_at(frame, 8 * length))
+        except KomponoError as problem:
+            self.problem = problem
+            return -1
+        except BaseException as problem:  # nothing may leave a function that native code calls
+            self.problem = RunError(f"{type(problem).__name__}: {problem}")
+            return -1
+        return 0
+
+    def _receive(self, _: int, reply: int, room: int) -> int:
+        try:
+            data = self.line.collect(self._ticket)
+        except KomponoError as problem:
+            self.problem = problem
+            return -1
+        except BaseException as problem:
+            self.problem = RunError(f"{type(problem).__name__}: {problem}")
+            return -1
+        if len(data) % 8 or len(data) > 8 * room:
+            return -1
+        ctypes.memmove(reply, data, len(data))
+        return len(data) // 8
+
+    def close(self) -> None:
+        """Say so on the line; whether anybody hears it does not matter any more."""
+        with suppress(KomponoError):
+            self.line.close()
+
+
+class Session:
+    """One part in one run on so many lanes; `path` is the part's, for people."""
+
+    def __init__(self, carrier: Carrier, path: str, size: int, lanes: int = 1) -> None:
+        if not 1 <= lanes <= MOST_LANES:
+            raise RunError(f"a part elsewhere runs on 1 to {MOST_LANES} lanes, not on {lanes}.", path=path)
+        self.carrier, self.path, self.size, self.lanes = carrier, path, size, lanes
+        self._out, self._reply = np.zeros(FRAME), np.zeros(REPLY + HEADER + lanes)
+        self.flags = np.zeros(lanes)
+        self._fields = np.zeros(len(desk.FIELDS), dtype=np.int64)
+        self.index = _enter(self)
+        given = {
+            "transmit": carrier.transmit, "receive": carrier.receive, "context": carrier.context,
+            "out": self._out.ctypes.data, "out_length": HEADER, "out_room": FRAME, "reply": self._reply.ctypes.data,
+            "reply_room": len(self._reply), "next": 1, "next_pinned": PINNED, "flags": self.flags.ctypes.data,
+            "lanes": lanes, "index": self.index,
+        }  # fmt: skip
+        for name, value in given.items():
+            self[name] = value
+        self._sync = jit.callable_at(desk.sync_address())
+
+    def __getitem__(self, field: str) -> int:
+        return int(self._fields[desk.FIELDS.index(field)])
+
+    def __setitem__(self, field: str, value: int) -> None:
+        self._fields[desk.FIELDS.index(field)] = value
+
+    @property
+    def round_trips(self) -> int:
+        """Replies so far."""
+        return self["round_trips"]
+
+    def start(self, offsets: np.ndarray, normalize: int | None = None) -> np.ndarray:
+        """The handle (lanes,) of the start of the part, moved by offsets (size,) or (size, lanes); then brought to unit
+        lengths by its function `normalize`, if that has a number.
+        """
+        given = np.asarray(offsets, dtype=float)
+        rows = np.zeros((self.size, self.lanes)) + (given[:, None] if given.ndim == 1 else given)
+        if normalize is None:
+            return self._post(Op.START, rows, LASTING)
+        return self._post(Op.FUNCTION + normalize, self._post(Op.START, rows, VECTOR)[None, :], LASTING)
+
+    def combine(self, base: np.ndarray, factor: float, vector: np.ndarray) -> np.ndarray:
+        """The handle of base + factor * vector, of handles (lanes,)."""
+        rows = np.array([base, np.full(self.lanes, factor), vector])
+        return self._post(Op.COMBINE, rows, VECTOR)
+
+    def _post(self, op: int, rows: np.ndarray, kind: int) -> np.ndarray:
+        field = "next" if kind == VECTOR else "next_pinned"
+        number, flat = self[field], rows.ravel()
+        if self["out_length"] + OPERATION + len(flat) > FRAME - _POSTED:
+            self.sync()
+        place = self["out_length"]
+        self._out[place : place + OPERATION] = int(op), number, len(flat)
+        self._out[place + OPERATION : place + OPERATION + len(flat)] = flat
+        self["out_length"], self[field] = place + OPERATION + len(flat), number + 1
+        return np.full(self.lanes, float((self.index << NUMBER_BITS) + number))
+
+    def sync(self) -> bool:
+        """Send what was posted and wait for the reply; whether all is well."""
+        self._sync(ctypes.c_void_p(self._fields.ctypes.data))
+        return self["broken"] == 0
+
+    @property
+    def problem(self) -> KomponoError | None:
+        """Why the part cannot be asked any more."""
+        if self["broken"] == 0:
+            return None
+        words = {
+            Broken.FORM: "a message was not understood on the other side",
+            Broken.FORGOTTEN: "the other side has forgotten a state that is still needed",
+            Broken.LINK: "there was no reply, or one to another message",
+        }
+        return self.carrier.problem or RunError(f"{words.get(Broken(self['broken']), 'it broke')}.", path=self.path)
+
+    def close(self) -> None:
+        """Let its place be used by others; handles of it mean nothing any more."""
+        if self.index:
+            _leave(self.index)
+            self.index = 0
+            self.carrier.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "index", 0):
+            self.close()
+
+
+def session_of(handle: float) -> Session | None:
+    """The open session a handle belongs to."""
+    return _open.get(int(handle) >> NUMBER_BITS) if 0 < handle < 1 << (NUMBER_BITS + SESSION_BITS) else None
+
+
+def moved(program: Program, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
+    """state + factor * rate; of parts elsewhere by their sessions."""
+    result, own = state + factor * rate, program.state_size - len(program.opaque)
+    for place in range(own, program.state_size):
+        session, here = session_of(state[place]), slice(place, place + 1)
+        result[here] = session.combine(state[here], factor, rate[here]) if session else 0.0
+    return result
+
+
+def _table() -> Any:
+    return (ctypes.c_void_p * (1 << SESSION_BITS)).from_address(desk.table_address())
+
+
+def _enter(session: Session) -> int:
+    with _lock:
+        most = (1 << SESSION_BITS) - 1  # a place is not used again at once: old handles shall find nobody
+        index = next((k for _ in range(most) if (k := 1 + next(_counter) % most) not in _open), 0)
+        if not index:
+            raise RunError(f"there are {1 << SESSION_BITS} parts elsewhere in runs of this process already.")
+        _open[index] = session
+        _table()[index] = session._fields.ctypes.data
+        return index
+
+
+def _leave(index: int) -> None:
+    with _lock:
+        _table()[index] = None
+        _open.pop(index, None)

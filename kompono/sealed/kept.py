@@ -1,0 +1,86 @@
+"""What a keeper of a part is made of: the functions by which it is asked, wherever they come from.
+
+Operations of functions are numbered by their names in order, so both sides know them without being told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kompono.sealed.shape import Described, Variant
+
+
+class Gives(Enum):
+    """What the results of a function are."""
+
+    VALUES = "values"  # go to who asked
+    VECTOR = "vector"  # of the length of x, stays with the keeper
+    MODES = "modes"  # take the place of some entries of x; the vector stays
+
+
+@dataclass(frozen=True)
+class KeptFunction:
+    """A closed function of a column: `others` numbers beside x, `before` of them before it. It is asked with the handle
+    of x in the place of x, also if it does not take x (`takes`).
+    """
+
+    name: str
+    takes: bool
+    before: int
+    others: int
+    results: int
+    gives: Gives
+    entries: tuple[int, ...] = ()  # of x, that results of kind MODES take the place of
+
+
+@dataclass(frozen=True)
+class KeptPart:
+    """The length of x, which entries of it are speeds, and the functions by number."""
+
+    size: int
+    speeds: tuple[int, ...]
+    functions: tuple[KeptFunction, ...]
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Names of the functions that are called."""
+        return tuple(dict.fromkeys(function.name for function in self.functions if function.results))
+
+
+def gives(name: str) -> Gives:
+    """What a function gives, by its name."""
+    if name.startswith("switch_"):
+        return Gives.MODES
+    made = name in ("resolve", "normalize") or name.startswith("corrected_")
+    return Gives.VECTOR if made else Gives.VALUES
+
+
+def numbered(names: Iterable[str]) -> dict[str, int]:
+    """The number of each function, by name."""
+    return {name: number for number, name in enumerate(sorted(names))}
+
+
+def place_of_x(groups: Sequence[str], sizes: Mapping[str, int]) -> tuple[bool, int]:
+    """Whether x is among the groups a function takes, and how many numbers come before it, or before its signals."""
+    before = groups[: groups.index("x")] if "x" in groups else groups
+    return "x" in groups, sum(sizes[group] for group in before)
+
+
+def kept_variant(variant: Variant, stem: str) -> KeptPart:
+    """The keeper of a sealed part, entered by one of its ports; functions are called `stem` and their number there."""
+    sizes = {"time": 1, "base": 18 if variant.base is not None else 0, "fields": 9, "x": variant.size}
+    sizes["given"] = 6 * len(variant.ports)
+    modes = tuple(range(variant.coordinates + variant.speeds, variant.size))
+
+    def kept(name: str, described: Described) -> KeptFunction:
+        takes, before = place_of_x(described.groups, sizes)
+        others = described.arguments - (variant.size if takes else 0)
+        what = gives(name)
+        entries = modes if what is Gives.MODES else ()
+        return KeptFunction(f"{stem}_{described.number}", takes, before, others, described.results, what, entries)
+
+    functions = tuple(kept(name, variant.functions[name]) for name in numbered(variant.functions))
+    speeds = tuple(range(variant.coordinates, variant.coordinates + variant.speeds))
+    return KeptPart(variant.size, speeds, functions)

@@ -1,0 +1,95 @@
+"""How a run is integrated: what was asked for, completed by what the engine is best run with, and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from kompono.errors import RunError, nearest
+from kompono.given import shown
+from kompono.request import Request
+from kompono.solve.methods import METHODS
+from kompono.translate.engines.registry import EngineEntry, engine_named
+
+MOST = 1 << 53  # steps that can be counted in a double
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: method, end [s], step [s] (recording interval of adaptive methods), record every n-th step,
+    tolerances.
+    """
+
+    method: str
+    until: float
+    step: float
+    every: int = 1
+    rtol: float = 1e-8
+    atol: float = 1e-8
+    stabilize: bool = True
+    guard_checks: int = 1  # looks at the guards of events in each step
+    max_steps: int | None = None  # attempts of methods that choose their steps; None: as many as lead anywhere
+    keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
+
+
+def settings_of(request: Request) -> Settings:
+    """Settings as asked for, with what the engine is best run with where nothing is said."""
+    entry, until = engine_named(request.engine), request.until
+    size, every = entry.step, request.every
+    if isinstance(until, Real) and 0 < float(until) < size:  # a run shorter than the usual step is one step
+        size = float(until)
+    if every is None:
+        every = entry.every if request.step is None else 1
+    return Settings(
+        request.method or entry.method, until, size if request.step is None else request.step, every,
+        *request.tolerances, request.stabilize, request.guard_checks, request.max_steps,
+    )  # fmt: skip
+
+
+def check_method(entry: EngineEntry, method: str) -> None:
+    """Raise for a method that cannot step the programs of an engine."""
+    if METHODS[method].steps != entry.steps:
+        able = ", ".join(name for name, known in METHODS.items() if known.steps == entry.steps)
+        fix = f"The {entry.name} engine steps with {able}; its default is method={entry.method!r}."
+        raise RunError(f"method {method!r} does not go with engine {entry.name!r}.", fix=fix)
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise RunError for a method that does not exist or numbers that make no sense."""
+    if settings.method not in METHODS:
+        raise RunError(
+            f"there is no method {settings.method!r}.",
+            fix=nearest(str(settings.method), METHODS) or f"Methods: {', '.join(METHODS)}.",
+        )
+    for name in ("until", "step", "rtol", "atol"):
+        value = getattr(settings, name)
+        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
+            what = "tolerances must be positive numbers" if name.endswith("tol") else "that is no time to run with"
+            raise RunError(f"{name} = {value!r}: {what}.", fix=f"Give {name} as a positive number.")
+    if settings.step == 0:
+        raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
+    if settings.until > 2**53 * settings.step:
+        fix = "Take a longer step or an earlier end."
+        raise RunError(f"step = {settings.step:g} s cannot be told from nothing at {settings.until:g} s.", fix=fix)
+    if not isinstance(settings.every, int | np.integer) or settings.every < 1:
+        raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
+    if 0 < settings.until < settings.step * (1 - 1e-9):
+        raise RunError(
+            f"step = {settings.step:g} s is longer than the run (until = {settings.until:g} s).",
+            fix=f"Use e.g. step={settings.until / 100:g}.",
+        )
+    if settings.every > MOST or settings.until / settings.step > MOST:
+        name, value = ("every", settings.every) if settings.every > MOST else ("until / step", settings.until)
+        raise RunError(f"{name} = {value:g} is more steps than can be counted.", fix="Use fewer.")
+    for name, least in (("guard_checks", 1), ("max_steps", 1)):
+        value = getattr(settings, name)
+        if value is None and name == "max_steps":
+            continue
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
+            raise RunError(
+                f"{name} = {shown(value)} is not a count.", fix=f"Give {name} as a whole number from {least} on."
+            )
+    if settings.rtol + settings.atol <= 0:
+        raise RunError("tolerances must be positive.", fix="Use e.g. rtol=1e-8.")

@@ -1,0 +1,94 @@
+"""Walk the hierarchy once: every element with its path, sorted by kind; ports, laws, expressions and ownership checked.
+
+The product is plain lists of declarations in order, and whose symbols their expressions use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kompono.errors import ModelError, ModelWarning, warn
+from kompono.given import shown
+from kompono.model.body import Body, Frame, Ground
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.element import Element
+from kompono.model.event import Event, Mode
+from kompono.model.force import Effort, Field, Force
+from kompono.model.joint import Joint
+from kompono.model.load_cell import LoadCell
+from kompono.model.sensor import Sensor
+from kompono.model.signal import Input, Output, Parameter
+from kompono.model.subsystem import Subsystem, relative_path
+from kompono.sealed.element import Sealed
+from kompono.translate.declared.law_checks import check_laws
+from kompono.translate.declared.ownership import check_ownership
+from kompono.translate.declared.ports import check_ports, check_reading
+from kompono.translate.declared.uses import find_uses
+
+
+@dataclass(frozen=True)
+class Elaborated:
+    """The elements of a model by kind, in order of declaration."""
+
+    model: Subsystem
+    subsystems: tuple[Subsystem, ...]
+    bodies: tuple[Body, ...]
+    grounds: tuple[Ground, ...]
+    joints: tuple[Joint, ...]
+    constraints: tuple[Constraint, ...]
+    couplings: tuple[Coupling, ...]
+    forces: tuple[Force, ...]
+    efforts: tuple[Effort, ...]
+    fields: tuple[Field, ...]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    parameters: tuple[Parameter, ...]
+    modes: tuple[Mode, ...]
+    events: tuple[Event, ...]
+    sensors: tuple[Sensor, ...] = ()
+    cells: tuple[LoadCell, ...] = ()
+    uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
+
+    def path(self, element: Element) -> str:
+        """Dotted path from the model."""
+        return relative_path(element, self.model)
+
+
+def elaborate(model: Subsystem) -> Elaborated:
+    """Sort and check the elements of a model."""
+    if not isinstance(model, Subsystem):
+        fix = "Pass an instance, e.g. simulate(Car(), until=1.0)."
+        raise ModelError(f"{shown(model)} is not a Subsystem.", fix=fix)
+    elements = list(model.walk())
+
+    def kind(cls: type) -> Any:
+        return tuple(element for element in elements if isinstance(element, cls))
+
+    result = Elaborated(
+        model,
+        (model, *kind(Subsystem)),
+        *(kind(cls) for cls in (Body, Ground, Joint, Constraint, Coupling)),
+        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell)),
+    )
+    if not result.bodies:
+        raise ModelError(
+            "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
+        )
+    check_ports(result)
+    check_laws(result)
+    result = replace(result, uses=find_uses(model, elements))
+    check_reading(result)
+    check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
+    _warn_about_loose_bodies(result)
+    return result
+
+
+def _warn_about_loose_bodies(model: Elaborated) -> None:
+    touched = set()
+    for element in (*model.joints, *model.constraints, *model.forces):
+        touched |= {frame.body for frame in (element.first, element.second) if frame is not None}
+    for body in model.bodies:
+        if body not in touched and len(model.bodies) > 1 and not isinstance(body.owner, Sealed):
+            warn(f"{model.path(body)}: no joint, constraint or force touches this body; it moves freely.", ModelWarning)

@@ -1,0 +1,273 @@
+"""A name for everything a translation depends on, so that it can be found again instead of being made again.
+
+Elements of our own classes enter by their class and all their attributes: their code is known by its source. Any other
+element enters by what a translation would see of it: the attributes our base classes have, and the expressions its laws
+return (`laws.py`). So it does not matter where a law gets its numbers from: a dictionary, a file, the environment. All
+expressions are written as one CasADi function, in which symbols count by place, not by name. Whatever cannot be looked
+at to its end (a law that fails on symbols or returns something else each time, an overridden method nobody here knows)
+makes a model nameless: it is translated each time, as if there were no cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from inspect import getattr_static
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.element import Element
+from kompono.model.event import Event
+from kompono.model.force import Effort, Force
+from kompono.model.joint import Joint
+from kompono.model.sensor import Sensor
+from kompono.model.signal import Output, time
+from kompono.model.subsystem import Subsystem
+from kompono.translate.declared.elaborate import Elaborated, elaborate
+from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
+from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_OWN = frozenset(
+    (
+        "_owner",
+        "_name",
+        "_signals",
+        "_frames_with_signals",
+        "shape",
+        "_members",
+        "_exposed",
+        "_lent",
+        "_unassigned",
+        "_frames",
+    )
+    + ("_users", "_taken_away", "_simulated")
+)
+_HARMLESS = frozenset(("run_defaults", "add", "expose"))  # what a subsystem may override and no translation sees
+_READ: dict[type[Element], tuple[str, ...]] = {  # attributes a translation reads, which a subclass may compute
+    Body: ("solid", "start_position", "start_orientation", "start_velocity", "start_angular_velocity"),
+    Ground: ("motion",),
+    Joint: ("first", "second", "q", "v", "start", "coordinates", "units", "speeds", "freedoms"),
+    Constraint: ("first", "second"),
+    Coupling: ("joints",),
+    Force: ("first", "second"),
+    Effort: ("joint",),
+    Output: ("expression", "unit"),
+    Event: ("guard", "changes"),
+    Sensor: ("frames",),
+}
+
+
+def _changes(base: type, kind: type) -> tuple[frozenset[str], list[str]]:
+    """What a class of ours offers beside its laws, and which of that a class derived from it defines anew."""
+    known = law_names(base) | _HARMLESS
+    public = [name for name in dir(base) if not name.startswith("_") and name not in known]
+    return frozenset(public), [n for n in public if getattr_static(kind, n) is not getattr_static(base, n)]
+
+
+class Nameless(Exception):
+    """Something a translation may depend on cannot be followed."""
+
+
+def fingerprint(model: Subsystem | Elaborated, options: Any) -> str:
+    """The name (hexadecimal) of a model with options; equal only for what gives equal programs, else Nameless."""
+    elaborated = elaborate(model) if isinstance(model, Subsystem) else model
+    scribe = _Scribe(elaborated, options)
+    content = scribe.content()
+    if scribe.traced and _Scribe(elaborated, options).content() != content:
+        raise Nameless("a law that gives something else each time")
+    return hashlib.sha256(content).hexdigest()
+
+
+class _Scribe:
+    """Writes down a model: words (plain data) and expressions, in the order of declaration."""
+
+    def __init__(self, model: Elaborated, options: Any) -> None:
+        self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
+        if self.words[-1] is None:
+            raise Nameless("a function of Kompono that was replaced")
+        self.traced = False
+        self._strict = False  # whether any attribute may matter
+        self._ours: dict[type, bool] = {}
+        self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
+        self._expressions: list[ca.SX | ca.DM] = []
+        self._elements: list[Element] = [model.model, *model.model.walk()]
+        self._numbers = {id(element): number for number, element in enumerate(self._elements)}
+        self._open: set[int] = set()
+        self.visit(options)
+        for element in self._elements:
+            self.words.append(("element", model.path(element), self._numbers.get(id(element.owner))))
+            self._element(element)
+
+    def content(self) -> bytes:
+        """All of it as bytes; expressions as one function of all symbols, those of the model first."""
+        known = [time, *ARGUMENTS, *self._signals()]
+        column = ca.veccat(*[ca.densify(expression) for expression in (*known, *self._expressions)])
+        text = ca.Function("all", [ca.vertcat(*ca.symvar(column))], [column]).serialize()
+        return repr(self.words).encode() + text.encode()
+
+    def _signals(self) -> list[ca.SX]:
+        """The symbols that stand for coordinates, signals and motion; who they belong to is noted in words."""
+        found: list[ca.SX] = []
+        for number, element in enumerate(self._elements):
+            if isinstance(element, ca.SX):
+                found.append(ca.SX(element))
+            if isinstance(element, Carrier):
+                for frame in element._frames_with_signals:
+                    self._frame(frame)
+                    for kind, symbols in frame._signals.items():
+                        self.words.append(("signal", number, kind))
+                        found.append(symbols)
+            else:
+                for kind, symbols in vars(element).get("_signals", {}).items():
+                    self.words.append(("signal", number, kind))
+                    found.append(symbols)
+        return found
+
+    # -- elements
+
+    def _element(self, element: Element) -> None:
+        kind = type(element)
+        if kind not in self._ours:
+            self._ours[kind] = is_ours(kind)
+        if self._ours[kind] and self._attributes(element):
+            return
+        self.words.append(("foreign", type(element).__qualname__))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._look(element)
+        except Exception as error:
+            raise Nameless(f"{element.label}: {error}") from error
+
+    def _attributes(self, element: Element) -> bool:
+        """Write down class and attributes of an element of ours; False if one of them is not plain data."""
+        words, expressions = len(self.words), len(self._expressions)
+        self._strict = True
+        self.words.append(("ours", type(element).__module__, type(element).__qualname__))
+        try:
+            self._mapping({name: value for name, value in vars(element).items() if name not in _OWN})
+        except Nameless:
+            del self.words[words:], self._expressions[expressions:]
+            return False
+        finally:
+            self._strict = False
+        return True
+
+    def _look(self, element: Element) -> None:
+        """Write down what a translation sees of an element of a user."""
+        base = next(kind for kind in type(element).__mro__ if written_by_us(kind))
+        self.words.append((base.__module__, base.__qualname__))
+        if type(element) not in self._changed:
+            self._changed[type(element)] = _changes(base, type(element))
+        public, changed = self._changed[type(element)]
+        self._strict = True
+        for name in (*changed, *(name for name in vars(element) if name in public)):
+            self.visit(name)
+            self._overridden(element, name)
+        for kind, names in _READ.items():
+            if isinstance(element, kind):
+                for name in names:
+                    self.visit(getattr(element, name))
+        self._strict = False
+        for name, value in vars(element).items():
+            if name not in _OWN:
+                self._held(element, name, value)
+        for name, expressions in laws(element):
+            self.traced = True
+            self.words.append(("law", name, None if expressions is None else len(expressions)))
+            for expression in expressions or ():
+                self.visit(expression)
+
+    def _overridden(self, element: Element, name: str) -> None:
+        value = getattr(element, name)
+        if not callable(value):
+            self.visit(value)
+        elif name in ("speed_names", "start_names"):
+            self.visit(value())
+        else:
+            raise Nameless(f"{element.label}.{name}, a method nobody here knows")
+
+    def _held(self, element: Element, name: str, value: Any) -> None:
+        """An attribute of a user's element: its laws are traced anyway, so only what can be looked at counts."""
+        words, expressions = len(self.words), len(self._expressions)
+        try:
+            self.visit(name)
+            self.visit(value)
+        except Nameless:
+            if isinstance(element, Subsystem):
+                raise
+            del self.words[words:], self._expressions[expressions:]
+
+    # -- values
+
+    def visit(self, value: Any) -> None:
+        """Write down a value and all it holds."""
+        if type(value) in _PLAIN:
+            self.words.append(value)
+        elif isinstance(value, np.ndarray | np.generic):
+            array = np.asarray(value)
+            if array.dtype == object:
+                raise Nameless("an array of objects")
+            self.words.append((str(array.dtype), array.shape, array.tobytes()))
+        elif isinstance(value, ca.SX | ca.DM):
+            self.words.append(("expression", value.shape))
+            if not value.is_dense():
+                pattern = value.sparsity()
+                self.words.append((tuple(pattern.row()), tuple(pattern.colind())))
+            self._expressions.append(value)
+        elif id(value) in self._numbers:
+            self.words.append(("element", self._numbers[id(value)]))
+        elif isinstance(value, Frame) and not isinstance(value, Element):
+            self._frame(value)
+        elif isinstance(value, Element):
+            raise Nameless(f"{value.label}, which is not part of the model")
+        elif id(value) in self._open:
+            self.words.append("within")
+        else:
+            self._open.add(id(value))
+            try:
+                self._compound(value)
+            finally:
+                self._open.discard(id(value))
+
+    def _frame(self, frame: Frame) -> None:
+        self.words.append(("frame", self._numbers.get(id(frame.body))))
+        if id(frame.body) not in self._numbers:
+            raise Nameless("a frame of another model")
+        self.visit(frame.pose.position)
+        self.visit(frame.pose.rotation)
+
+    def _compound(self, value: Any) -> None:
+        if type(value) in (list, tuple):
+            self._sequence(type(value).__name__, value)
+        elif isinstance(value, Mapping):
+            self._mapping(value)
+        elif isinstance(value, set | frozenset):
+            self._sequence("set", sorted(value, key=repr))
+        elif is_dataclass(value) and written_by_us(type(value)):
+            self.words.append(type(value).__qualname__)
+            self._mapping({f.name: getattr(value, f.name) for f in fields(value) if f.name != "shape"})
+        else:
+            self._object(value)
+
+    def _object(self, value: Any) -> None:
+        """Code and other objects. What they do shows in the laws that use them, so of a user's they count by name."""
+        if self._strict or not hasattr(value, "__dict__"):
+            raise Nameless(f"a {type(value).__name__}")
+        self.words.append(("object", getattr(value, "__qualname__", type(value).__qualname__)))
+
+    def _sequence(self, kind: str, values: Iterable[Any]) -> None:
+        listed = list(values)
+        self.words.append((kind, len(listed)))
+        for part in listed:
+            self.visit(part)
+
+    def _mapping(self, values: Mapping[Any, Any]) -> None:
+        self._sequence("mapping", [part for name in values for part in (name, values[name])])

@@ -1,0 +1,9 @@
+"""Condense and resolve (DESIGN sections 3 and 4): who goes first, and the algebra.
+
+rigid.py, linear.py   what needs no unknowns of its own: welded bodies, conditions that are linear forms
+unknowns.py   what is solved for, and solutions by body, joint and element
+blocks.py, pivots.py   symmetric block elimination; inverses of small matrices with dependent rows dropped
+inertia_form.py   accelerations as unknowns (joint coordinates), in the order of the components
+bordered.py   equations with a border: what is left on unknowns that others eliminate
+mobility_form.py   wrenches as unknowns (absolute coordinates)
+"""

@@ -1,0 +1,363 @@
+"""Condense and resolve: symmetric block elimination, with rows that depend on others dropped (DESIGN sections 3 and 4).
+
+The unknowns are accelerations of bodies (6), of joint coordinates (nv) and multipliers of condition rows. Together
+they make
+
+    H y + p = 0,     H = [ inertia  G^T ]      p = [ bias ]
+                         [ G        0   ]          [ u    ]
+
+Four steps eliminate unknowns; each is recorded, so the matrix part is factored once and `solve` replays only
+vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
+joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
+multipliers, and `pair` eliminates the acceleration of a port together with the wrench on it. `solve` runs forward
+(condense, leaves to root) and backward (resolve, root to leaves).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import TranslationError
+from kompono.spatial.vectors import symmetric
+from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of, pair_inverse
+from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.symbolic import Matrix, Scalar, Vector
+from kompono.translate.tracer import Tracer
+
+
+@dataclass
+class Hang:
+    """Body `key` was replaced by its parent's motion and its joint's: a = sum_k T_k y_k + d."""
+
+    key: Unknown
+    maps: dict[Unknown, Matrix]
+    own: Matrix
+    coupled: dict[Unknown, Matrix]
+    path: str
+
+
+@dataclass
+class Pivot:
+    """Unknown `key` was eliminated: y = -sign (K p + sum_k Z_k y_k), K = (sign * H_ee)^-, Z_k = K H_ek."""
+
+    key: Unknown
+    sign: int
+    inverse: Matrix
+    coupled: dict[Unknown, Matrix]  # H_ek
+    scaled: dict[Unknown, Matrix]  # Z_k
+    path: str
+
+
+@dataclass
+class Pair:
+    """The acceleration s of a port and the wrench tau on it went together: y = -(K p + sum_k Z_k y_k), y = (s, tau)."""
+
+    keys: tuple[Unknown, Unknown]
+    inverse: Matrix
+    coupled: dict[Unknown, Matrix]
+    scaled: dict[Unknown, Matrix]
+    path: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What pivots of a set of condition rows are compared with (rows,), and what is added to their block (rows, rows)
+    because of slips.
+    """
+
+    sizes: Vector
+    slip: Matrix | None = None
+
+    @staticmethod
+    def of(sizes: np.ndarray, slip: np.ndarray | None = None) -> Reference:
+        """From numbers; `slip` is K (rows, slips)."""
+        return Reference(ca.SX(ca.DM(sizes)), None if slip is None else ca.SX(ca.sparsify(ca.DM(-slip @ slip.T))))
+
+
+@dataclass
+class RowSet:
+    """Bookkeeping of a set of condition rows."""
+
+    reference: Vector  # what pivots are compared with, per row
+    waiting: set[Unknown]  # columns not eliminated yet
+    kept: Vector | None = None  # 1 for rows with a multiplier, 0 for rows implied by others
+    smallest: Scalar | None = None  # pivot relative to its reference
+
+
+class Elimination:
+    """The matrix part, factored while it is built."""
+
+    def __init__(self, tracer: Tracer, tolerance: Scalar | float = TOLERANCE) -> None:
+        self.tracer, self.tolerance = tracer, tolerance
+        self.sizes: dict[Unknown, int] = {}
+        self.order: dict[Unknown, int] = {}
+        self.blocks: dict[tuple[Unknown, Unknown], Matrix] = {}
+        self.neighbours: dict[Unknown, set[Unknown]] = {}
+        self.rows: dict[Unknown, RowSet] = {}
+        self.steps: list[Hang | Pivot | Pair] = []
+
+    # -- the matrix
+
+    def add(self, key: Unknown, size: int, block: Matrix | None = None) -> None:
+        """A new unknown with its diagonal block."""
+        self.sizes[key] = size
+        self.order[key] = len(self.order)
+        self.neighbours[key] = set()
+        if block is not None:
+            self.blocks[key, key] = ca.SX(block)
+
+    def add_rows(self, key: Unknown, columns: dict[Unknown, Matrix], reference: Reference, path: str) -> None:
+        """Condition rows G y + u = 0 on unknowns that are all present."""
+        self.add(key, reference.sizes.numel(), reference.slip)
+        self.rows[key] = RowSet(reference.sizes, set())
+        for column, block in columns.items():
+            block = ca.sparsify(ca.SX(block))
+            if block.nnz():
+                self._store(key, column, block)
+                self.rows[key].waiting.add(column)
+        if not self.rows[key].waiting:
+            self.pivot(key, path)
+
+    def expect_rows(self, key: Unknown, reference: Reference, waiting: set[Unknown]) -> None:
+        """Condition rows whose blocks arise when the `waiting` unknowns are hung on them."""
+        self.add(key, reference.sizes.numel(), reference.slip)
+        self.rows[key] = RowSet(reference.sizes, set(waiting))
+
+    def nearness(self) -> Vector:
+        """How near to a loss of rank this is (2): the smallest pivot of a condition relative to its reference, at most
+        1, and the number of conditions with a multiplier.
+        """
+        smallest, count = ca.SX(1), ca.SX(0)
+        for row in self.rows.values():
+            smallest = self.tracer.call(ca.fmin, smallest, row.smallest)
+            count = self.tracer.call(lambda n, kept: n + ca.sum1(ca.densify(kept)), count, row.kept)
+        return ca.vertcat(smallest, count)
+
+    def degree(self, key: Unknown) -> int:
+        """How many unknowns a key is coupled with."""
+        return len(self.neighbours[key])
+
+    def hang(self, key: Unknown, maps: dict[Unknown, Matrix], path: str) -> None:
+        """Substitute y_key = sum_k T_k y_k + d (d is given to `solve`)."""
+        own = self.blocks.pop((key, key))
+        coupled = {other: self._take(other, key) for other in self._sorted(self.neighbours[key])}
+        self.steps.append(Hang(key, maps, own, coupled, path))
+        targets = list(maps)
+        for i, k in enumerate(targets):
+            moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
+            for other in targets[i:]:
+                term = self.tracer.call(
+                    lambda a, t, same=other == k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path
+                )
+                self._accumulate(k, other, term, path)
+            for other, block in coupled.items():
+                term = self.tracer.call(
+                    lambda t, h, same=other == k: symmetric(t.T @ h.T + h @ t) if same else t.T @ h.T,
+                    maps[k],
+                    block,
+                    path=path,
+                )
+                self._accumulate(k, other, term, path)
+        for row in self.rows.values():
+            row.waiting.discard(key)
+        self._forget(key)
+
+    def pivot(self, key: Unknown, path: str) -> None:
+        """Eliminate an unknown: joint accelerations (positive pivot) or multipliers (negative, rows may drop)."""
+        sign = -1 if key in self.rows else 1
+        size = self.sizes[key]
+        own = self.blocks.pop((key, key), ca.SX(size, size))
+        coupled = {other: self._take(key, other) for other in self._sorted(self.neighbours[key])}
+        if sign > 0:
+            _check_mass(own, path)
+            inverse = self.tracer.call(inverse_of, own, path=path)
+        else:
+            record = self.rows[key]
+            inverse, record.kept, record.smallest = self.tracer.call(
+                lambda h, d, t: generalized_inverse(-h, d, t), own, record.reference, self.tolerance, path=path
+            )
+        scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
+        self.steps.append(Pivot(key, sign, inverse, coupled, scaled, path))
+        names = list(scaled)
+        for i, k in enumerate(names):
+            for other in names[i:]:
+                update = self.tracer.call(
+                    lambda h, z, same=other == k: _downdate(h, z, sign, same), coupled[k], scaled[other], path=path
+                )
+                self._accumulate(k, other, update, path)
+        for row in self.rows.values():
+            row.waiting.discard(key)
+        self._forget(key)
+
+    def pair(self, s: Unknown, tau: Unknown, path: str) -> None:
+        """Eliminate the acceleration s of a port, on which inertia M hangs, and the wrench tau that a compliance D
+        answers: their block is [M, 1; 1, -D]. Neither M nor D need be invertible, the block always is.
+        """
+        m, d = (self.blocks.pop((key, key), ca.SX(6, 6)) for key in (s, tau))
+        self._take(s, tau)
+        self.neighbours[s].discard(tau)
+        self.neighbours[tau].discard(s)
+        inverse = self.tracer.call(pair_inverse, m, d, path=path)
+        empty = ca.SX(6, 0)
+        coupled = {}
+        for other in self._sorted(self.neighbours[s] | self.neighbours[tau]):
+            above, below = self._take(s, other), self._take(tau, other)
+            some = self.sizes[other] > 0
+            coupled[other] = self.tracer.call(ca.vertcat, above, below, path=path) if some else ca.vertcat(empty, empty)
+        scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
+        self.steps.append(Pair((s, tau), inverse, coupled, scaled, path))
+        names = list(scaled)
+        for i, k in enumerate(names):
+            for other in names[i:]:
+                update = self.tracer.call(
+                    lambda h, z, same=other == k: _downdate(h, z, 1, same), coupled[k], scaled[other], path=path
+                )
+                self._accumulate(k, other, update, path)
+        for row in self.rows.values():
+            row.waiting.discard(s)
+        self._forget(s)
+        self._forget(tau)
+
+    def couple(self, key: Unknown, other: Unknown, block: Matrix) -> None:
+        """Add H to the block of two unknowns; what was eliminated before may have coupled them already."""
+        self._accumulate(key, other, ca.sparsify(ca.SX(block)), "")
+
+    def left(self, keys: Sequence[Unknown]) -> Matrix:
+        """What is left of the matrix on these unknowns, dense."""
+        rows = [[self._block(k, other) for other in keys] for k in keys]
+        sizes = [self.sizes[key] for key in keys]
+        blocks = [
+            [ca.SX.zeros(n, m) if block is None else ca.densify(block) for block, m in zip(row, sizes, strict=True)]
+            for row, n in zip(rows, sizes, strict=True)
+        ]
+        return ca.vertcat(*[ca.horzcat(*row) for row in blocks]) if keys else ca.SX(0, 0)
+
+    def ready_rows(self) -> list[Unknown]:
+        """Rows whose columns are all eliminated."""
+        return [key for key, rows in self.rows.items() if key in self.neighbours and not rows.waiting]
+
+    def _accumulate(self, k: Unknown, other: Unknown, term: Matrix, path: str) -> None:
+        if term.nnz() == 0:
+            return
+        present = self._block(k, other)
+        total = (
+            term
+            if present is None
+            else self.tracer.call(lambda a, b: symmetric(a + b) if k == other else a + b, present, term, path=path)
+        )
+        self._store(k, other, total)
+
+    def _block(self, k: Unknown, other: Unknown) -> Matrix | None:
+        if (k, other) in self.blocks:
+            return self.blocks[k, other]
+        if (other, k) in self.blocks:
+            return self.blocks[other, k].T
+        return None
+
+    def _store(self, k: Unknown, other: Unknown, block: Matrix) -> None:
+        self.blocks.pop((other, k), None)
+        self.blocks[k, other] = block
+        if k != other:
+            self.neighbours[k].add(other)
+            self.neighbours[other].add(k)
+
+    def _take(self, k: Unknown, other: Unknown) -> Matrix:
+        """The block of two unknowns, which is gone after that; an empty one where they are not coupled."""
+        block = self._block(k, other)
+        self.blocks.pop((k, other), None)
+        self.blocks.pop((other, k), None)
+        return ca.SX(self.sizes[k], self.sizes[other]) if block is None else block
+
+    def _sorted(self, keys: set[Unknown]) -> list[Unknown]:
+        return sorted(keys, key=lambda key: self.order[key])
+
+    def _forget(self, key: Unknown) -> None:
+        for other in self.neighbours.pop(key):
+            self.neighbours[other].discard(key)
+
+    # -- the vector part
+
+    def solve(self, right: RightSide) -> Solution:
+        """All unknowns for given biases and offsets: forward through the steps, then back."""
+        return self.back(right, self.forward(right)[1], {})
+
+    def forward(self, right: RightSide) -> tuple[dict[Unknown, Vector], dict[Unknown, Vector]]:
+        """Condense: the biases left on unknowns that no step eliminated, and K p of those eliminated by pivots."""
+        p = dict(right.bias)
+        call = self.tracer.call
+        eliminated: dict[Unknown, Vector] = {}
+        for step in self.steps:
+            if isinstance(step, Pair):
+                s, tau = (p.pop(key, ca.SX(6, 1)) for key in step.keys)
+                own = call(lambda k, a, b: k @ ca.vertcat(a, b), step.inverse, s, tau, path=step.path)
+                eliminated[step.keys[0]] = own
+                for k, h in step.coupled.items():
+                    _add(p, k, call(lambda h, f: -(h.T @ f), h, own, path=step.path), call, step.path)
+                continue
+            own = p.pop(step.key, ca.SX(self.sizes[step.key], 1))
+            if isinstance(step, Hang):
+                offset = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
+                load = call(lambda f, h, d: f + h @ d, own, step.own, offset, path=step.path)
+                for k, t in step.maps.items():
+                    _add(p, k, call(lambda t, f: t.T @ f, t, load, path=step.path), call, step.path)
+                for k, block in step.coupled.items():
+                    _add(p, k, call(lambda h, d: h @ d, block, offset, path=step.path), call, step.path)
+            else:
+                own = call(lambda a, f: a @ f, step.inverse, own, path=step.path)
+                eliminated[step.key] = own
+                for k, h in step.coupled.items():
+                    change = call(lambda h, f, s=step.sign: -s * (h.T @ f), h, own, path=step.path)
+                    _add(p, k, change, call, step.path)
+        return p, eliminated
+
+    def back(self, right: RightSide, eliminated: dict[Unknown, Vector], known: dict[Unknown, Vector]) -> Solution:
+        """Resolve: all unknowns, from the `known` values of those that no step eliminated."""
+        call = self.tracer.call
+        y = Solution(known)
+        for step in reversed(self.steps):
+            if isinstance(step, Hang):
+                total = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
+                for k, t in step.maps.items():
+                    total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
+                y[step.key] = total
+            elif isinstance(step, Pair):
+                total = eliminated[step.keys[0]]
+                for k, z in step.scaled.items():
+                    total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
+                y[step.keys[0]], y[step.keys[1]] = call(lambda x: (-x[:6], -x[6:]), total, path=step.path)
+            else:
+                total = eliminated[step.key]
+                for k, z in step.scaled.items():
+                    total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
+                y[step.key] = call(lambda x, s=step.sign: -s * x, total, path=step.path)
+        return y
+
+
+@dataclass
+class RightSide:
+    """Vectors of one solve: `bias` p per unknown, `offsets` d per hung body."""
+
+    bias: dict[Unknown, Vector] = field(default_factory=dict)
+    offsets: dict[Unknown, Vector] = field(default_factory=dict)
+
+
+def _add(p: dict[Unknown, Vector], key: Unknown, term: Vector, call: Callable[..., Vector], path: str) -> None:
+    p[key] = call(lambda a, b: a + b, p[key], term, path=path) if key in p else term
+
+
+def _check_mass(own: Matrix, path: str) -> None:
+    if any(own[k, k].is_zero() for k in range(own.shape[0])):
+        raise TranslationError(
+            "no mass or inertia beyond this joint; its acceleration is undetermined.",
+            path=path,
+            fix="Give the body it moves a mass and inertia, or weld the joint.",
+        )
+
+
+def _downdate(coupled: Matrix, scaled: Matrix, sign: int, same: bool) -> Matrix:
+    product = -sign * (coupled.T @ scaled)
+    return ca.sparsify(symmetric(product) if same else product)

@@ -1,0 +1,373 @@
+"""The order of elimination follows the components: parts condense first, then their owner, leaves to root.
+
+Inside one component the deepest bodies go first. Each operation belongs to a component: hanging a body belongs to the
+owner of its tree joint, closing a loop to the lowest component that contains the whole loop. A joint's acceleration
+stays an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. Bodies
+welded together are hung as one. What is
+left of a component when its own operations are done is its answer at its ports: the motion of its base and of the
+joints leading to ports in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.model.body import Body, Carrier, Ground
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.model.subsystem import Subsystem
+from kompono.spatial.pose import Pose
+from kompono.spatial.vectors import carry_twist, symmetric, twist_matrix
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.elimination.blocks import Elimination, Reference, RightSide
+from kompono.translate.elimination.linear import LinearSet
+from kompono.translate.elimination.pivots import TOLERANCE
+from kompono.translate.elimination.rigid import RigidGroups
+from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.motion.conditions import Closing, Closures, path_joints
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import Loads
+from kompono.translate.structure.topology import Link, Topology, common_owner
+from kompono.translate.symbolic import Matrix, Scalar, Vector
+
+_Loops = dict[Subsystem, list[tuple[Closing, set[Joint]]]]  # what each component closes, and over which joints
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Hang one body, or close one loop."""
+
+    level: Subsystem
+    link: Link | None = None
+    element: Closing | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All operations in order, and after which of them each joint's acceleration can go."""
+
+    operations: tuple[Operation, ...]
+    last_use: dict[Joint, int]  # index of operation, by joint
+    groups: RigidGroups
+
+
+def closing_elements(model: Elaborated, topology: Topology) -> tuple[Closing, ...]:
+    """Everything that closes loops, in order of declaration by kind."""
+    held = {constraint for pair in topology.firm for constraint in pair.constraints}
+    constraints = (constraint for constraint in model.constraints if constraint not in held)
+    return (*topology.closing, *constraints, *model.couplings)
+
+
+def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Closing]) -> Plan:
+    """Order the operations by component and find the last use of each joint."""
+    by_level: dict[Subsystem, list[Link]] = {subsystem: [] for subsystem in model.subsystems}
+    groups = RigidGroups(topology)
+    levels, crossed = _levels(topology, groups, by_level), any(link.crosses for link in topology.links)
+    for link in topology.links:
+        if link.joint is not None and not link.rigid:
+            by_level[levels[link.carrier]].append(link)
+    loops: _Loops = {subsystem: [] for subsystem in model.subsystems}
+    for element in closing:
+        joints = path_joints(topology, element)
+        level = common_owner(
+            model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
+        )
+        for joint in joints if crossed else ():
+            above = levels[_independent(topology, joint)]
+            level = above if above.contains(level) else level
+        loops[level].append((element, set(joints)))
+    operations: list[Operation] = []
+    hung: set[Joint] = set()
+    _plan_component(model.model, by_level, loops, operations, hung)
+    planned = sum(operation.element is not None for operation in operations)
+    if planned != sum(map(len, loops.values())):
+        raise TranslationError("internal: a loop is closed by no component")
+    return Plan(tuple(operations), _last_uses(groups, operations), groups)
+
+
+def _levels(topology: Topology, groups: RigidGroups, known: Collection[Subsystem]) -> dict[Carrier, Subsystem]:
+    """The component each link belongs to, by carrier. What carries a closed part waits until its ports are hung."""
+    found: dict[Carrier, Subsystem] = {}
+    for link in topology.links:
+        owner = (link.joint.owner if link.joint is not None else None) or link.carrier.owner
+        while owner is not None and owner not in known:  # inside a closed part
+            owner = owner.owner
+        assert owner is not None
+        found[link.carrier] = owner
+    for link in topology.links:
+        lead = groups.lead(link.parent)
+        if link.crosses and lead in found and found[link.carrier].contains(found[lead]):
+            found[lead] = found[link.carrier]
+    return found
+
+
+def _independent(topology: Topology, joint: Joint) -> Carrier:
+    return next(link.carrier for link in topology.links if link.joint is joint)
+
+
+def _plan_component(
+    component: Subsystem,
+    by_level: dict[Subsystem, list[Link]],
+    loops: _Loops,
+    operations: list[Operation],
+    hung: set[Joint],
+) -> None:
+    for part in component.members.values():
+        if isinstance(part, Subsystem) and part in by_level:
+            _plan_component(part, by_level, loops, operations, hung)
+    pending = list(loops[component])
+
+    def close_ready() -> None:
+        for item in list(pending):
+            element, joints = item
+            if joints <= hung:
+                operations.append(Operation(component, element=element))
+                pending.remove(item)
+
+    for link in sorted(by_level[component], key=lambda link: -link.depth):
+        operations.append(Operation(component, link=link))
+        hung.add(link.moved_by)
+        close_ready()
+    close_ready()
+
+
+def _last_uses(groups: RigidGroups, operations: list[Operation]) -> dict[Joint, int]:
+    when = {op.link.carrier: i for i, op in enumerate(operations) if op.link is not None}
+    last: dict[Joint, int] = {}
+    for i, operation in enumerate(operations):
+        if operation.link is not None:
+            joint = operation.link.moved_by
+            last[joint] = max(i, last.get(joint, 0))
+            for link in chain_to_unknown(groups, operation.link, when, i):
+                last[link.moved_by] = i
+        elif operation.element is not None:
+            for joint in path_joints(groups.topology, operation.element):
+                last[joint] = i
+    for link in groups.topology.links:
+        if link.crosses:  # a port goes before what moves the part as a whole
+            for above in _moving_above(groups.topology, link.parent):
+                last[above] = max(last[above], last[link.moved_by])
+    for operation in operations:
+        if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
+            latest = max(last[joint] for joint in operation.element.dependent)
+            for joint in operation.element.joints:
+                last[joint] = max(last[joint], latest)
+    return last
+
+
+def _moving_above(topology: Topology, carrier: Carrier) -> list[Joint]:
+    joints = []
+    while carrier is not topology.world:
+        link = topology.link(carrier)
+        if link.joint is not None and link.joint.freedoms:
+            joints.append(link.joint)
+        carrier = link.parent
+    return joints
+
+
+def chain_to_unknown(groups: RigidGroups, link: Link, when: dict[Carrier, int], now: int) -> list[Link]:
+    """Links above a body that are hung already when it is hung itself: its motion is expressed through theirs."""
+    chain = []
+    carrier = groups.lead(link.parent)
+    while isinstance(carrier, Body) and when.get(carrier, now) < now:
+        above = groups.topology.link(carrier)
+        chain.append(above)
+        carrier = groups.lead(above.parent)
+    return chain
+
+
+class Condensation:
+    """The factored equations of motion of a model in its tree coordinates; `solve` gives accelerations and
+    multipliers.
+    """
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        plan: Plan,
+        closures: Closures,
+        references: dict[Element, Reference],
+        tolerance: Scalar | float = TOLERANCE,
+    ) -> None:
+        self.kinematics, self.plan, self.closures, self.references = kinematics, plan, closures, references
+        self.model, self.topology = kinematics.model, kinematics.topology
+        self.elimination = Elimination(kinematics.tracer, tolerance)
+        self.chains: dict[Carrier, list[tuple[Link, Matrix]]] = {}  # per body: links whose offsets add up to its own
+        self.substituted: dict[Joint, tuple[LinearSet, int]] = {}  # by joint: the row that gives its acceleration
+        when = {op.link.carrier: i for i, op in enumerate(plan.operations) if op.link is not None}
+        self._begin()
+        for index, operation in enumerate(plan.operations):
+            if operation.link is not None:
+                self._hang(operation.link, chain_to_unknown(plan.groups, operation.link, when, index))
+            elif operation.element is not None:
+                self._close(operation.element)
+            self._eliminate_finished(index)
+
+    def _begin(self) -> None:
+        for body in self._leads():
+            self.elimination.add(Unknown.body(body), 6, self._inertia(body))
+
+    def _leads(self) -> list[Body]:
+        return [body for body in self.model.bodies if self.plan.groups.leads(body)]
+
+    def _inertia(self, body: Body) -> Matrix:
+        groups, call, path = self.plan.groups, self.kinematics.tracer.call, self.model.path(body)
+        inertia = groups.inertia(self.kinematics, body)
+        total = call(lambda: inertia, path=path)
+        for offset, shown in groups.shown(self.kinematics, body):
+            carried = twist_matrix(offset)
+            total = call(lambda t, i, x=carried: symmetric(t + x.T @ i @ x), total, shown.inertia, path=path)
+        return total
+
+    def _hang(self, link: Link, chain: list[Link]) -> None:
+        """Express the body through the nearest unknown body above (or a ground) and the joints in between."""
+        call, path = self.kinematics.tracer.call, self.kinematics.label(link)
+        maps: dict[Unknown, Matrix] = {}
+        offsets: list[tuple[Link, Matrix]] = []
+        carried = ca.SX(ca.DM.eye(6))
+        for above in [link, *chain]:
+            step = self.kinematics.step(above)
+            offsets.append((above, carried))
+            if above.joint is not None and above.joint.freedoms:
+                maps[Unknown.joint(above.joint)] = call(lambda x, s: x @ s, carried, step.subspace, path=path)
+            held = self.plan.groups.offset(self.kinematics, above.parent)
+            carried = call(
+                lambda x, p, r, held=held: x @ twist_matrix(held @ Pose(p, r)), carried,
+                step.pose.position, step.pose.rotation, path=path,
+            )  # fmt: skip
+        top = self.plan.groups.lead((chain[-1] if chain else link).parent)
+        if isinstance(top, Body):
+            maps[Unknown.body(top)] = carried
+        self.chains[link.carrier] = offsets
+        if link.joint is not None and link.joint.freedoms:
+            self.elimination.add(Unknown.joint(link.joint), link.joint.freedoms)
+        self.elimination.hang(Unknown.body(link.carrier), maps, path)
+
+    def _close(self, element: Closing) -> None:
+        closure = self.closures[element]
+        if isinstance(element, LinearSet):
+            self.substituted |= {joint: (element, k) for k, joint in enumerate(element.dependent)}
+        elif closure.size:
+            columns = {Unknown.joint(joint): block for joint, block in closure.columns.items()}
+            reference, path = self.references[element], self.model.path(element)
+            self.elimination.add_rows(Unknown.rows(element), columns, reference, path)
+
+    def _eliminate_finished(self, index: int) -> None:
+        finished = [joint for joint, last in self.plan.last_use.items() if last == index]
+        depth = {link.joint: link.depth for link in self.topology.links}
+        for joint in sorted(finished, key=lambda joint: (joint not in self.substituted, -depth[joint])):
+            if joint in self.substituted:
+                self._substitute(joint, *self.substituted[joint])
+            elif joint.freedoms:
+                self._pivot(joint)
+        for rows in self.elimination.ready_rows():
+            element = next(element for element in self.closures if Unknown.rows(element) == rows)
+            self.elimination.pivot(rows, self.model.path(element))
+
+    def _pivot(self, joint: Joint) -> None:
+        self.elimination.pivot(Unknown.joint(joint), self.model.path(joint) or joint._name)
+
+    def _substitute(self, joint: Joint, linear: LinearSet, row: int) -> None:
+        """Express a joint's acceleration through those of others."""
+        dependent = set(linear.dependent)
+        columns = self.closures[linear].columns
+        maps = {Unknown.joint(o): -columns[o][row, :] for o in linear.joints if o not in dependent}
+        maps = {key: ca.sparsify(block) for key, block in maps.items() if ca.sparsify(block).nnz()}
+        self.elimination.hang(Unknown.joint(joint), maps, self.model.path(joint))
+
+    def restate(self, kinematics: Kinematics, closures: Closures) -> None:
+        """Go on with other speeds at the same coordinates: the factors stay."""
+        self.kinematics, self.closures = kinematics, closures
+
+    def accelerations(self, loads: Loads) -> Solution:
+        """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
+        return self.with_followers(self.elimination.solve(self.right_side(loads)), loads)
+
+    def with_followers(self, solution: Solution, loads: Loads) -> Solution:
+        """A solution with the accelerations of bodies that are welded to others."""
+        groups = self.plan.groups
+        for body in self.model.bodies:
+            if not groups.leads(body):
+                lead = groups.lead(body)
+                known = isinstance(lead, Ground)
+                moved = ground_acceleration(self.kinematics, loads, lead) if known else solution.body(lead)
+                solution[Unknown.body(body)] = groups.follow(self.kinematics, body, moved)
+        return solution
+
+    def right_side(self, loads: Loads) -> RightSide:
+        """Loads and velocity terms of the acceleration problem."""
+        groups = self.plan.groups
+        bias = {Unknown.body(body): groups.bias(self.kinematics, loads, body) for body in self._leads()}
+        for joint in self.topology.tree_joints:
+            if joint in loads.efforts:
+                bias[Unknown.joint(joint)] = self.kinematics.tracer.call(
+                    lambda f: -f, loads.efforts[joint], path=self.model.path(joint)
+                )
+        for closure in self.closures.values():
+            bias[Unknown.rows(closure.element)] = closure.bias
+        offsets = self._offsets(loads) | self._take_substituted(bias)
+        return RightSide(bias, offsets)
+
+    def corrections(self, residuals: dict[Element, Vector]) -> Solution:
+        """Changes of speeds (or coordinates, through q_dot = N v) with G delta = -residual, of least kinetic energy."""
+        bias = {Unknown.rows(element): value for element, value in residuals.items()}
+        offsets = self._take_substituted(bias)
+        return self.elimination.solve(RightSide(bias, offsets))
+
+    def _take_substituted(self, bias: dict[Unknown, Vector]) -> dict[Unknown, Vector]:
+        """What substituted joints do beyond their share of others', from the rows of their sets."""
+        call = self.kinematics.tracer.call
+        offsets = {
+            Unknown.joint(joint): call(lambda u, row=row: -u[row], bias[Unknown.rows(linear)])
+            for joint, (linear, row) in self.substituted.items()
+        }
+        for linear, _ in self.substituted.values():
+            bias.pop(Unknown.rows(linear), None)
+        return offsets
+
+    def _offsets(self, loads: Loads) -> dict[Unknown, Vector]:
+        """d of each hung body: its own and its chain's velocity terms, and what its ground is prescribed to do."""
+        call = self.kinematics.tracer.call
+        offsets = {}
+        for operation in self.plan.operations:
+            if operation.link is None:
+                continue
+            path = self.kinematics.label(operation.link)
+            total = ca.SX(6, 1)
+            for link, carried in self.chains[operation.link.carrier]:
+                local = self.kinematics.local_bias(link)
+                if not isinstance(self.plan.groups.lead(link.parent), Body):
+                    local = self._add_base(link, local, loads)
+                total = call(lambda t, x, b: t + x @ b, total, carried, local, path=path)
+            offsets[Unknown.body(operation.link.carrier)] = total
+        return offsets
+
+    def _add_base(self, link: Link, local: Vector, loads: Loads) -> Vector:
+        """Add the known acceleration of the ground (or world) a body hangs on."""
+        groups = self.plan.groups
+        base = ground_acceleration(self.kinematics, loads, groups.lead(link.parent))
+        held = groups.offset(self.kinematics, link.parent)
+        step = self.kinematics.step(link)
+        return self.kinematics.tracer.call(
+            lambda b, a, p, r: b + carry_twist(held @ Pose(p, r), a),
+            local, base, step.pose.position, step.pose.rotation, path=self.kinematics.label(link),
+        )  # fmt: skip
+
+
+def ground_acceleration(kinematics: Kinematics, loads: Loads, ground: Carrier) -> Vector:
+    """Spatial acceleration of a ground, less the uniform field (a body at rest in gravity accelerates upwards)."""
+    call = kinematics.tracer.call
+    free_fall = call(lambda g: ca.vertcat(-g, ca.SX(3, 1)), loads.uniform)
+    if ground is kinematics.topology.world:
+        return free_fall
+    assert isinstance(ground, Ground)
+    link = kinematics.topology.link(ground)
+    step = kinematics.step(link)
+    return call(
+        lambda a, p, r, b: carry_twist(Pose(p, r), a) + b, free_fall, step.pose.position, step.pose.rotation, step.bias,
+        path=kinematics.model.path(ground),
+    )  # fmt: skip

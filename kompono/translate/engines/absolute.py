@@ -1,0 +1,285 @@
+"""The absolute engine: position and orientation of every body (successive projection papers, DESIGN section 5).
+
+State q = (x, e), v = (x_dot, Omega) of every body in the world; q_dot = T(q) v. All joints act through their
+conditions. Accelerations and projections are the same condense/resolve in mobility form, with weights 1/M and 1:
+
+standard     joint and quaternion conditions together (eqs 24-33): seven unknowns a body, a second factorization for
+             speeds
+successive   quaternions first, then joints through T; one factorization of G T for two coordinate and two velocity
+             passes (eqs 34-52)
+distributed  the same, condensed component by component
+baumgarte    no projection; the conditions' errors are fed back into the accelerations
+none         nothing
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import casadi as ca
+
+from kompono.model.body import Body
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.spatial.vectors import symmetric
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.elimination.blocks import Reference
+from kompono.translate.elimination.mobility_form import Level, Mobility, flat_levels, levels_by_component
+from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
+from kompono.translate.engines.posed import Posed
+from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.engines.traced import Present
+from kompono.translate.motion.conditions import Closure, trace_violation
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import Loads
+from kompono.translate.program import Routine
+from kompono.translate.rank.sizes import ALWAYS, absolute_references
+from kompono.translate.structure.topology import Topology, find_topology
+from kompono.translate.symbolic import Matrix, Vector
+from kompono.translate.tracer import Tracer
+
+PROJECTION_TOLERANCE = 1e-4  # coarser than in joint coordinates: here rounding is that of places and levers
+
+
+class AbsoluteEngine(SolvedEngine):
+    """The state is (x, e) and (x_dot, Omega) of every body."""
+
+    allowed_gap = 1e-7  # pivots of implied rows are about its square, far below the tolerance
+
+    def __init__(
+        self,
+        model: Elaborated,
+        topology: Topology,
+        kernels: dict[str, ca.Function],
+        *,
+        shared: bool,
+        projection: str = "distributed",
+        metric: str = "mass",
+        baumgarte: tuple[float, float] = (20.0, 20.0),
+        close: Close | None = None,
+    ) -> None:
+        super().__init__(model, topology, kernels, shared=shared)
+        self._close = close
+        self.projection, self.metric, self.feedback = projection, metric, baumgarte
+        self._references: dict[bool, dict[Element, Reference]] = {}
+
+    def counted_joints(self) -> tuple[Joint, ...]:
+        """All joints with angles that somebody uses."""
+        return counted_joints(self.model)
+
+    @property
+    def projects(self) -> bool:
+        """Whether states are changed after a step."""
+        return self.projection not in ("baumgarte", "none")
+
+    @cached_property
+    def present(self) -> Present:
+        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
+        tracer, kinematics = self._start()
+        loads = Loads(kinematics)
+        closures = self._closures(kinematics, loads)
+        weights = {body: mass_inverse(kinematics, body) for body in self.model.bodies}
+        mobility = Mobility(tracer, self.model, closures, weights, self.references(unit=False), self._levels(closures))
+        free = {}
+        for body in self.model.bodies:
+            path = self.model.path(body)
+            free[body] = tracer.call(lambda d, p: -(d @ p), weights[body], loads.bias(body), path=path)
+        demands = {key: self._demand(tracer, closure) for key, closure in closures.items()}
+        changes, multipliers = mobility.refined(free, demands)
+        solution = Solution({Unknown.body(body): value for body, value in changes.items()})
+        solution.update({Unknown.rows(element): value for element, value in multipliers.items()})
+        return Present(tracer, kinematics, closures, loads, mobility.elimination, solution)
+
+    def references(self, *, unit: bool) -> dict[Element, Reference]:
+        """What pivots are compared with, by element, for weights 1/M or `unit` weights."""
+        if unit not in self._references:
+            tree = self._by_joints
+            live = tree.live if not unit else tree.find_live(unit=True)
+            self._references[unit] = absolute_references(self.model, self.laws, tree.topology, live, unit)
+        return self._references[unit]
+
+    @property
+    def independence(self) -> tuple[int, int]:
+        return self._by_joints.independence
+
+    @cached_property
+    def _by_joints(self) -> RelativeEngine:
+        """The same model in joint coordinates, where its loops are seen."""
+        return RelativeEngine(self.model, find_topology(self.model), {}, shared=False, close=self._close)
+
+    def _levels(self, closures: dict[Element, Closure[Body]]) -> list[Level]:
+        if self.projection in ("standard", "successive"):
+            return flat_levels(closures)
+        return levels_by_component(self.model, closures)
+
+    def _demand(self, tracer: Tracer, closure: Closure[Body]) -> Vector:
+        """u, and with Baumgarte's method the fed-back errors of the conditions."""
+        if self.projection != "baumgarte":
+            return closure.bias
+        a, b = self.feedback
+        return tracer.call(lambda u, r, g: u + 2 * a * r + b**2 * g, closure.bias, closure.rate, closure.residual)
+
+    def speed_rates(self) -> Vector:
+        """x_ddot and Omega_dot of every body."""
+        now = self.present
+        rates = []
+        for body in self.model.bodies:
+            absolute = now.kinematics.absolute(body)
+
+            def trace(a: Vector, w: Vector, r: Matrix, g: Vector) -> Vector:
+                return ca.vertcat(r @ (a[:3] + ca.cross(w[3:], w[:3])) + g, r @ a[3:])
+
+            rates.append(
+                now.tracer.call(
+                    trace,
+                    now.solution.body(body),
+                    absolute.twist,
+                    absolute.pose.rotation,
+                    now.loads.uniform,
+                    path=self.model.path(body),
+                )
+            )
+        return ca.vertcat(*rates)
+
+    @cached_property
+    def posed(self) -> Posed:
+        """Kinematics and conditions, with G on x_dot and Omega."""
+        return posed_on_speeds(self.present, self._moving_links())
+
+    @cached_property
+    def _placing(self) -> dict[Body, Joint]:
+        """The joint that places each body in the world."""
+        return {link.carrier: link.moved_by for link in self._moving_links() if isinstance(link.carrier, Body)}
+
+    # -- projections
+
+    def project(self) -> Routine:
+        """state -> state on the conditions."""
+        tracer, kinematics = self._start()
+        q, v = kinematics.q, kinematics.v
+        standard = self.projection == "standard"
+        q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
+        kinematics = self._rebind(tracer, q, v)
+        closures = self._closures(kinematics, None)
+        references = self.references(unit=self.metric == "identity")
+        weights, levels = self._weights(kinematics), self._levels(closures)
+        mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
+        if not standard:
+            for _ in range(2):
+                changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
+                q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
+        for _ in range(2):
+            changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
+            v = self._faster(tracer, kinematics, v, changes)
+        near = mobility.elimination.nearness()
+        return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
+
+    def _weights(self, kinematics: Kinematics) -> dict[Body, Matrix]:
+        if self.metric == "mass":
+            return {body: mass_inverse(kinematics, body) for body in self.model.bodies}
+        return {body: ca.SX(ca.DM.eye(6)) for body in self.model.bodies}
+
+    def _violations(
+        self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], level: str
+    ) -> dict[Element, Vector]:
+        kinematics = self._rebind(tracer, q, v)
+        return {element: trace_violation(kinematics, element, self.laws, level) for element in self.closing}
+
+    def _closures(self, kinematics: Kinematics, loads: Loads | None) -> dict[Element, Closure[Body]]:
+        return closures_on_bodies(kinematics, self.closing, self.laws, loads)
+
+    def _moved(
+        self, tracer: Tracer, kinematics: Kinematics, q: dict[Joint, Vector], changes: dict[Body, Vector]
+    ) -> dict[Joint, Vector]:
+        """q + T(q) delta, with delta given in the axes of the bodies where the factors were made."""
+        moved = dict(q)
+        for body, joint in self._placing.items():
+            rotation = kinematics.absolute(body).pose.rotation
+
+            def trace(q: Vector, d: Vector, r: Matrix, joint: Joint = joint) -> Vector:
+                return q + joint.rate(q, ca.vertcat(r @ d[:3], r @ d[3:]))
+
+            moved[joint] = tracer.call(trace, q[joint], changes[body], rotation)
+        return moved
+
+    def _faster(
+        self, tracer: Tracer, kinematics: Kinematics, v: dict[Joint, Vector], changes: dict[Body, Vector]
+    ) -> dict[Joint, Vector]:
+        faster = dict(v)
+        for body, joint in self._placing.items():
+            rotation = kinematics.absolute(body).pose.rotation
+            faster[joint] = tracer.call(
+                lambda v, d, r: v + ca.vertcat(r @ d[:3], r @ d[3:]), v[joint], changes[body], rotation
+            )
+        return faster
+
+    def _project_together(self, tracer: Tracer, kinematics: Kinematics) -> dict[Joint, Vector]:
+        """Eqs 24-31: joint and quaternion conditions together on seven coordinates a body, one factorization, two
+        passes.
+        """
+        q, v = kinematics.q, kinematics.v
+        joints = self._placing
+        closures: dict[Element, Closure[Body]] = {
+            key: replace(closure, columns=self._on_coordinates(tracer, kinematics, closure.columns))
+            for key, closure in self._closures(kinematics, None).items()
+        }
+        for body in self.model.bodies:
+            row = tracer.call(lambda q: ca.horzcat(ca.SX(1, 3), 2 * q[3:].T), q[joints[body]])
+            closures[body] = Closure(body, (1,), ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1), {body: row})
+        weights = {body: ca.SX(ca.DM.eye(7)) for body in self.model.bodies}
+        if self.metric == "mass":
+            weights = self._mass_on_coordinates(kinematics)
+        references = dict(self.references(unit=self.metric == "identity"))
+        references |= {body: Reference(ca.SX(ALWAYS)) for body in self.model.bodies}
+        mobility = Mobility(tracer, self.model, closures, weights, references, flat_levels(closures))
+        for _ in range(2):
+            right = self._violations(tracer, q, v, "residual")
+            for body in self.model.bodies:
+                coordinates = q[joints[body]]
+                right[body] = tracer.call(lambda q: ca.sumsqr(q[3:]) - 1, coordinates)
+            changes, _ = mobility.solve({}, right)
+            q = {j: tracer.call(lambda a, b: a + b, q[j], changes[body]) for body, j in joints.items()}
+        return q
+
+    def _on_coordinates(
+        self, tracer: Tracer, kinematics: Kinematics, columns: dict[Body, Matrix]
+    ) -> dict[Body, Matrix]:
+        """G on (x, e) from G on twists in body axes: omega = 2 L(e) e_dot."""
+        result = {}
+        for body in self.model.bodies:
+            if body not in columns:
+                continue
+            rotation = kinematics.absolute(body).pose.rotation
+
+            def trace(g: Matrix, r: Matrix, q: Vector) -> Matrix:
+                return ca.horzcat(g[:, :3] @ r.T, 2 * g[:, 3:] @ _turning(q))
+
+            result[body] = tracer.call(trace, columns[body], rotation, kinematics.q[self._placing[body]])
+        return result
+
+    def _mass_on_coordinates(self, kinematics: Kinematics) -> dict[Body, Matrix]:
+        """Weights of (x, e) that make moves cost what the body's inertia makes them cost; lengths of e cost 1."""
+        result = {}
+        for body in self.model.bodies:
+
+            def trace(d: Matrix, r: Matrix, q: Vector) -> Matrix:
+                moves = ca.diagcat(r, _turning(q).T / 2)
+                return symmetric(moves @ d @ moves.T + ca.diagcat(ca.SX(3, 3), q[3:] @ q[3:].T))
+
+            rotation = kinematics.absolute(body).pose.rotation
+            weight, q = mass_inverse(kinematics, body), kinematics.q[self._placing[body]]
+            result[body] = kinematics.tracer.call(trace, weight, rotation, q, path=self.model.path(body))
+        return result
+
+
+def _turning(q: Vector) -> Matrix:
+    """L(e) (3, 4) with omega = 2 L(e) e_dot in the axes of the body."""
+    e = q[3:]
+    return ca.vertcat(
+        ca.horzcat(-e[1], e[0], e[3], -e[2]),
+        ca.horzcat(-e[2], -e[3], e[0], e[1]),
+        ca.horzcat(-e[3], e[2], -e[1], e[0]),
+    )

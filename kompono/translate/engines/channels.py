@@ -1,0 +1,347 @@
+"""Channels of the result: motion of bodies, coordinates and reactions of joints, energy, drift and declared outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from kompono.model.body import Body, Carrier
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.model.sensor import SENSED, Sensor
+from kompono.spatial.pose import Motion, Pose
+from kompono.spatial.rotation import matrix_quaternion
+from kompono.spatial.vectors import carry_wrench_back
+from kompono.translate.elimination.inertia_form import ground_acceleration
+from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.motion.conditions import Closure
+from kompono.translate.motion.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
+from kompono.translate.motion.loads import Loads, body_inertia, effort_wrench
+from kompono.translate.motion.readings import Loaded, Readings, closing_wrench
+from kompono.translate.motion.sensors import frame_acceleration, relative_change, sensor_signal
+from kompono.translate.motion.signals import bind_signals
+from kompono.translate.program import Channel
+from kompono.translate.symbolic import Matrix, Scalar, Vector
+
+_XYZ = ("x", "y", "z")
+
+
+def trace_channels(
+    kinematics: Kinematics, loads: Loads, closures: dict[Element, Closure], solution: Solution
+) -> tuple[tuple[Channel, ...], list[Vector]]:
+    """All channels and their traced values, in the same order."""
+    writer = ChannelWriter(kinematics, loads, closures, solution)
+    writer.elements()
+    writer.energy()
+    writer.drift()
+    writer.declared()
+    return tuple(writer.channels), writer.values
+
+
+class ChannelWriter:
+    """Channels and their traced values, added element by element.
+
+    `hanging` gives, by body, inertia (6, 6) and bias (6) of what hangs on bodies without being part of the model.
+    """
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        loads: Loads,
+        closures: dict[Element, Closure],
+        solution: Solution,
+        hanging: Mapping[Body, tuple[Matrix, Vector]] | None = None,
+    ) -> None:
+        self.kinematics, self.loads, self.closures, self.solution = kinematics, loads, closures, solution
+        self.hanging = hanging or {}
+        self.model, self.tracer = kinematics.model, kinematics.tracer
+        self.bodies = self.model.bodies
+        self.channels: list[Channel] = []
+        self.values: list[Vector] = []
+        self._transmitted: dict[Carrier, Vector] | None = None
+        self.readings = Readings(kinematics, closures, solution.rows, self._reaction)
+
+    def write(
+        self,
+        path: str,
+        names: tuple[str, ...],
+        unit: str | tuple[str, ...],
+        value: Vector,
+        angles: tuple[bool, ...] = (),
+    ) -> None:
+        units = (unit,) * len(names) if isinstance(unit, str) else unit
+        flags = angles or (False,) * len(names)
+        for name, one, flag in zip(names, units, flags, strict=True):
+            self.channels.append(Channel(f"{path}.{name}" if path else name, one, flag))
+        self.values.append(ca.densify(ca.SX(value)))
+
+    def elements(self) -> None:
+        """What bodies, joints, loads and sensors do."""
+        for body in self.bodies:
+            self.body(body)
+        for joint in self.model.joints:
+            self.joint(joint)
+        model = self.model
+        for element in (*model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells):
+            self.load(element)
+        for sensor in model.sensors:
+            self.sensor(sensor)
+
+    def acceleration(self, carrier: Carrier) -> Vector:
+        """Spatial acceleration in the world (the uniform field added back)."""
+        if isinstance(carrier, Body):
+            relative = self.solution.body(carrier)
+        else:
+            relative = ground_acceleration(self.kinematics, self.loads, carrier)
+        rotation = self.kinematics.absolute(carrier).pose.rotation
+        return self.tracer.call(
+            lambda a, r, g: ca.vertcat(a[:3] + r.T @ g, a[3:]), relative, rotation, self.loads.uniform
+        )
+
+    def body(self, body: Body) -> None:
+        path = self.model.path(body)
+        motion = self.kinematics.motion(None, body)
+        orientation = self.tracer.call(lambda r: matrix_quaternion(r), motion.rotation, path=path)
+        linear, angular = frame_acceleration(self.kinematics, body, self.acceleration)
+        self.write(f"{path}.position", _XYZ, "m", motion.position)
+        self.write(f"{path}.orientation", ("e0", "e1", "e2", "e3"), "", orientation)
+        self.write(f"{path}.velocity", _XYZ, "m/s", motion.velocity)
+        self.write(f"{path}.angular_velocity", _XYZ, "rad/s", motion.angular_velocity)
+        self.write(f"{path}.acceleration", _XYZ, "m/s^2", linear)
+        self.write(f"{path}.angular_acceleration", _XYZ, "rad/s^2", angular)
+
+    def joint(self, joint: Joint) -> None:
+        path = self.model.path(joint)
+        if (
+            joint.coordinates and joint.measure(Pose(ca.SX.zeros(3), ca.SX.eye(3))) is not None
+        ) or joint in self.kinematics.q:
+            self._coordinates(joint, path)
+        self.load(joint)
+
+    def load(self, element: Loaded) -> None:
+        """What a joint, constraint, coupling, force, effort or load cell exerts."""
+        path = self.model.path(element)
+        for reading in self.readings.of(element):
+            self.write(path, reading.names, reading.units, reading.value)
+
+    def _coordinates(self, joint: Joint, path: str) -> None:
+        if not joint.coordinates:
+            return
+        q, v = self.kinematics.joint_state(joint)
+        v_dot = self._joint_acceleration(joint, q, v, path)
+
+        def trace(q: Vector, v: Vector, v_dot: Vector) -> tuple[Vector, Vector]:
+            x, s = ca.SX.sym("x", q.shape[0]), ca.SX.sym("s", v.shape[0])
+            rate = ca.densify(ca.SX(joint.rate(x, s)))
+            second = ca.jtimes(rate, x, rate) + ca.jacobian(rate, s) @ v_dot
+            rate, second = ca.substitute([rate, second], [x, s], [ca.densify(q), ca.densify(v)])
+            return rate, second
+
+        rate, second = self.tracer.call(trace, q, v, v_dot, path=path)
+        names, units = joint.coordinates, joint.units or ("",) * len(joint.coordinates)
+        closes = joint not in self.kinematics.q and joint not in self.kinematics.counted
+        self.write(path, names, units, q, tuple(closes and unit == "rad" for unit in units))
+        self.write(path, tuple(f"{n}.rate" for n in names), tuple(f"{u or 1}/s" for u in units), rate)
+        self.write(path, tuple(f"{n}.acceleration" for n in names), tuple(f"{u or 1}/s^2" for u in units), second)
+        if joint.speeds is not None:
+            self.write(path, joint.speeds, joint.units_of_speeds(), v)
+
+    def _joint_acceleration(self, joint: Joint, q: Vector, v: Vector, path: str) -> Vector:
+        if joint in self.kinematics.q:
+            return self.solution.joint(joint)
+        motion = self.kinematics.motion(joint.first, joint.second)
+        twist = [self.kinematics.absolute(f.body).twist for f in (joint.first, joint.second)]
+        a = [self.acceleration(f.body) for f in (joint.first, joint.second)]
+
+        def trace(q: Vector, v: Vector, p: Vector, r: Matrix, w1: Vector, w2: Vector, a1: Vector, a2: Vector) -> Vector:
+            ends = joint.first, joint.second
+            _, change = relative_change(self.kinematics, *ends, Pose(p, r), (w1, w2), (a1, a2))
+            return speeds_of_twist(joint.subspace(q), change - rate_along(joint, False, q, v))
+
+        return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
+
+    def _reaction(self, joint: Joint) -> Vector:
+        """Force and torque (6) on the second body at the second frame's origin, in that frame's axes."""
+        if joint in self.closures:
+            return closing_wrench(self.kinematics, self.closures[joint], self.solution.rows)
+        return self._tree_reaction(joint, self.model.path(joint))
+
+    def _tree_reaction(self, joint: Joint, path: str) -> Vector:
+        link = next(link for link in self.kinematics.topology.links if link.joint is joint)
+        total = self.transmitted()[link.carrier]
+        effort = self._driving_effort(joint, path)
+        q = self.kinematics.q[joint]
+
+        def trace(total: Vector, q: Vector, effort: Vector) -> Vector:
+            if joint.freedoms:
+                total = total - effort_wrench(joint, joint_subspace(joint, q, link.reverse), effort)
+            if link.reverse:  # total acts on the first body at the first frame; move it to the second and turn it round
+                total = -carry_wrench_back(joint_pose_of_first(joint, q), total)
+            return total
+
+        return self.tracer.call(trace, total, q, effort, path=path)
+
+    def _driving_effort(self, joint: Joint, path: str) -> Vector:
+        """What efforts, gears and drives exert on a tree joint's speeds: not part of its reaction."""
+        total = self.loads.efforts.get(joint, ca.SX(joint.freedoms, 1))
+        for key, closure in self.closures.items():
+            if isinstance(closure.element, Coupling) and joint in closure.columns:
+                total = self.tracer.call(
+                    lambda t, g, m: t - g.T @ m,
+                    total,
+                    closure.columns[joint],
+                    self.solution.rows(key),
+                    path=path,
+                )
+        return total
+
+    def sensor(self, sensor: Sensor) -> None:
+        """All a sensor sees."""
+        path = self.model.path(sensor)
+        for kind, (names, unit) in SENSED.items():
+            value = sensor_signal(self.kinematics, sensor, kind, self.acceleration)
+            self.write(f"{path}.{kind}", names, unit, value)
+
+    def transmitted(self) -> dict[Carrier, Vector]:
+        """Wrench each tree joint exerts on its child, in the child's working frame: Newton-Euler, leaves to root."""
+        if self._transmitted is not None:
+            return self._transmitted
+        call = self.tracer.call
+        total: dict[Carrier, Vector] = {}
+        for body in self.model.bodies:
+            a, bias, path = self.solution.body(body), self.loads.bias(body), self.model.path(body)
+            if body in self.kinematics.stand_ins:
+                shown = self.kinematics.stand_ins[body].inertia
+                total[body] = call(lambda a, b, m: m @ a + b, a, bias, shown, path=path)
+            else:
+                inertia = body_inertia(self.kinematics, body)
+                total[body] = call(lambda a, b, m=inertia: m @ a + b, a, bias, path=path)
+        for key, (inertia, bias) in self.hanging.items():
+            total[key] = call(lambda t, m, b, a: t + m @ a + b, total[key], inertia, bias, self.solution.body(key))
+        self._subtract_closing(total)
+        self._subtract_at_ports(total)
+        for link in reversed(self.kinematics.topology.links):
+            if link.joint is not None and not link.crosses and link.parent in total:
+                step = self.kinematics.step(link)
+                total[link.parent] = call(
+                    lambda t, f, p, r: t + carry_wrench_back(Pose(p, r), f),
+                    total[link.parent], total[link.carrier], step.pose.position, step.pose.rotation,
+                    path=self.model.path(link.carrier),
+                )  # fmt: skip
+        self._transmitted = total
+        return total
+
+    def _subtract_at_ports(self, total: dict[Carrier, Vector]) -> None:
+        """Take what crosses borders off what tree joints must carry."""
+
+    def _subtract_closing(self, total: dict[Carrier, Vector]) -> None:
+        """Take the wrenches of closing joints and constraints off what tree joints must carry."""
+        frames = self.kinematics.frames
+        for key, closure in self.closures.items():
+            if closure.gamma is None or not closure.size:
+                continue
+            element = closure.element
+            assert isinstance(element, Joint | Constraint)
+            motion = self.kinematics.motion(element.first, element.second)
+            outer, inner = frames.locate(element.first), frames.locate(element.second)
+
+            def trace(
+                gamma: Matrix, multiplier: Vector, p: Vector, r: Matrix, outer: Pose = outer, inner: Pose = inner
+            ) -> tuple[Vector, Vector]:
+                load = -(gamma.T @ multiplier)
+                force, torque = load[:3], load[3:]
+                on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
+                return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
+
+            wrenches = self.tracer.call(
+                trace,
+                closure.gamma,
+                self.solution.rows(key),
+                motion.position,
+                motion.rotation,
+                path=self.model.path(element),
+            )
+            for frame, wrench in zip((element.second, element.first), wrenches, strict=True):
+                if frame.body in total:
+                    total[frame.body] = self.tracer.call(lambda t, f: t - f, total[frame.body], wrench)
+
+    def energy(self) -> None:
+        """Kinetic, potential and total energy."""
+        kinetic, potential = self.energies()
+        total = self.tracer.call(lambda a, b: a + b, kinetic, potential)
+        self.write(
+            "energy", ("kinetic", "potential", "total"), "J", ca.vertcat(ca.SX(kinetic), ca.SX(potential), ca.SX(total))
+        )
+
+    def energies(self) -> tuple[Scalar, Scalar]:
+        """Kinetic and potential energy."""
+        call = self.tracer.call
+        kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
+        for body in self.bodies:
+            inertia = body_inertia(self.kinematics, body)
+            twist = self.kinematics.absolute(body).twist
+            kinetic = call(lambda e, w, m=inertia: e + w.T @ m @ w / 2, kinetic, twist)
+            for field in self.model.fields:
+                if field.owner is not None and field.owner.contains(body):
+                    position = self.kinematics.motion(None, body).position
+                    potential = call(
+                        lambda e, x, f=field, b=body: e + b.solid.mass * f.potential(x), potential, position, free=True
+                    )
+        for force in self.model.forces:
+            m = self.kinematics.motion(force.first, force.second)
+            potential = call(
+                lambda e, p, r, v, w, f=force: e + f.potential(Motion(p, r, v, w)),
+                potential, m.position, m.rotation, m.velocity, m.angular_velocity, free=True,
+            )  # fmt: skip
+        for effort in self.model.efforts:
+            q, _ = self.kinematics.joint_state(effort.joint)
+            potential = call(lambda e, q, f=effort: e + f.potential(q), potential, q, free=True)
+        return kinetic, potential
+
+    def drift(self) -> None:
+        """Largest violation of the loop conditions on coordinate and velocity level."""
+        for name, worst in zip(("position", "velocity"), drifts(self.kinematics, self.closures), strict=True):
+            self.write("drift", (name,), "", worst)
+
+    def declared(self) -> None:
+        bind_signals(self.tracer, self.kinematics, self.acceleration, self.readings)
+        for output in self.model.outputs:
+            path = self.model.path(output)
+            value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
+            self.write("", (path,), output.unit, value)
+        bind_signals(self.tracer, self.kinematics)  # guards, traced after this, may not use results
+        for signal in (*self.model.inputs, *self.model.modes):
+            value = self.tracer.call(lambda s=signal: ca.SX(s), free=True)
+            self.write("", (self.model.path(signal),), getattr(signal, "unit", ""), value)
+
+
+def joint_pose_of_first(joint: Joint, q: Vector) -> Pose:
+    """Pose of the first frame seen from the second."""
+    pose = joint.pose(q)
+    return Pose(ca.SX(pose.position), ca.SX(pose.rotation)).inverse()
+
+
+def drifts(kinematics: Kinematics, closures: Mapping[Element, Closure]) -> tuple[Scalar, Scalar]:
+    """Largest violation of conditions on coordinate and velocity level."""
+    found = []
+    for kind in ("residual", "rate"):
+        worst = ca.SX(0)
+        for closure in closures.values():
+            if closure.size:
+                worst = kinematics.tracer.call(
+                    lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
+                )
+        found.append(quaternion_drift(kinematics, worst) if kind == "residual" else worst)
+    return found[0], found[1]
+
+
+def quaternion_drift(kinematics: Kinematics, worst: Scalar) -> Scalar:
+    """How far quaternions are from unit length, or `worst` if that is larger."""
+    for joint in kinematics.topology.tree_joints:
+        if type(joint).normalize is not Joint.normalize:
+            worst = kinematics.tracer.call(
+                lambda w, q, j=joint: ca.fmax(w, 2 * ca.norm_inf(q - j.normalize(q))), worst, kinematics.q[joint]
+            )
+    return worst

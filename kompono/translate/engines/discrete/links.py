@@ -1,0 +1,103 @@
+"""Joints as visco-elastic links: the conditions they already define become forces.
+
+For conditions g of a relative pose with g_dot = Gamma (v, w), a link with stiffness k and damping c of each row exerts
+
+    wrench = -Gamma^T (k g + c g_dot)
+
+on its second frame and the opposite on its first: it is a `Force` like any other. A coupling (gear, drive) exerts
+efforts on the joints it couples in the same way. So joints, constraints and couplings of any library, ours or a user's,
+need no second definition, and conditions that are implied by others only make the whole stiffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.force import Effort, Force
+from kompono.model.joint import Joint
+from kompono.model.signal import time
+from kompono.spatial.pose import Motion, Wrench
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.motion.conditions import Closing, Conditions, Laws, column_of, group_sizes
+from kompono.translate.symbolic import Vector
+
+
+@dataclass(frozen=True)
+class Strength:
+    """Symbols of stiffness and damping of each condition row of an element, (rows) each."""
+
+    element: Closing
+    stiffness: ca.SX
+    damping: ca.SX
+
+    def multiplier(self, g: Vector, g_dot: Vector) -> Vector:
+        """k g + c g_dot: what takes the place of the Lagrange multipliers."""
+        return self.stiffness * g + self.damping * g_dot
+
+
+class ElasticLink(Force):
+    """The force of a joint or constraint that is held by a spring and a damper along each condition."""
+
+    def __init__(self, element: Joint | Constraint, strength: Strength, law: Conditions) -> None:
+        super().__init__(element.first, element.second)
+        self.strength, self.law = strength, law
+        self._owner, self._name = element._owner, element._name
+
+    def wrench(self, motion: Motion) -> Wrench:
+        """-Gamma^T (k g + c g_dot)."""
+        speed = ca.densify(ca.vertcat(motion.velocity, motion.angular_velocity))
+        g, g_dot, _, gamma = self.law.all(column_of(motion.pose), speed, ca.SX(6, 1), self.law.signals)
+        load = -(gamma.T @ self.strength.multiplier(g, g_dot))
+        return Wrench(load[:3], load[3:])
+
+
+class CoupledEffort(Effort):
+    """The effort on one joint of a coupling that is held by a spring and a damper along each condition."""
+
+    def __init__(self, coupling: Coupling, joint: Joint, strength: Strength) -> None:
+        super().__init__(joint)
+        self._owner, self._name = coupling._owner, coupling._name
+        joints = list(dict.fromkeys(coupling.joints))
+        g = ca.vertcat(*[ca.vec(ca.SX(group)) for group in coupling.conditions()])
+        q = ca.vertcat(*[joint.q for joint in joints])
+        q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
+        g_dot = ca.jtimes(g, q, q_dot) + ca.jacobian(g, time)
+        self.value = -(ca.jacobian(g_dot, joint.v).T @ strength.multiplier(g, g_dot))
+
+    def effort(self, q: Vector, v: Vector) -> Vector:
+        """-(d g_dot / d v)^T (k g + c g_dot), in the symbols of the joints."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Links:
+    """Strengths by closing element, and the loads their links are, one tuple per element."""
+
+    strengths: tuple[Strength, ...]
+    loads: tuple[tuple[Force | Effort, ...], ...]
+
+    def added_to(self, model: Elaborated) -> Elaborated:
+        """The model with links among its forces and efforts."""
+        everything = [load for loads in self.loads for load in loads]
+        forces = tuple(load for load in everything if isinstance(load, Force))
+        efforts = tuple(load for load in everything if isinstance(load, Effort))
+        return replace(model, forces=model.forces + forces, efforts=model.efforts + efforts)
+
+
+def make_links(closing: tuple[Closing, ...], laws: Laws) -> Links:
+    """A link for every joint, constraint and coupling that has conditions."""
+    strengths, loads = [], []
+    for element in closing:
+        rows = sum(group_sizes(element))
+        strength = Strength(element, ca.SX.sym("k", rows), ca.SX.sym("c", rows))
+        strengths.append(strength)
+        if not rows:
+            loads.append(())
+        elif isinstance(element, Coupling):
+            loads.append(tuple(CoupledEffort(element, joint, strength) for joint in dict.fromkeys(element.joints)))
+        else:
+            loads.append((ElasticLink(element, strength, laws.of(element)),))
+    return Links(tuple(strengths), tuple(loads))

@@ -1,0 +1,196 @@
+"""The relative engine of large models without loops: kernels by type of component, instances in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.large.cells import LARGEST, Apart, Cell, find_blocks, find_cells
+from kompono.translate.engines.large.channels import CellChannels
+from kompono.translate.engines.large.kernels import OUTPUT, CellCode, Code, Places, make_code
+from kompono.translate.engines.large.likeness import Likeness
+from kompono.translate.engines.large.report import Report
+from kompono.translate.engines.large.tables import Placed, Tables
+from kompono.translate.engines.large.trace import Traced, trace_cell
+from kompono.translate.engines.relative import RelativeEngine
+from kompono.translate.program import Routine, TableRoutine
+from kompono.translate.structure.topology import Topology
+
+LANES = 8  # cells of one type and level that are computed at once
+_WHOLE = ("placement", "rates", "normalize", "holds", "measured")  # routines that have no kernels by type
+MOST_TYPES = 100  # a model with more types of cells is no model of equal components
+
+Pass = Sequence[Code | None]  # a kernel for each type of cell
+
+
+class NestedEngine(Engine):
+    """The state is (q, v) of the tree joints, cell by cell."""
+
+    whole = False
+
+    def __init__(
+        self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, largest: int = LARGEST,
+        lanes: int = LANES,
+    ) -> None:  # fmt: skip
+        check_shape(model, topology)
+        self.lanes, self.tree = lanes, topology
+        cells = self._chosen(find_cells(model, topology, largest))
+        types, signals = self._find_types(Likeness(model, topology), cells)
+        levels, blocks = (np.array([getattr(cell, name) for cell in cells]) for name in ("level", "block"))
+        order = np.lexsort(np.stack([np.arange(len(cells)), types, levels, blocks]))
+        self.cells = [cells[k] for k in order]
+        self.numbers = np.array([cell.place for cell in self.cells])  # of the cells as they were found
+        for place, cell in enumerate(self.cells):
+            cell.place = place
+        ordered = [link for cell in self.cells for link in cell.links]
+        grounds = [link for link in topology.links if link.joint is None]
+        super().__init__(model, Topology(topology.world, (*grounds, *ordered), ()), kernels, shared=True)
+        self.placed = self._place(types[order], [signals[k] for k in order])
+
+    def _chosen(self, cells: list[Cell]) -> list[Cell]:
+        """The cells to compute, with blocks, of all that were found."""
+        find_blocks(cells)
+        return cells
+
+    def _find_types(self, likeness: Likeness, cells: Sequence[Cell]) -> tuple[np.ndarray, list[tuple[int, ...]]]:
+        model = likeness.model
+        numbers: dict[Any, int] = {}
+        types = np.zeros(len(cells), dtype=np.int64)
+        self.examples: list[Cell] = []
+        self.example_signals: list[tuple[Element, ...]] = []
+        offsets: dict[Element, int] = {s: k for kind in (model.inputs, model.parameters) for k, s in enumerate(kind)}
+        signals: list[tuple[int, ...]] = []
+        for k, cell in enumerate(cells):
+            key, used = likeness.key(cell)
+            number = numbers.setdefault(key, len(numbers))
+            if number == len(self.examples):
+                if number == MOST_TYPES:
+                    raise Apart
+                self.examples.append(cell)
+                self.example_signals.append(used)
+            types[k] = number
+            signals.append(tuple(offsets[signal] for signal in used))
+        return types, signals
+
+    def _place(self, types: np.ndarray, signals: list[tuple[int, ...]]) -> Placed:
+        sizes = np.array(
+            [
+                [sum(len(link.joint.coordinates) for link in c.links), sum(link.joint.freedoms for link in c.links)]  # type: ignore[union-attr]
+                for c in self.examples
+            ]
+        )[types]
+        before = np.cumsum(sizes, axis=0) - sizes
+        return Placed(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
+
+    @cached_property
+    def traced(self) -> list[Traced]:
+        """Each type of cell, at symbolic borders."""
+        pairs = zip(self.examples, self.example_signals, strict=True)
+        return [trace_cell(self.model, self.tree, cell, signals) for cell, signals in pairs]
+
+    @cached_property
+    def placed_in_world(self) -> bool:
+        """Whether accelerations depend on where cells are in the world."""
+        values = [v for t in self.traced for v in (t.speeds, t.answer, *t.motions) if v is not None]
+        used = {s.element_hash() for value in values for s in ca.symvar(value[:12] if value.numel() == 24 else value)}
+        return any(t.parent[k].element_hash() in used for t in self.traced for k in range(12, 24))
+
+    def codes(self, *, posed: bool, rates: bool = True) -> list[CellCode]:
+        """The kernels of all types."""
+        pairs = zip(self.traced, self.example_signals, strict=True)
+        return [make_code(traced, signals, self.kernels, posed=posed, rates=rates) for traced, signals in pairs]
+
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        """What runs over cells; the rest, which is rarely asked for, from the model traced as a whole."""
+        own = {name: getattr(self, name) for name in ("derivative", "outputs", "conditions")}
+        rest = {name: lambda name=name: getattr(self._traced_whole, name)() for name in _WHOLE}
+        return {**own, **rest, **({"project": self.project} if self._turns else {})}
+
+    @cached_property
+    def _traced_whole(self) -> RelativeEngine:
+        return RelativeEngine(self.model, self.topology, self.kernels, shared=False)
+
+    @property
+    def _turns(self) -> bool:
+        """Whether there are quaternions to keep."""
+        return any(type(joint).normalize is not Joint.normalize for joint in self.joints)
+
+    def derivative(self) -> TableRoutine:
+        """state -> rate."""
+        codes = self.codes(posed=self.placed_in_world)
+        tables = Tables(self.placed, codes, self.lanes)
+        passes = [[getattr(code, name) for code in codes] for name in ("move", "condense", "resolve")]
+        self._schedule(tables, *passes)
+        return self.routine("derivative", [("rate", self.nq + self.nv)], tables)
+
+    def _schedule(self, tables: Tables, move: Pass, condense: Pass, resolve: Pass) -> None:
+        top, blocks = tables.blocks[0], tables.blocks[1:]
+        tables.phase([[(move, top, False)]])
+        tables.phase([[(move, block, False), (condense, block, True)] for block in blocks])
+        tables.phase([[(condense, top, True), (resolve, top, False)]])
+        tables.phase([[(resolve, block, False)] for block in blocks])
+
+    def project(self) -> TableRoutine:
+        """state -> state with unit quaternions."""
+        codes: list[Code | None] = []
+        for traced, signals in zip(self.traced, self.example_signals, strict=True):
+            places = Places(traced, signals)
+            values = [(traced.normal, traced.q), (traced.v, traced.v)]
+            wanted = []
+            for value, symbols in values:
+                for k in range(symbols.numel()):
+                    _, column, offset = places.of[symbols[k].element_hash()]
+                    wanted.append((value[k], (OUTPUT, column, offset)))
+            codes.append(places.code(self.kernels, wanted))
+        tables = Tables(self.placed, self.codes(posed=False))
+        tables.sweep(codes)
+        return self.routine("project", [("state", self.nq + self.nv)], tables)
+
+    @cached_property
+    def channels(self) -> CellChannels:
+        """All channels of the result, made when asked for."""
+        return CellChannels(self)
+
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> TableRoutine:
+        """The channels in some columns (rising), by default those that cost nothing."""
+        chosen = self.channels.matching("*") if columns is None else columns
+        return Report(self, self.channels, chosen).routine(name, len(chosen))
+
+    def conditions(self) -> Routine:
+        """There are none."""
+        return self._empty("conditions", "g", "g_dot", "G", "u")
+
+    def _empty(self, name: str, *outputs: str) -> Routine:
+        inputs = self._inputs()
+        return Routine(
+            name, inputs, tuple((o, 0) for o in outputs), (), ((),) * len(outputs), sum(size for _, size in inputs)
+        )
+
+    def routine(self, name: str, outputs: Sequence[tuple[str, int]], tables: Tables) -> TableRoutine:
+        """The finished routine."""
+        sweeps, tasks, phases = (
+            np.array(part, dtype=np.int32).reshape(len(part), -1)
+            for part in (tables.sweeps, tables.tasks, tables.phases)
+        )
+        return TableRoutine(
+            name, self._inputs(), tuple(outputs), (), (), tables.workspace, tuple(tables.loops), tuple(tables.tables),
+            sweeps, tasks, phases, tuple(tables.exchanges),
+        )  # fmt: skip
+
+    def _inputs(self) -> tuple[tuple[str, int], ...]:
+        sizes = (1, self.nq + self.nv, len(self.model.inputs), len(self.model.parameters))
+        return tuple(zip(("time", "state", "inputs", "parameters"), sizes, strict=True))
+
+
+def check_shape(model: Elaborated, topology: Topology) -> None:
+    """Raise Apart for models that are not trees of bodies, forces and fields alone."""
+    if topology.closing or model.constraints or model.couplings or model.modes or model.events or model.outputs:
+        raise Apart

@@ -1,0 +1,62 @@
+"""Engines that hold conditions by multipliers, and bring states back on them after a step."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import casadi as ca
+
+from kompono.model.joint import Joint
+from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.motion.conditions import Closing, group_sizes, trace_violation
+from kompono.translate.program import Routine
+from kompono.translate.symbolic import Vector
+from kompono.translate.tracer import Tracer
+
+
+class SolvedEngine(TracedEngine):
+    """A new engine also says how to `project`."""
+
+    allowed_gap = 1e-4  # how far the second stage of a step may be off the conditions, in their units
+
+    @abstractmethod
+    def project(self) -> Routine:
+        """state -> state on the conditions."""
+
+    @property
+    def projects(self) -> bool:
+        """Whether there are conditions or quaternions to keep."""
+        return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
+
+    @property
+    def straying(self) -> tuple[Closing, ...]:
+        """Elements whose conditions the stages of a step may leave."""
+        return self.closing
+
+    @property
+    def strays(self) -> bool:
+        return self.projects and any(group_sizes(element) for element in self.straying)
+
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        return {**super().routines(), **({"project": self.project} if self.projects else {})}
+
+    def gap(self) -> Routine:
+        """The largest violation of a condition, in units of what a stage may have: above 1 all stages of a step are
+        projected before they are evaluated.
+        """
+        tracer, kinematics = self._start()
+        worst = ca.SX(0)
+        for element in self.straying:
+            gap = trace_violation(kinematics, element, self.laws, "residual")
+            worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
+        return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])
+
+    def _state(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Vector:
+        """The state of these coordinates and speeds; counted angles are measured anew."""
+        counted = []
+        if self.counted:
+            kinematics = self._rebind(tracer, q, v)
+            counted = [kinematics.joint_state(joint)[0] for joint in self.counted]
+        modes = tracer.values["state"][self.nq + self.nv :]
+        return ca.vertcat(*[q[j] for j in self.joints], *counted, *[v[j] for j in self.joints], modes)

@@ -1,0 +1,114 @@
+"""Engines that trace the motion of the whole model at one state, for all routines that need it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from kompono.model.element import Element
+from kompono.translate.elimination.blocks import Elimination
+from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.engines.channels import trace_channels
+from kompono.translate.engines.posed import PosedEngine
+from kompono.translate.motion.conditions import Closure
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import Loads
+from kompono.translate.program import Channel, Routine
+from kompono.translate.symbolic import Vector
+from kompono.translate.tracer import Tracer
+
+
+@dataclass(frozen=True)
+class Present:
+    """What is traced once for the state the routines are given."""
+
+    tracer: Tracer
+    kinematics: Kinematics
+    closures: dict[Element, Closure]
+    loads: Loads
+    elimination: Elimination
+    solution: Solution
+
+
+class TracedEngine(PosedEngine):
+    """A new engine also says what is `present` (accelerations and multipliers at a state), and what `speed_rates`
+    follow.
+    """
+
+    @cached_property
+    @abstractmethod
+    def present(self) -> Present:
+        """Kinematics, loads, factors and accelerations at the state, shared by all routines that need them."""
+
+    @property
+    def moving(self) -> Present:
+        """The same as far as the derivative needs it."""
+        return self.present
+
+    @abstractmethod
+    def speed_rates(self) -> Vector:
+        """v_dot (nv)."""
+
+    # -- routines
+
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        """All routines by name, each traced when first asked for."""
+        made = {"derivative": self.derivative, "outputs": self.outputs, **self.placing_routines()}
+        if self.model.events:
+            made["guards"] = self.guards
+            for k in range(len(self.model.events)):
+                made[f"switch_{k}"] = lambda k=k: self.switch(k)
+        return made
+
+    def derivative(self) -> Routine:
+        """state -> rate."""
+        return self._derivative
+
+    @cached_property
+    def _derivative(self) -> Routine:
+        moving = self.moving
+        rate = ca.vertcat(
+            self._coordinate_rates(moving.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
+        )
+        return moving.tracer.routine("derivative", [("rate", rate)])
+
+    def opened_derivative(self) -> Routine:
+        """The same without calls of closed functions, so that it can be differentiated."""
+        return self._derivative
+
+    @cached_property
+    def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
+        now = self.present
+        channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
+        return channels, ca.densify(ca.vertcat(*values))
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """All channels of the result."""
+        return self._traced_channels[0]
+
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> Routine:
+        """All channels, or those in some columns."""
+        values = self._traced_channels[1]
+        chosen = values if columns is None else ca.vertcat(*[values[i] for i in columns])
+        return self.present.tracer.routine(name, [("channels", chosen)])
+
+    def guards(self) -> Routine:
+        """Expressions whose rise through zero is an event."""
+        call, path = self.present.tracer.call, self.model.path
+        values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
+        return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+
+    def switch(self, number: int) -> Routine:
+        """state -> state after an event."""
+        tracer, event = self.present.tracer, self.model.events[number]
+        state = ca.SX(tracer.values["state"])
+        for mode, value in event.changes:
+            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            new = tracer.call(lambda value=value: value, path=self.model.path(event), free=True)
+            state[self.nq + self.nv + place] = new
+        return tracer.routine(f"switch_{number}", [("state", state)])

@@ -1,0 +1,313 @@
+"""Positions and velocities along the tree, in the frames where they are cheapest.
+
+Every body gets a working frame: the frame of its tree joint on it, so that a joint's subspace is constant and the
+inertia too. Twists and accelerations are in working axes. For child C on parent P through a joint with coordinates q:
+
+    X_PC = F_P J(q)              twist_C = X twist_P + S v            a_C = X a_P + S v_dot + S_dot v + twist_C x (S v)
+
+A ground hangs on the world in the same way, with a prescribed twist instead of S v. What a force, a constraint or a
+sensor sees, the motion of one frame relative to another, follows the tree path between the two bodies only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import pi
+
+import casadi as ca
+
+from kompono.model.body import Carrier, Frame
+from kompono.model.joint import Joint
+from kompono.model.signal import time
+from kompono.spatial.pose import Motion, Pose
+from kompono.spatial.rotation import unskew
+from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.structure.topology import Link, Topology
+from kompono.translate.symbolic import Matrix, Vector
+from kompono.translate.tracer import Tracer
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of the tree at the present state: pose of the child in the parent, S, relative twist S v and S_dot v."""
+
+    pose: Pose
+    subspace: Matrix
+    twist: Vector
+    bias: Vector
+    rate: Vector  # q_dot
+
+
+@dataclass(frozen=True)
+class Relative:
+    """Working frame of one body seen from that of another: pose, twist and acceleration bias in the former's axes."""
+
+    pose: Pose
+    twist: Vector
+    bias: Vector
+
+
+class WorkingFrames:
+    """Where the working frame of each carrier lies on it (constant)."""
+
+    def __init__(self, topology: Topology, given: Mapping[Carrier, Pose] | None = None) -> None:
+        self._poses: dict[Carrier, Pose] = {topology.world: Pose.constant()}
+        for link in topology.links:
+            if link.joint is None:
+                self._poses[link.carrier] = Pose.constant()
+            else:
+                frame = link.joint.first if link.reverse else link.joint.second
+                self._poses[link.carrier] = frame.pose
+        self._poses |= given or {}
+
+    def of(self, carrier: Carrier) -> Pose:
+        """Working frame in the body's own (centre of mass) frame."""
+        return self._poses[carrier]
+
+    def locate(self, frame: Frame) -> Pose:
+        """A frame of a body in that body's working frame."""
+        return self.of(frame.body).inverse() @ frame.pose
+
+    def centre(self, carrier: Carrier) -> Pose:
+        """The body's own (centre of mass) frame in its working frame."""
+        return self.of(carrier).inverse()
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What stands for a body whose inside is closed: the inertia (6, 6) and bias (6) it shows, in its working frame."""
+
+    inertia: Matrix
+    bias: Vector
+
+
+@dataclass(frozen=True)
+class Given:
+    """Motion that somebody else traces, by carrier, and where the working frames of such carriers are."""
+
+    steps: Mapping[Carrier, Callable[[Kinematics], Step]] = field(default_factory=dict)
+    frames: Mapping[Carrier, Pose] = field(default_factory=dict)
+
+
+class Kinematics:
+    """Traced motion of all bodies for one set of slots (time, q, v). Everything is computed on first use and kept."""
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        model: Elaborated,
+        topology: Topology,
+        q: dict[Joint, Vector],
+        v: dict[Joint, Vector],
+        counted: dict[Joint, Vector] | None = None,
+        given: Given | None = None,
+    ) -> None:
+        self.tracer, self.model, self.topology = tracer, model, topology
+        self.given = given or Given()
+        self.frames = WorkingFrames(topology, self.given.frames)
+        self.stand_ins: dict[Carrier, StandIn] = {}  # by body
+        self.q, self.v = q, v  # by joint
+        self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by joint
+        self._steps: dict[Carrier, Step] = {}
+        self._relative: dict[tuple[Carrier, Carrier], Relative] = {}
+        self._motions: dict[tuple[Frame, Frame], Motion] = {}
+
+    def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:
+        """The same coordinates with other speeds."""
+        return Kinematics(self.tracer, self.model, self.topology, self.q, v, self.counted, self.given)
+
+    def label(self, link: Link) -> str:
+        """The element a link's kernels belong to: its joint, or the ground or independent body itself."""
+        joint = link.joint
+        return self.model.path(joint if joint is not None and joint.owner is not None else link.carrier)
+
+    def step(self, link: Link) -> Step:
+        """The link's own motion."""
+        key = link.carrier
+        if key not in self._steps:
+            if key in self.given.steps:
+                self._steps[key] = self.given.steps[key](self)
+            else:
+                self._steps[key] = self._joint_step(link) if link.joint is not None else self._ground_step(link)
+        return self._steps[key]
+
+    def _joint_step(self, link: Link) -> Step:
+        joint = link.joint
+        assert joint is not None
+        base = self.frames.locate(joint.second if link.reverse else joint.first)
+
+        def trace(q: Vector, v: Vector) -> tuple[Matrix, ...]:
+            pose, subspace, rate = (
+                joint_motion(joint, q, link.reverse),
+                joint_subspace(joint, q, link.reverse),
+                joint.rate(q, v),
+            )
+            twist = subspace @ v
+            placed = base @ pose
+            return placed.position, placed.rotation, subspace, twist, rate_along(joint, link.reverse, q, v), rate
+
+        values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))
+        return Step(Pose(values[0], values[1]), *values[2:])
+
+    def rigid_pose(self, link: Link) -> Pose:
+        """The pose of a rigid link's carrier in its parent (constant, or of tunable parameters)."""
+        joint = link.joint
+        assert joint is not None
+        base = self.frames.locate(joint.second if link.reverse else joint.first)
+        return base @ joint_motion(joint, ca.SX(0, 1), link.reverse)
+
+    def _ground_step(self, link: Link) -> Step:
+        motion: Pose = link.carrier.motion  # type: ignore[attr-defined]
+
+        def trace() -> tuple[Matrix, ...]:
+            position, rotation = motion.position, motion.rotation
+            turning = unskew(rotation.T @ ca.jacobian(ca.vec(rotation), time).reshape((3, 3)))
+            twist = ca.vertcat(rotation.T @ ca.jacobian(position, time), turning)
+            return position, rotation, twist, ca.jacobian(ca.densify(twist), time)
+
+        position, rotation, twist, bias = self.tracer.call(trace, path=self.label(link))
+        return Step(Pose(position, rotation), ca.SX(6, 0), twist, bias, ca.SX(0, 1))
+
+    def relative(self, start: Carrier, end: Carrier) -> Relative:
+        """The working frame of `end` seen from that of `start`."""
+        key = (start, end)
+        if key not in self._relative:
+            self._relative[key] = self._follow(start, end)
+        return self._relative[key]
+
+    def absolute(self, carrier: Carrier) -> Relative:
+        """The working frame in the world."""
+        return self.relative(self.topology.world, carrier)
+
+    def _follow(self, start: Carrier, end: Carrier) -> Relative:
+        if start is end:
+            return Relative(Pose.constant(), ca.SX(6, 1), ca.SX(6, 1))
+        up, down = self.topology.path(start, end)
+        if down:
+            held, top = Pose.constant(), len(down) - 1
+            while top and down[top - 1].rigid:  # welds on the way are part of the step that follows them
+                top -= 1
+                held = self.rigid_pose(down[top]) @ held
+            return self._descend(self.relative(start, down[top].parent), held, down[-1])
+        return self._climb(self.relative(start, up[-1].carrier), up[-1])
+
+    def _descend(self, before: Relative, held: Pose, link: Link) -> Relative:
+        step = self.step(link)
+
+        def trace(
+            p0: Vector, r0: Matrix, w0: Vector, b0: Vector, p: Vector, r: Matrix, sv: Vector, bias: Vector
+        ) -> tuple[Matrix, ...]:
+            pose = held @ Pose(p, r)
+            total = Pose(p0, r0) @ pose
+            twist = carry_twist(pose, w0) + sv
+            return total.position, total.rotation, twist, carry_twist(pose, b0) + bias + twist_cross(twist, sv)
+
+        return self._traced(trace, before, step, link)
+
+    def _climb(self, before: Relative, link: Link) -> Relative:
+        step = self.step(link)
+
+        def trace(
+            p0: Vector, r0: Matrix, w0: Vector, b0: Vector, p: Vector, r: Matrix, sv: Vector, bias: Vector
+        ) -> tuple[Matrix, ...]:
+            back = Pose(p, r).inverse()
+            total = Pose(p0, r0) @ back
+            acceleration = b0 - bias - twist_cross(w0, sv)
+            return total.position, total.rotation, carry_twist(back, w0 - sv), carry_twist(back, acceleration)
+
+        return self._traced(trace, before, step, link)
+
+    def _traced(self, trace: Callable[..., tuple[Matrix, ...]], before: Relative, step: Step, link: Link) -> Relative:
+        values = self.tracer.call(
+            trace, before.pose.position, before.pose.rotation, before.twist, before.bias,
+            step.pose.position, step.pose.rotation, step.twist, step.bias, path=self.label(link),
+        )  # fmt: skip
+        return Relative(Pose(values[0], values[1]), values[2], values[3])
+
+    def local_bias(self, link: Link) -> Vector:
+        """S_dot v + twist x (S v): what the child's acceleration has beyond the parent's and S v_dot."""
+        step, twist = self.step(link), self.absolute(link.carrier).twist
+        return self.tracer.call(
+            lambda w, sv, bias: bias + twist_cross(w, sv), twist, step.twist, step.bias, path=self.label(link)
+        )
+
+    def motion(self, first: Frame | None, second: Frame) -> Motion:
+        """The motion of frame `second` relative to `first` (None: the world), in first's axes."""
+        origin = first if first is not None else self.topology.world
+        key = (origin, second)
+        if key not in self._motions:
+            self._motions[key] = self._motion(origin, second)
+        return self._motions[key]
+
+    def _motion(self, origin: Frame, second: Frame) -> Motion:
+        relative = self.relative(origin.body, second.body)
+        outer, inner = self.frames.locate(origin).inverse(), self.frames.locate(second)
+
+        def trace(p: Vector, r: Matrix, w: Vector) -> tuple[Matrix, ...]:
+            pose = outer @ Pose(p, r) @ inner
+            twist = carry_twist(inner, w)
+            return pose.position, pose.rotation, pose.rotation @ twist[:3], pose.rotation @ twist[3:]
+
+        values = self.tracer.call(
+            trace, relative.pose.position, relative.pose.rotation, relative.twist, path=self.model.path(second.body)
+        )
+        return Motion(*values)
+
+    def joint_state(self, joint: Joint) -> tuple[Vector, Vector]:
+        """Coordinates and speeds of any joint: those of the tree, or measured where the joint closes a loop."""
+        if joint in self.q:
+            return self.q[joint], self.v[joint]
+        motion = self.motion(joint.first, joint.second)
+
+        def trace(p: Vector, r: Matrix, v: Vector, w: Vector, counted: Vector) -> tuple[Vector, Vector]:
+            q = ca.SX(joint.measure(Pose(p, r)))
+            speeds = speeds_of_twist(joint.subspace(q), ca.vertcat(r.T @ v, r.T @ w))
+            return with_turns(joint, q, counted) if counted.numel() else q, speeds
+
+        counted = self.counted.get(joint, ca.SX(0, 1))
+        place = (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)
+        return self.tracer.call(trace, *place, counted, path=self.model.path(joint))
+
+
+def with_turns(joint: Joint, q: Vector, counted: Vector) -> Vector:
+    """Measured coordinates with as many whole turns added to the angles as bring them closest to the counted ones."""
+    turns = [
+        2 * pi * ca.floor((counted[k] - q[k]) / (2 * pi) + 0.5) if unit == "rad" else 0
+        for k, unit in enumerate(joint.units)
+    ]
+    return q + ca.vertcat(*turns)
+
+
+def joint_motion(joint: Joint, q: Vector, reverse: bool) -> Pose:
+    """Pose of the child's joint frame in the parent's."""
+    pose = joint.pose(q)
+    pose = Pose(ca.SX(pose.position), ca.SX(pose.rotation))
+    return pose.inverse() if reverse else pose
+
+
+def joint_subspace(joint: Joint, q: Vector, reverse: bool) -> Matrix:
+    """S (6 x nv) in the child's joint frame."""
+    subspace = ca.SX(joint.subspace(q))
+    if reverse:
+        subspace = -twist_matrix(joint_motion(joint, q, True)) @ subspace
+    return ca.sparsify(subspace)
+
+
+def rate_along(joint: Joint, reverse: bool, q: Vector, v: Vector) -> Vector:
+    """S_dot v, by differentiating S(q) v along q_dot at constant v."""
+    if joint.freedoms == 0:
+        return ca.SX(6, 1)
+    if not reverse:
+        return joint.subspace_rate(q, v)
+    x, s = ca.SX.sym("x", len(joint.coordinates)), ca.SX.sym("s", joint.freedoms)
+    twist = ca.densify(joint_subspace(joint, x, reverse) @ s)
+    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, s))))
+    return ca.substitute(along, ca.vertcat(x, s), ca.densify(ca.vertcat(ca.SX(q), ca.SX(v))))
+
+
+def speeds_of_twist(subspace: Matrix, twist: Vector) -> Vector:
+    """v with S v = twist (least squares: exact when the twist is one the joint allows)."""
+    subspace = ca.SX(subspace)
+    return ca.solve(ca.mtimes(subspace.T, subspace), subspace.T @ twist)

@@ -1,0 +1,166 @@
+"""Loads at the present state: forces, efforts and fields as wrenches on bodies (working axes) and on joint
+coordinates.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.model.body import Body, Carrier
+from kompono.model.force import Effort, Field, Force
+from kompono.model.joint import Joint
+from kompono.spatial.pose import Motion, Pose
+from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.structure.topology import free_symbols
+from kompono.translate.symbolic import Matrix, Vector
+
+
+class Loads:
+    """All loads of a model, summed per body and per joint."""
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        self.kinematics = kinematics
+        self.model = kinematics.model
+        self.tracer = kinematics.tracer
+        self.wrenches: dict[Carrier, Vector] = {}
+        self.efforts: dict[Joint, Vector] = {}
+        for force in self.model.forces:
+            self._add_force(force)
+        for effort in self.model.efforts:
+            self._add_effort(effort)
+        self.uniform = ca.SX(3, 1)  # acceleration field that acts on all bodies alike
+        for field in self.model.fields:
+            self._add_field(field)
+
+    def bias(self, body: Body) -> Vector:
+        """p of a body: gyroscopic terms less the applied wrench."""
+        path = self.model.path(body)
+        applied = self.wrenches.get(body, ca.SX(6, 1))
+        shown = self.kinematics.stand_ins.get(body)
+        if shown is not None:
+            return self.tracer.call(lambda p, f: p - f, shown.bias, applied, path=path)
+        twist = self.kinematics.absolute(body).twist
+        inertia = body_inertia(self.kinematics, body)
+        return self.tracer.call(lambda w, f: wrench_cross(w, inertia @ w) - f, twist, applied, path=path)
+
+    def _wrench(self, carrier: Carrier, wrench: Vector, path: str) -> None:
+        if carrier in self.wrenches:
+            wrench = self.tracer.call(lambda a, b: a + b, self.wrenches[carrier], wrench, path=path)
+        self.wrenches[carrier] = wrench
+
+    def _add_force(self, force: Force) -> None:
+        """A law's wrench (second's origin, first's axes) on the second body, the opposite on the first."""
+        first, second, path = force.first, force.second, self.model.path(force)
+        motion = self.kinematics.motion(first, second)
+        frames = self.kinematics.frames
+        inner = frames.locate(second)
+        outer = frames.locate(first) if first is not None else None
+
+        def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> tuple[Vector, ...]:
+            load = force.wrench(Motion(p, r, v, w))
+            f, m = ca.SX(load.force), ca.SX(load.torque)
+            check_shape(f, (3, 1), "the force of wrench(motion)", path)
+            check_shape(m, (3, 1), "the torque of wrench(motion)", path)
+            on_second = carry_wrench_back(inner, ca.vertcat(r.T @ f, r.T @ m))
+            if outer is None:
+                return (on_second,)
+            return on_second, carry_wrench_back(outer, ca.vertcat(-f, -m - ca.cross(p, f)))
+
+        values = self.tracer.call(
+            trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity, path=path, free=True
+        )
+        self._wrench(second.body, values[0], path)
+        if first is not None:
+            self._wrench(first.body, values[1], path)
+
+    def _add_effort(self, effort: Effort) -> None:
+        joint, path = effort.joint, self.model.path(effort)
+        q, v = self.kinematics.joint_state(joint)
+        value = self.tracer.call(lambda q, v: ca.SX(effort.effort(q, v)), q, v, path=path, free=True)
+        check_shape(value, (joint.freedoms, 1), "effort(q, v)", path)
+        if joint not in self.kinematics.q:
+            self._effort_as_wrench(joint, q, value, path)
+        if joint in self.efforts:
+            value = self.tracer.call(lambda a, b: a + b, self.efforts[joint], value, path=path)
+        self.efforts[joint] = value
+
+    def _effort_as_wrench(self, joint: Joint, q: Vector, effort: Vector, path: str) -> None:
+        wrench = self.tracer.call(lambda q, f: effort_wrench(joint, joint.subspace(q), f), q, effort, path=path)
+        frames = self.kinematics.frames
+        motion = self.kinematics.motion(joint.first, joint.second)
+        inner, outer = frames.locate(joint.second), frames.locate(joint.first)
+
+        def trace(load: Vector, p: Vector, r: Matrix) -> tuple[Vector, Vector]:
+            pose = Pose(p, r)
+            return carry_wrench_back(inner, load), carry_wrench_back(outer @ pose, -load)
+
+        on_second, on_first = self.tracer.call(trace, wrench, motion.position, motion.rotation, path=path)
+        self._wrench(joint.second.body, on_second, path)
+        self._wrench(joint.first.body, on_first, path)
+
+    def _add_field(self, field: Field) -> None:
+        position = ca.SX.sym("x", 3)
+        value = ca.SX(field.acceleration(position))
+        symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
+        varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
+        if not varies and field.owner is self.model.model:
+            path = self.model.path(field)
+            self.uniform = self.tracer.call(lambda a: a + value, self.uniform, path=path, free=True)
+            return
+        owner = field.owner
+        for body in self.model.bodies:
+            if owner is not None and owner.contains(body):
+                self._field_on(field, body)
+
+    def _field_on(self, field: Field, body: Body) -> None:
+        centre = self.kinematics.frames.centre(body)
+        absolute = self.kinematics.absolute(body).pose
+
+        def trace(p: Vector, r: Matrix) -> Vector:
+            pose = Pose(p, r) @ centre
+            force = body.solid.mass * ca.SX(field.acceleration(pose.position))
+            return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
+
+        path = self.model.path(field)
+        self._wrench(body, self.tracer.call(trace, absolute.position, absolute.rotation, path=path, free=True), path)
+
+
+def check_shape(value: Matrix, shape: tuple[int, int], what: str, path: str) -> None:
+    """Raise if a user's law gives something of another size."""
+    if value.shape != shape:
+        raise TranslationError(
+            f"{what} is {value.shape[0]} by {value.shape[1]}, not {shape[0]} by {shape[1]}.",
+            path=path,
+            fix="Return a column with one entry per component.",
+        )
+
+
+def central_inertia(body: Body) -> Matrix:
+    """6x6 inertia in the axes of the centre of mass (constant, or of tunable parameters)."""
+    inertia = body.solid.inertia
+    tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
+    return ca.SX(inertia_matrix(body.solid.mass, ca.DM.zeros(3), tensor))
+
+
+def body_inertia(kinematics: Kinematics, body: Body) -> Matrix:
+    """6x6 inertia in the working frame (constant, or of tunable parameters)."""
+    centre = kinematics.frames.centre(body)
+    inertia = body.solid.inertia
+    tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
+    turned = centre.rotation @ tensor @ centre.rotation.T
+    return ca.sparsify(ca.SX(inertia_matrix(body.solid.mass, centre.position, turned)))
+
+
+def effort_wrench(joint: Joint, subspace: Matrix, effort: Vector) -> Vector:
+    """A wrench w with S^T w = f: a torque for efforts on angles, a force for efforts on displacements."""
+    subspace = ca.SX(subspace)
+    chosen = ca.SX(subspace)
+    if joint.speeds is None:
+        for k, unit in enumerate(joint.units):
+            other = slice(0, 3) if unit == "rad" else slice(3, 6)
+            rest = subspace[3:, k] if unit == "rad" else subspace[:3, k]
+            if unit in ("rad", "m") and rest.nnz():
+                chosen[other, k] = 0
+    return ca.sparsify(chosen) @ ca.solve(ca.mtimes(subspace.T, chosen), effort)

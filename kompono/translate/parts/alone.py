@@ -1,0 +1,190 @@
+"""A part alone, whoever may own it some day: its functions for a choice of base, with what is public as symbols and all
+else folded into numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import ModelError, nearest
+from kompono.model.body import Body, Frame, Ground
+from kompono.model.event import Event
+from kompono.model.signal import Input, Parameter
+from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed
+from kompono.translate.declared.elaborate import Elaborated, elaborate
+from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.parts.assembling import assembling
+from kompono.translate.parts.border import Border
+from kompono.translate.parts.enclosed import Enclosed
+from kompono.translate.parts.inside import Part
+from kompono.translate.parts.moment import Moment
+from kompono.translate.program import Channel
+from kompono.translate.structure.topology import find_topology
+from kompono.translate.symbolic import Scalar, Vector
+
+
+@dataclass(frozen=True)
+class Public:
+    """Which names of a part may be seen: patterns for parameters, inputs, outputs and channels; ports in any case."""
+
+    model: Elaborated
+    ports: Mapping[str, Frame]
+    patterns: tuple[str, ...]
+
+    def allows(self, name: str) -> bool:
+        """Whether a name fits a pattern."""
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+
+    def shows(self, channel: Channel) -> bool:
+        """Whether a channel may be seen: it fits a pattern, or is motion of a body that is a port itself."""
+        ports = [f"{name}." for name, port in self.ports.items() if isinstance(port, Body)]
+        return self.allows(channel.name) or any(channel.name.startswith(port) for port in ports)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Parameters that can be set from outside."""
+        return tuple(p for p in self.model.parameters if self.allows(self.model.path(p)))
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """Inputs that can be fed from outside."""
+        return tuple(i for i in self.model.inputs if self.allows(self.model.path(i)))
+
+    def folded(self) -> list[tuple[Scalar, float]]:
+        """All other parameters and inputs, with their values."""
+        shown = {*self.parameters, *self.inputs}
+        found: list[Any] = [s for s in (*self.model.parameters, *self.model.inputs) if s not in shown]
+        for signal in found:
+            if isinstance(signal, Input) and (signal.table is not None or signal.factory or callable(signal.value)):
+                path = self.model.path(signal)
+                raise ModelError("this input changes and is not public.", path=path, fix=f"Add {path!r} to public.")
+        return [(ca.SX(signal), float(signal.value)) for signal in found]
+
+    def check(self, channels: Iterable[str]) -> None:
+        """Refuse a pattern that fits nothing."""
+        signals = [self.model.path(s) for s in (*self.model.parameters, *self.model.inputs)]
+        known = [*signals, *channels]
+        for pattern in self.patterns:
+            if not any(fnmatchcase(name, pattern) for name in known):
+                label = type(self.model.model).__name__
+                fix = nearest(pattern, known) or f"Declare it, e.g. self.{pattern} = Parameter(1.0)."
+                raise ModelError(f"it has no parameter, input, output or channel {pattern!r}.", path=label, fix=fix)
+
+
+class Alone(Part):
+    """A part entered by the port called `base`, or, with None, one that stands on a ground of its own."""
+
+    def __init__(self, public: Public, base: str | None, close: Close | None) -> None:
+        self.public, self.model, self.base = public, public.model, base
+        self.port_names = (*([base] if base is not None else []), *(name for name in public.ports if name != base))
+        border = Border(tuple(public.ports[name] for name in self.port_names), base is not None)
+        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground(), False)
+
+    @cached_property
+    def _functions(self) -> dict[str, Callable[[Moment, Vector], Vector]]:
+        made = Part._functions.func(self)  # type: ignore[attr-defined]
+        made |= assembling(self.inside)
+        for k, event in enumerate(self.model.events):
+            made[f"switch_{k}"] = lambda now, _, e=event: self._switched(now, e)
+        return {name: lambda now, given, name=name, f=f: self._shown(name, f(now, given)) for name, f in made.items()}
+
+    def _shown(self, name: str, output: Vector) -> Vector:
+        output = ca.densify(ca.vec(ca.SX(output)))
+        if name == "report":
+            energies = range(output.numel() - 2, output.numel())
+            kept = [k for k, channel in enumerate(self._channels) if self.public.shows(channel)]
+            output = ca.vertcat(*[output[k] for k in (*kept, *energies)])
+        for symbol, value in self.public.folded():
+            output = ca.substitute(output, symbol, ca.SX(value))
+        return output
+
+    def _switched(self, now: Moment, event: Event) -> Vector:
+        """All modes after an event."""
+        changed = dict(now.switched(event))
+        modes = [changed.get(mode, now.values.modes[k, :]) for k, mode in enumerate(self.model.modes)]
+        return ca.vertcat(ca.SX(0, 1), *modes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all its functions."""
+        return tuple(self._functions)
+
+    def reported(self) -> tuple[tuple[Channel, ...], tuple[Channel, ...]]:
+        """All channels of the inside, and those that are public."""
+        self.closed("report")
+        return self._channels, tuple(channel for channel in self._channels if self.public.shows(channel))
+
+    def signals(self, name: str) -> tuple[str, ...]:
+        """Names of the signals from outside that a function takes, in its order."""
+        known = {ca.SX(s).element_hash(): self.model.path(s) for s in (*self.public.parameters, *self.public.inputs)}
+        return tuple(known[symbol.element_hash()] for symbol in self.closed(name).signals)
+
+    def engine(self) -> RelativeEngine:
+        """The part with its base as a free body: where its start is assembled."""
+        base = self.border.base
+        roots = [self.model.path(base.body)] if base is not None else []
+        return RelativeEngine(self.model, find_topology(self.model, independent=roots), {}, shared=False)
+
+    def pick(self, state: np.ndarray, engine: RelativeEngine) -> np.ndarray:
+        """x out of a state of that."""
+        return np.asarray(state)[self.inside.places(engine)]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many coordinates and speeds x has."""
+        joints = self.inside.joints
+        return sum(len(joint.coordinates) for joint in joints), sum(joint.freedoms for joint in joints)
+
+
+def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
+    """A model as a closed part with all its ports in use."""
+    return Enclosed(model.model, model, tuple(ports.values()), (), "")
+
+
+def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tuple[Public, list[Alone]]:
+    """A component by itself: what is public about it, and it for each choice of base."""
+    model = elaborate(part)
+    for inner in model.subsystems:
+        if isinstance(inner, Sealed):
+            path = model.path(inner) or type(part).__name__
+            fix = "Give its file along, and let the owner connect the two."
+            raise ModelError("it is sealed already, and is not sealed again.", path=path, fix=fix)
+    ports = _ports(part, model)
+    public = Public(model, ports, tuple(patterns))
+    bases = [None] if _enclosed(model, ports).stands else list(ports)
+    entered = [Alone(public, base, close) for base in bases]
+    for one in entered:
+        if "base" in one.closed("conditions").groups:
+            raise ModelError(
+                "a constraint inside holds it to a ground that no joint of it reaches.", path=type(part).__name__,
+                fix="Leave that ground to its owner, or connect it by a joint.",
+            )  # fmt: skip
+    return public, entered
+
+
+def _ports(part: Subsystem, model: Elaborated) -> dict[str, Frame]:
+    """What a component exposes, by name: bodies, and frames of bodies."""
+    label = type(part).__name__
+    frames = part.exposed_frames
+    other = [port for port in part.exposed if not isinstance(port, Body)]
+    name = model.path(other[0]) if other else next((n for n, f in frames.items() if not isinstance(f.body, Body)), "")
+    if name:
+        fix = "Expose bodies, and frames of bodies."
+        raise ModelError(f"it exposes {name}, which is no body.", path=label, fix=fix)
+    ports: dict[str, Frame] = {model.path(port): port for port in part.exposed if isinstance(port, Body)}
+    ports |= frames
+    if not ports:
+        raise ModelError("it exposes nothing, so nobody could use it.", path=label, fix="Use self.expose(...).")
+    for name, frame in frames.items():
+        if not ca.SX(frame.pose.position).is_constant():
+            fix = "Place it by numbers."
+            raise ModelError(f"the place of its port {name} depends on a parameter.", path=label, fix=fix)
+    return ports

@@ -1,0 +1,125 @@
+"""Functions of a part that is kept elsewhere, as its owner's code has them: calls with a handle in the place of x.
+
+They have no content here. Their names say all that the compiler needs: whether values are asked for or something is
+only posted, and which operation of the part that is (`kompono.compile.far`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+
+from kompono.sealed.kept import Gives, KeptFunction, KeptPart, gives, numbered, place_of_x
+from kompono.translate.parts.border import FIELDS, MOTION
+from kompono.translate.parts.compartment import Compartment
+from kompono.translate.parts.inside import Part
+from kompono.translate.parts.sealed import SealedPart
+
+FUNCTION = 16  # operations of functions are counted from here
+
+
+class _Far(ca.Callback):
+    """A function that only its keeper can evaluate."""
+
+    def __init__(self, name: str, arguments: int, results: int) -> None:
+        ca.Callback.__init__(self)
+        self._sizes = arguments, results
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        return 1
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, _: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._sizes[0], 1)
+
+    def get_sparsity_out(self, _: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._sizes[1], 1)
+
+    def eval(self, arguments: Any) -> list[Any]:
+        raise RuntimeError("a part elsewhere is asked by native code only")
+
+
+@lru_cache(maxsize=4096)
+def far_function(number: int, values: bool, before: int, arguments: int, results: int) -> ca.Function:
+    """The function of this number: it takes `before` others, a handle and what is left of `arguments`, and gives values
+    or a handle.
+    """
+    way = "ask" if values else "post"
+    return _Far(f"far_{way}_{FUNCTION + number}_{before}_{arguments}_{results}", arguments, results)
+
+
+def function_names(part: Part) -> tuple[str, ...]:
+    """All functions of a part by name."""
+    return tuple(part.variant.functions) if isinstance(part, SealedPart) else tuple(part._functions)
+
+
+def function_number(part: Part, name: str) -> int:
+    """The number of a function, as its keeper knows it."""
+    return numbered(function_names(part))[name]
+
+
+def group_sizes(part: Part) -> dict[str, int]:
+    """Lengths of the groups of arguments its functions take."""
+    base = MOTION if part.border.based else 0
+    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": part.border.size}
+
+
+def kept_part(part: Part) -> tuple[KeptPart, dict[str, ca.Function]]:
+    """What a keeper of a closed part is made of, and the functions themselves by name."""
+    inside = part.inside
+    assert isinstance(inside, Compartment)
+    found: list[KeptFunction] = []
+    functions: dict[str, ca.Function] = {}
+    for name in numbered(function_names(part)):
+        closed = part.closed(name)
+        function = closed.function
+        takes, before = place_of_x(closed.groups, group_sizes(part))
+        others = function.nnz_in() - (inside.size if takes else 0)
+        what = gives(name)
+        entries = _switched(inside, int(name.removeprefix("switch_"))) if what is Gives.MODES else ()
+        found.append(KeptFunction(function.name(), takes, before, others, function.nnz_out(), what, entries))
+        if function.nnz_out():
+            functions[function.name()] = function
+    return KeptPart(inside.size, tuple(_speeds(inside)), tuple(found)), functions
+
+
+def _speeds(inside: Any, first: int = 0) -> list[int]:
+    """Places of all speeds in x."""
+    own = sum(len(joint.coordinates) for joint in inside.joints)
+    freedoms = sum(joint.freedoms for joint in inside.joints)
+    places = list(range(first + own, first + own + freedoms))
+    rest = first + own + freedoms + len(inside.model.modes)
+    for part in inside.parts:
+        if isinstance(part, SealedPart):
+            start = rest + part.variant.coordinates
+            places += range(start, start + part.variant.speeds)
+        else:
+            places += _speeds(part.inside, rest)
+        rest += part.inside.size
+    return places
+
+
+def _mode_places(inside: Any, first: int = 0) -> dict[Any, int]:
+    """Places of all modes in x."""
+    own = sum(len(joint.coordinates) + joint.freedoms for joint in inside.joints)
+    found = {mode: first + own + k for k, mode in enumerate(inside.model.modes)}
+    rest = first + own + len(inside.model.modes)
+    for part in inside.parts:
+        if isinstance(part, SealedPart):
+            start = rest + part.variant.coordinates + part.variant.speeds
+            found |= {mode: start + k for k, mode in enumerate(part.inside.whole.modes)}
+        else:
+            found |= _mode_places(part.inside, rest)
+        rest += part.inside.size
+    return found
+
+
+def _switched(inside: Compartment, number: int) -> tuple[int, ...]:
+    """Places in x of the modes that an event changes, in the order of its changes."""
+    places = _mode_places(inside)
+    return tuple(places[mode] for mode, _ in inside.whole.events[number].changes)

@@ -1,0 +1,191 @@
+"""A model in joint coordinates as plain numbers: its conditions and masses at any state, for decisions about rank."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.body import Carrier
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.motion.conditions import Closure, Closures
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import body_inertia
+from kompono.translate.rank.rank import LiveRows, Sample, find_live
+from kompono.translate.rank.redundant import NumericModel, slips
+from kompono.translate.symbolic import Matrix, Vector
+from kompono.translate.tracer import Tracer
+
+SAMPLES = 5  # arbitrary states at which conditions are looked at
+
+
+class Probe:
+    """An inlined trace of the kinematics of a model and of all conditions that close its loops. `weights` are motions
+    with inertias in the place of some bodies (`borne`).
+    """
+
+    def __init__(
+        self, tracer: Tracer, kinematics: Kinematics, closures: Closures, counted: int,
+        weights: Sequence[tuple[Vector, Matrix]] = (), borne: Collection[Carrier] = (),
+    ) -> None:  # fmt: skip
+        self.weights, self.borne = weights, borne
+        self.tracer, self.kinematics, self.closures = tracer, kinematics, closures
+        self.model, self.joints = kinematics.model, kinematics.topology.tree_joints
+        self.moved = sum(len(joint.coordinates) for joint in self.joints)
+        self.nq, self.nv = self.moved + counted, sum(joint.freedoms for joint in self.joints)
+
+    # -- states
+
+    def samples(self, count: int, *, exact: bool = True) -> np.ndarray:
+        """Arbitrary values of all inputs of a routine, quaternions of unit length; parameters as declared, if not
+        `exact` nearly so.
+        """
+        random = np.random.default_rng(1)
+        rows = random.uniform(0.2, 0.9, (count, self.tracer.symbols.numel()))
+        around = 0.0 if exact else random.uniform(-0.05, 0.05, (count, len(self.parameters)))
+        near = self.parameters + around * np.where(self.parameters == 0, 1.0, self.parameters)
+        rows[:, rows.shape[1] - len(self.parameters) :] = near
+        for row in rows:
+            row[1 : 1 + self.moved] = self._normalized(row[1 : 1 + self.moved])
+        return rows
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Declared values."""
+        return np.array([parameter.value for parameter in self.model.parameters], dtype=float)
+
+    def _normalized(self, q: np.ndarray) -> np.ndarray:
+        parts, place = [np.zeros(0)], 0
+        for joint in self.joints:
+            size = len(joint.coordinates)
+            part = q[place : place + size]
+            normal = type(joint).normalize is Joint.normalize
+            parts.append(part if normal else ca.DM(joint.normalize(ca.DM(part))).full().ravel())
+            place += size
+        return np.concatenate(parts)
+
+    # -- at arbitrary states
+
+    def find_live(self, *, unit: bool) -> dict[Element, LiveRows]:
+        """The conditions that can be violated at all, by element, with masses or with `unit` weights of bodies."""
+        if not self.closures:
+            return {}
+        samples = []
+        for values in self.samples(SAMPLES, exact=False):
+            found = [value.full() for value in self._rows.call([values])]
+            rows = dict(zip(self.closures, found[::2], strict=True))
+            free = dict(zip(self.closures, (size.ravel() for size in found[1::2]), strict=True))
+            samples.append(Sample(rows, free, self._mass_matrix(values, unit)))
+        return find_live(samples, {key: closure.groups for key, closure in self.closures.items()})
+
+    @cached_property
+    def _rows(self) -> ca.Function:
+        """All inputs -> G of each element on all speeds, and the largest entry its rows would have if all joints were
+        free.
+        """
+        outputs = []
+        for closure in self.closures.values():
+            columns = self._columns(closure)
+            outputs += [columns, _largest(ca.horzcat(columns, *closure.carried))]
+        return ca.Function("rows", [self.tracer.symbols], outputs)
+
+    def _columns(self, closure: Closure[Joint]) -> Matrix:
+        columns = [closure.columns.get(joint, ca.SX(closure.size, joint.freedoms)) for joint in self.joints]
+        return ca.densify(ca.horzcat(ca.SX(closure.size, 0), *columns))
+
+    @cached_property
+    def _twists(self) -> ca.Function:
+        """All inputs -> twists of all bodies, and their inertias."""
+        bodies = [body for body in self.model.bodies if body not in self.borne]
+        twists = ca.vertcat(
+            ca.SX(0, 1), *[self.kinematics.absolute(body).twist for body in bodies], *[w for w, _ in self.weights]
+        )
+        inertias = ca.diagcat(
+            ca.SX(0, 0), *[body_inertia(self.kinematics, body) for body in bodies], *[m for _, m in self.weights]
+        )
+        return ca.Function("twists", [self.tracer.symbols], [ca.densify(twists), inertias])
+
+    def _mass_matrix(self, values: np.ndarray, unit: bool = False) -> np.ndarray:
+        """M (nv, nv) at a state, from the twists of all bodies at unit speeds."""
+        states, speeds = np.repeat(values[:, None], self.nv + 1, axis=1), 1 + self.nq + np.arange(self.nv)
+        states[speeds] = 0.0
+        states[speeds, 1 + np.arange(self.nv)] = 1.0
+        twists, inertias = self._twists.map(self.nv + 1).call([ca.DM(states)])
+        moved = twists.full()[:, 1:] - twists.full()[:, :1]
+        return moved.T @ (moved if unit else inertias[:, : len(moved)].sparse() @ moved)
+
+    # -- at positions where the conditions hold
+
+    def add_slips(
+        self, live: dict[Element, LiveRows], order: Iterable[Element], start: np.ndarray
+    ) -> dict[Element, LiveRows]:
+        """The same live rows with slips for those that others, before them in `order`, imply; from the declared `start`
+        (state).
+        """
+        ends = np.cumsum([0, *(len(live[key].size) for key in self.closures)])
+        places = {key: np.arange(a, b) for key, a, b in zip(self.closures, ends[:-1], ends[1:], strict=True)}
+        if not ends[-1]:
+            return live
+        fixed = {key: places[key] for key in order if len(places[key]) and not self._switched(self.closures[key])}
+        sizes = np.sqrt(np.concatenate([live[key].size for key in self.closures]))
+        found = slips(self._numeric(live, start), fixed, sizes)
+        return {key: one.with_slips(found.get(key)) for key, one in live.items()}
+
+    def _numeric(self, live: dict[Element, LiveRows], start: np.ndarray) -> NumericModel:
+        pairs = [(live[key], closure) for key, closure in self.closures.items()]
+        gaps = ca.vertcat(*[one.rows(closure.residual, self.tracer) for one, closure in pairs])
+        rows = ca.vertcat(*[one.rows(self._columns(closure), self.tracer) for one, closure in pairs])
+        function = ca.Function("conditions", [self.tracer.symbols], [ca.densify(gaps), ca.densify(rows)])
+        rates = ca.Function("rates", [self.tracer.symbols], [ca.densify(self._coordinate_rates())])
+        values = np.zeros(self.tracer.symbols.numel())
+        values[1 : 1 + len(start)] = start
+        inputs = 1 + len(start)
+        values[inputs : inputs + len(self.model.inputs)] = first_values(self.model)
+
+        def evaluate(time: float, q: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            here = values.copy()
+            here[0], here[1 : 1 + self.moved] = time, q
+            here[len(here) - len(parameters) :] = parameters
+            g, matrix = function(here)
+            return g.full().ravel(), matrix.full()
+
+        def move(q: np.ndarray, change: np.ndarray) -> np.ndarray:
+            here = values.copy()
+            here[1 : 1 + self.moved], here[1 + self.nq : 1 + self.nq + self.nv] = q, change
+            return self._normalized(q + rates(here).full().ravel())
+
+        at_start = values.copy()
+        at_start[len(values) - len(self.parameters) :] = self.parameters
+        scale = np.sqrt(np.maximum(np.diag(self._mass_matrix(at_start)), 1e-300))
+        return NumericModel(evaluate, move, start[: self.moved], self.parameters, scale)
+
+    def _coordinate_rates(self) -> Vector:
+        links = [link for link in self.kinematics.topology.links if link.joint is not None and not link.crosses]
+        return ca.vertcat(ca.SX(0, 1), *[self.kinematics.step(link).rate for link in links])
+
+    def _switched(self, closure: Closure[Joint]) -> bool:
+        """Whether modes or inputs have a say in conditions."""
+        outside = {ca.SX(signal).element_hash() for signal in (*self.model.modes, *self.model.inputs)}
+        return any(symbol.element_hash() in outside for symbol in ca.symvar(ca.vec(self._columns(closure))))
+
+
+def first_values(model: Elaborated) -> np.ndarray:
+    """The inputs at the start as declared; callables are not asked."""
+    values = [
+        float(np.interp(0.0, *signal.table)) if signal.table is not None
+        else 0.0 if callable(signal.value) else float(signal.value)
+        for signal in model.inputs
+    ]  # fmt: skip
+    return np.array(values, dtype=float)
+
+
+def _largest(matrix: Matrix) -> Vector:
+    """The largest entry of each row, by size."""
+    largest = ca.SX(matrix.shape[0], 1)
+    for k in range(matrix.shape[1]):
+        largest = ca.fmax(largest, ca.fabs(matrix[:, k]))
+    return ca.densify(largest)

@@ -1,0 +1,135 @@
+"""Conditions that others imply wherever the machine can go: plates on parallel rods, Delta robots, rings of scissors.
+
+They are found at positions where all conditions hold: the start, and others reached along the machine's own freedoms
+and projected back. There the rows of an element are compared with those of the elements before it; directions in which
+they add nothing are its redundant ones. Each gets a slip of its own, a fictitious freedom that only it uses,
+
+    (G M^-1 G^T + K K^T) lambda = b.
+
+With N the redundant directions at a position, N^T G = 0 and N^T b = 0, so K^T lambda = 0: the slip never moves, the
+accelerations are exactly those of all conditions, and no pivot has to be judged. That holds as long as K, which is
+constant, is not at right angles to N; a direction that turns too much, and every condition that modes or inputs can
+switch, is left to pivots. So is a machine with freedoms that end at once (a row that vanishes where it holds), and one
+that cannot be assembled from its declared start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kompono.model.element import Element
+from kompono.translate.structure.spans import beyond
+
+CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
+RANK = 1e-7  # singular values below this, relative to a row of unit size, count as zero
+MARGIN = 0.3  # least cosine between K and N
+POSITIONS = 16
+STEP = 0.4  # largest change of a coordinate from one position to the next
+
+
+@dataclass(frozen=True)
+class NumericModel:
+    """What is asked of a model: `evaluate(time, q, parameters)` gives g and G on the speeds, `move(q, change)` the
+    coordinates after a small motion; `start` q, declared `parameters`, and how coordinates weigh (speeds,).
+    """
+
+    evaluate: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    start: np.ndarray
+    parameters: np.ndarray
+    scale: np.ndarray
+
+
+def slips(machine: NumericModel, elements: dict[Element, np.ndarray], sizes: np.ndarray) -> dict[Element, np.ndarray]:
+    """K (rows, slips) of each element with redundant rows, by element, for rows scaled to `sizes` (all rows,);
+    `elements` gives the places of the rows of each, those of elements that may be switched excluded. Elements whose
+    rows are all independent have none; those left to pivots are not in the answer.
+    """
+    matrices = _positions(machine)
+    if not matrices:
+        return {}
+    found: dict[Element, np.ndarray] = {}
+    bases = [np.zeros((0, machine.scale.size)) for _ in matrices]
+    scaled = [matrix / sizes[:, None] / machine.scale for matrix in matrices]
+    for key, places in elements.items():
+        directions = []
+        for k, matrix in enumerate(scaled):
+            implied, bases[k] = beyond(matrix[places], bases[k], RANK)
+            directions.append(implied)
+        chosen = _common(directions)
+        if chosen is not None:
+            found[key] = sizes[places][:, None] * chosen
+        elif not any(one.shape[1] for one in directions):
+            found[key] = np.zeros((len(places), 0))
+    return found
+
+
+def _common(directions: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The directions nearest to all of these, if there are any that are near enough everywhere."""
+    count = min(one.shape[1] for one in directions)
+    if not count:
+        return None
+    mean = sum(one @ one.T for one in directions)
+    chosen = np.linalg.eigh(mean)[1][:, ::-1][:, :count]
+    chosen[np.abs(chosen) < 1e-12] = 0.0
+    margin = min(np.linalg.svd(chosen.T @ one, compute_uv=False).min() for one in directions)
+    return chosen if margin > MARGIN else None
+
+
+def _positions(machine: NumericModel) -> list[np.ndarray]:
+    """G at several positions where the conditions hold; none if the start cannot be closed, or freedoms end at once."""
+    random = np.random.default_rng(1)
+    q = _close(machine, 0.0, machine.start, machine.parameters)
+    if q is None:
+        return []
+    matrices, time, onwards = [machine.evaluate(0.0, q, machine.parameters)[1]], 0.0, np.zeros(machine.scale.size)
+    for number in range(1, POSITIONS):
+        _, matrix = machine.evaluate(time, q, machine.parameters)
+        _, values, right = np.linalg.svd(matrix / machine.scale)
+        null = right[int(np.sum(values > RANK * values.max(initial=0.0))) :]
+        wanted = null.T @ (null @ (onwards * machine.scale) + random.normal(size=len(null))) / machine.scale
+        if len(null):
+            wanted *= STEP / np.abs(wanted).max()
+        around = random.uniform(-0.02, 0.02, len(machine.parameters)) * machine.parameters
+        parameters = machine.parameters + around if number % 2 else machine.parameters
+        time += 0.02
+        moved = _follow(machine, time, q, wanted, parameters)
+        if moved is None and number == 1:
+            return []
+        if moved is None:  # the end of the way: back, or in another direction
+            onwards = -onwards
+            continue
+        q, onwards = moved, 10 * wanted
+        matrices.append(machine.evaluate(time, q, parameters)[1])
+    return matrices
+
+
+def _follow(
+    machine: NumericModel, time: float, q: np.ndarray, wanted: np.ndarray, parameters: np.ndarray
+) -> np.ndarray | None:
+    """A position in a wanted direction where the conditions hold, or none if the motion ends at once."""
+    for share in (1.0, 0.3, 0.1):
+        guess = machine.move(q, share * wanted)
+        moved = _close(machine, time, guess, parameters)
+        if moved is None:
+            continue
+        asked = np.abs(guess - q).max(initial=0.0)
+        if np.abs(moved - guess).max(initial=0.0) <= 0.5 * asked + 0.05:
+            return moved
+    return None
+
+
+def _close(machine: NumericModel, time: float, q: np.ndarray, parameters: np.ndarray) -> np.ndarray | None:
+    """The position near q where the conditions hold, by Gauss-Newton."""
+    for _ in range(25):
+        g, matrix = machine.evaluate(time, q, parameters)
+        if not (np.all(np.isfinite(g)) and np.all(np.isfinite(matrix))):
+            return None
+        if np.abs(g).max(initial=0.0) < CLOSED:
+            return q
+        step = np.linalg.lstsq(matrix / machine.scale, -g, rcond=RANK)[0] / machine.scale
+        q = machine.move(q, step * min(1.0, 0.5 / max(np.abs(step).max(), 1e-300)))
+    return None

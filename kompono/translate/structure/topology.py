@@ -1,0 +1,298 @@
+"""The spanning tree ("sequence of dependencies") and what closes its loops.
+
+The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
+joints that must be in the tree (their coordinates are used, or they cannot close a loop) and welds, then those with
+start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads
+to get a free joint to the world: one of each island is "independent", the one of whose start most is given, then the
+one with most joints. Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything
+else.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import casadi as ca
+
+from kompono.errors import ModelError, TranslationError, suggest
+from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.element import Element
+from kompono.model.free import Crossing, Free, Placed
+from kompono.model.joint import Joint
+from kompono.model.subsystem import Subsystem
+from kompono.spatial.pose import symbolic_pose
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.references import referenced_joints
+from kompono.translate.structure.mates import FirmPair, firm_pairs
+
+E = TypeVar("E", bound=Element)
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a carrier hangs in the tree: on `parent` through `joint` (None: a ground moved as prescribed)."""
+
+    carrier: Carrier
+    parent: Carrier
+    joint: Joint | None
+    reverse: bool  # the child is the joint's first body
+    depth: int
+    independent: bool = False
+
+    @property
+    def moved_by(self) -> Joint:
+        """The joint of a carrier that is no ground."""
+        assert self.joint is not None
+        return self.joint
+
+    @property
+    def rigid(self) -> bool:
+        """Whether the carrier cannot move relative to its parent."""
+        return self.joint is not None and not self.joint.freedoms
+
+    @property
+    def crosses(self) -> bool:
+        """Whether a closed part moves the carrier from inside."""
+        return isinstance(self.joint, Crossing)
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The tree, roots first, the joints that close loops, and the mates that rigid links of the tree stand for."""
+
+    world: Ground
+    links: tuple[Link, ...]
+    closing: tuple[Joint, ...]
+    firm: tuple[FirmPair, ...] = ()
+    placed: bool = False  # every body is placed in the world by itself
+
+    def link(self, carrier: Carrier) -> Link:
+        """The link of a carrier (not of the world)."""
+        return self._table[carrier]
+
+    @cached_property
+    def _table(self) -> dict[Carrier, Link]:
+        return {link.carrier: link for link in self.links}
+
+    @property
+    def tree_joints(self) -> tuple[Joint, ...]:
+        """Joints of the tree, roots first."""
+        return tuple(link.joint for link in self.links if link.joint is not None and not link.crosses)
+
+    def path(self, start: Carrier, end: Carrier) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+        """Links to climb from `start` and to descend to `end` through their nearest common ancestor."""
+        up, down = self._ancestors(start), self._ancestors(end)
+        while up and down and up[-1].carrier is down[-1].carrier:
+            up.pop()
+            down.pop()
+        return tuple(up), tuple(reversed(down))
+
+    def _ancestors(self, carrier: Carrier) -> list[Link]:
+        chain = []
+        while carrier is not self.world:
+            link = self.link(carrier)
+            chain.append(link)
+            carrier = link.parent
+        return chain
+
+
+@dataclass(frozen=True)
+class ContractedPart:
+    """Frames of a closed part: the tree reaches it at one of them, the base, and goes on from all others at once. One
+    that `stands` on a ground of its own is reached from the start, and has no base.
+    """
+
+    ports: tuple[Frame, ...]
+    stands: bool
+    owner: Subsystem
+    path: str
+
+
+def find_topology(
+    model: Elaborated,
+    *,
+    cut: Iterable[str] = (),
+    independent: Iterable[str] = (),
+    closed: Sequence[ContractedPart] = (),
+    world: Ground | None = None,
+) -> Topology:
+    """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots, `closed`
+    parts that are known by their ports.
+    """
+    cut_joints = {_named(model, path, model.joints, "joint") for path in cut}
+    roots = [_named(model, path, model.bodies, "body") for path in independent]
+    world = world or Ground()
+    links: dict[Carrier, Link] = {}
+    for ground in model.grounds:
+        links[ground] = Link(ground, world, None, False, 1)
+    pairs = firm_pairs(model)
+    growth = _Growth(model, world, links, cut_joints, closed)
+    growth.weld(pairs)
+    standing = [body for part in closed if part.stands for body in growth.cross(part, world)]
+    for body in roots:
+        growth.free(body)
+    growth.grow([world, *model.grounds, *standing, *roots])
+    loose = [body for body in model.bodies if body not in links]
+    for body in sorted(loose, key=lambda body: (-len(body.given_start), -len(growth.neighbours[body]))):
+        if body not in links:
+            growth.free(body)
+            growth.grow([body])
+    used = {link.joint for link in links.values()}
+    closing = tuple(joint for joint in model.joints if joint not in used)
+    for joint in closing:
+        if joint.conditions(symbolic_pose()) is None:
+            raise TranslationError(
+                f"this {type(joint).__name__} closes a loop but defines no conditions(pose).",
+                path=model.path(joint),
+                fix="Write conditions(pose) for it, or cut the loop at another joint (cut=...).",
+            )
+    return Topology(world, tuple(links.values()), closing, tuple(pair for pair in pairs if pair.joint in used))
+
+
+def place_all(
+    model: Elaborated, placed: type[Free] = Placed, closed: Sequence[ContractedPart] = (), world: Ground | None = None
+) -> Topology:
+    """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop.
+    Ports of `closed` parts are placed by these.
+    """
+    world = world or Ground()
+    links = [Link(ground, world, None, False, 1) for ground in model.grounds]
+    ports = {port.body: (part, port) for part in closed for port in part.ports}
+    for body in model.bodies:
+        if body in ports:
+            links.append(Link(body, world, _crossing(*ports[body], world), False, 1))
+            continue
+        joint = placed(world, body)
+        joint._name = model.path(body)
+        links.append(Link(body, world, joint, False, 1, independent=True))
+    for joint in model.joints:
+        if joint.conditions(symbolic_pose()) is None:
+            raise TranslationError(
+                f"this {type(joint).__name__} defines no conditions(pose), which absolute coordinates need.",
+                path=model.path(joint),
+                fix="Write conditions(pose) for it, or use engine='relative'.",
+            )
+    return Topology(world, tuple(links), model.joints, placed=True)
+
+
+def _crossing(part: ContractedPart, port: Frame, base: Carrier) -> Crossing:
+    joint = Crossing(base, port)
+    joint._name, joint._owner = f"{part.path}.{port.body._name}", part.owner
+    return joint
+
+
+class _Growth:
+    """Prim's algorithm on the joints of a model."""
+
+    def __init__(
+        self,
+        model: Elaborated,
+        world: Ground,
+        links: dict[Carrier, Link],
+        cut: set[Joint],
+        closed: Iterable[ContractedPart],
+    ) -> None:
+        self.model, self.world, self.links = model, world, links
+        self.closed = {port.body: part for part in closed for port in part.ports}
+        self.neighbours: dict[Carrier, list[tuple[tuple[int, bool, int], Joint]]] = {
+            carrier: [] for carrier in (*model.bodies, *model.grounds, world)
+        }
+        referenced = set(referenced_joints(model))
+        closing: dict[type, bool] = {}  # whether joints of a class can close a loop, asked of one of them
+        for order, joint in enumerate(model.joints):
+            if joint in cut:
+                continue
+            if type(joint) not in closing:
+                closing[type(joint)] = joint.conditions(symbolic_pose()) is not None
+            welds = not joint.freedoms
+            needed = welds or joint in referenced or not closing[type(joint)]
+            self._offer(joint, (not needed, not (welds or joint.start), order))
+
+    def weld(self, pairs: Iterable[FirmPair]) -> None:
+        """Take rigid pairs before all joints."""
+        for order, pair in enumerate(pairs):
+            self._offer(pair.joint, (-1, False, order))
+
+    def _offer(self, joint: Joint, rank: tuple[int, bool, int]) -> None:
+        self.neighbours[joint.first.body].append((rank, joint))
+        self.neighbours[joint.second.body].append((rank, joint))
+
+    def depth(self, carrier: Carrier) -> int:
+        return 0 if carrier is self.world else self.links[carrier].depth
+
+    def free(self, body: Body) -> None:
+        joint = Free(self.world, body)
+        joint._name = self.model.path(body)
+        self.links[body] = Link(body, self.world, joint, False, 1, independent=True)
+
+    def cross(self, part: ContractedPart, base: Carrier) -> list[Carrier]:
+        """Reach all ports of a closed part that are not reached yet, from its base or from the world."""
+        reached = []
+        for port in part.ports:
+            if port.body not in self.links:
+                joint = _crossing(part, port, base)
+                self.links[port.body] = Link(port.body, base, joint, False, self.depth(base) + 1)
+                reached.append(port.body)
+        return reached
+
+    def grow(self, seeds: list[Carrier]) -> None:
+        frontier: list[tuple[tuple[int, bool, int, int, int], int, Joint]] = []
+        offers = itertools.count()  # of two alike the first
+
+        def offer(carrier: Carrier) -> None:
+            for (not_needed, no_start, order), joint in self.neighbours[carrier]:
+                key = (not_needed, no_start, self.depth(carrier), joint.freedoms, order)
+                heapq.heappush(frontier, (key, next(offers), joint))
+
+        def reach(carrier: Carrier) -> None:
+            offer(carrier)
+            if carrier in self.closed:
+                for other in self.cross(self.closed[carrier], carrier):
+                    offer(other)
+
+        for seed in seeds:
+            reach(seed)
+        while frontier:
+            _, _, joint = heapq.heappop(frontier)
+            first, second = joint.first.body, joint.second.body
+            known_first, known_second = (c is self.world or c in self.links for c in (first, second))
+            if known_first and known_second:
+                continue
+            parent, child = (first, second) if known_first else (second, first)
+            self.links[child] = Link(child, parent, joint, child is first, self.depth(parent) + 1)
+            reach(child)
+
+
+def _named(model: Elaborated, path: str, known: Iterable[E], what: str) -> E:
+    paths = {model.path(element): element for element in known}
+    if path not in paths:
+        raise ModelError(f"there is no {what} {path!r}.", fix=suggest(path, paths))
+    return paths[path]
+
+
+def common_owner(model: Elaborated, elements: Iterable[Element]) -> Subsystem:
+    """The lowest subsystem that contains all elements."""
+    chains = []
+    for element in elements:
+        chain = []
+        owner = element.owner
+        while owner is not None and owner is not model.model:
+            chain.append(owner)
+            owner = owner.owner
+        chains.append(list(reversed(chain)))
+    common = model.model
+    for level in zip(*chains, strict=False):
+        if any(owner is not level[0] for owner in level):
+            break
+        common = level[0]
+    return common
+
+
+def free_symbols(expression: Any) -> list[ca.SX]:
+    """The scalar symbols of an expression."""
+    return ca.symvar(ca.vec(ca.SX(expression)))

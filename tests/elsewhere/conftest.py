@@ -1,0 +1,39 @@
+"""Keys of the tests, sealed parts, and suppliers in the same process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from elsewhere.suppliers import PARTS, Supplier
+from sealed.machines import PAIRS
+
+from kompono import seal
+from kompono.compile import targets
+from kompono.examples.car import standing_damper
+from kompono.sealed import keys
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KOMPONO_CONFIG", str(tmp_path_factory.mktemp("keys") / "config"))
+        keys.make("Ada")
+        yield
+
+
+@pytest.fixture(scope="package")
+def supplier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Supplier]:
+    """A supplier of a part, by name."""
+    folder, made = tmp_path_factory.mktemp("parts"), dict[str, Supplier]()
+
+    def find(name: str) -> Supplier:
+        if name not in made:
+            path: Path = folder / f"{name}.part"
+            part = standing_damper() if name == "damper" else PAIRS[name][0]()
+            seal(part, path, public=PARTS.get(name, ()), targets=[str(targets.fitting(targets.TARGETS))])
+            made[name] = Supplier(str(path))
+        return made[name]
+
+    return find

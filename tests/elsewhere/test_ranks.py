@@ -1,0 +1,88 @@
+"""Closed parts on MPI ranks: the same bits on one, two and three."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")]))
+pytestmark = pytest.mark.skipif(
+    MPIEXEC is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpiexec and mpi4py: kompono[mpi]"
+)
+TESTS = Path(__file__).parents[1]
+SCRIPT = """
+import hashlib, sys, warnings
+import numpy as np
+from parts.machines import Walker
+from kompono import Simulation
+from kompono.elsewhere.ranks import on_ranks
+from kompono.request import Request
+from kompono.solve.settings import settings_of
+from kompono.starting import closed_start
+from kompono.translate import closed_parts
+
+warnings.simplefilter("ignore")
+PATHS, place = ("drive", "guide"), eval(sys.argv[1])
+
+
+def lead(hosts):
+    if len(sys.argv) > 2:
+        raise ValueError("the first rank has failed")
+    simulation = Simulation(Walker(), closed=PATHS, elsewhere=hosts)
+    made = []
+    for method in ("rk4", "adams", "dopri5"):
+        result = simulation.run(settings_of(Request(until=0.05, step=1e-3, method=method)))
+        assert result.status.ok, result.status
+        made.append(np.concatenate([result[name] for name in result]))
+    return hashlib.sha256(np.concatenate(made).tobytes()).hexdigest(), sorted(hosts)
+
+
+print(*on_ranks(closed_parts(Walker(), Request(closed=PATHS), close=closed_start), place, lead))
+"""
+
+
+def run(tmp_path: Path, count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = tmp_path / "walk.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])}
+    environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
+        environment |= {name: "1", f"{name}_CONFIRM": "1"}
+    command = [str(MPIEXEC), "-n", str(count), sys.executable, "-m", "mpi4py", str(script), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def told(tmp_path: Path, count: int, place: str) -> tuple[str, set[str]]:
+    """The bits of the result, the same on all ranks, and which parts were elsewhere."""
+    done = run(tmp_path, count, place)
+    assert done.returncode == 0, done.stderr
+    lines = {line for line in done.stdout.splitlines() if line.strip()}
+    assert len(done.stdout.strip().splitlines()) == count
+    assert len(lines) == 1, done.stdout
+    bits, _, parts = lines.pop().partition(" ")
+    return bits, set(eval(parts))
+
+
+def test_the_same_bits_on_one_two_and_three_ranks(tmp_path: Path) -> None:
+    alone = told(tmp_path, 1, "{}")
+    assert alone[1] == set()
+    assert told(tmp_path, 2, "{}") == (alone[0], {"drive", "guide"})
+    assert told(tmp_path, 3, "{'guide': 0}") == (alone[0], {"drive"})
+
+
+def test_an_error_of_the_first_rank_ends_all(tmp_path: Path) -> None:
+    done = run(tmp_path, 2, "{}", "fail")
+    assert done.returncode != 0
+    assert "the first rank has failed" in done.stderr
+
+
+def test_a_place_that_is_none(tmp_path: Path) -> None:
+    done = run(tmp_path, 2, "{'drive': 5}")
+    assert done.returncode != 0
+    assert "there are ranks 0 to 1" in done.stderr

@@ -1,0 +1,191 @@
+"""Remote parts over lines in the same process: the motion of sealed ones, and nothing of the inside on the line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from elsewhere.suppliers import Supplier
+from sealed.machines import PAIRS, Actuator, Pushed
+
+from kompono import Input, Parameter, Remote, Simulation, evaluate, simulate, simulate_many
+from kompono.errors import ModelError, RemoteError, RunError
+from kompono.examples.car import Car
+from kompono.request import Request
+from kompono.solve.settings import settings_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
+Find = Callable[[str], Supplier]
+EXACT = ("actuator", "ball", "swing", "arm")  # where assembly does not move the part, the start is the same to the bit
+
+
+def same(one: Any, other: Any) -> None:
+    assert one.status.ok, one.status
+    assert other.status.ok, other.status
+    assert list(one) == list(other)
+    for name in one:
+        assert np.array_equal(one[name], other[name]), name
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_remote_part_moves_as_a_sealed_one_to_the_last_bit(supplier: Find, name: str) -> None:
+    owner, made = PAIRS[name][1], supplier(name)
+    sealed, remote = Simulation(owner(made.sealed())), Simulation(owner(made.remote()))
+    for method in ("rk2", "rk4", "adams", "dopri5"):
+        settings = settings_of(Request(until=0.2, step=1e-3, method=method))
+        one, other = sealed.run(settings), remote.run(settings)
+        same(one, other)
+        assert one.statistics.get("events") == other.statistics.get("events")
+    assert made.lines[-1].closed
+
+
+def test_loops_inside_and_through_the_border(supplier: Find) -> None:
+    """The customer assembles offsets, so the start differs by rounding."""
+    made, owner = supplier("linkage"), PAIRS["linkage"][1]
+    run: dict[str, Any] = {"until": 0.2, "step": 1e-3, "every": 10}
+    one, other = simulate(owner(made.sealed()), **run), simulate(owner(made.remote()), **run)
+    assert other.status.ok
+    assert max(np.abs(one[name] - other[name]).max() for name in one) < 1e-10
+    whole = simulate(owner(PAIRS["linkage"][0]()), **run)
+    assert max(np.abs(whole[name] - other[name]).max() for name in other if name in whole) < 1e-9
+
+
+def test_dampers_of_the_car(supplier: Find) -> None:
+    made = supplier("damper")
+    run: dict[str, Any] = {"until": 0.05, "step": 1e-3}
+    one = simulate(Car(damper=made.sealed), **run)
+    other = simulate(Car(damper=made.remote), **run)
+    same(one, other)
+    whole = simulate(Car(), **run)
+    assert max(np.abs(whole[name] - other[name]).max() for name in ("body.position.z", "body.velocity.z")) < 1e-11
+
+
+def test_parameters_and_inputs(supplier: Find) -> None:
+    made = supplier("actuator")
+    table = ([0.0, 0.1, 0.2], [0.0, 5.0, -5.0])
+    run: dict[str, Any] = {"until": 0.2, "step": 1e-3}
+    one = simulate(Pushed(made.sealed(gain=5.0, command=Input(table=table))), **run)
+    other = simulate(Pushed(made.remote(gain=Parameter(5.0), command=Input(table=table))), **run)
+    same(one, other)
+    again = simulate(Pushed(made.remote()), parameters={"part.gain": 5.0}, inputs={"part.command": table}, **run)
+    same(one, again)
+    assert np.array_equal(one["part.stroke"], other["part.stroke"])
+
+
+def test_one_round_trip_an_evaluation(supplier: Find) -> None:
+    """rk4: four a step, where there is nothing to project; two for each record, two at the ends."""
+    made, steps = supplier("swing"), 50
+    result = simulate(PAIRS["swing"][1](made.remote()), until=steps * 1e-3, step=1e-3)
+    (trips,) = result.statistics["round_trips"].values()
+    assert 4 * steps + 2 * (steps + 1) <= trips <= 4 * steps + 2 * (steps + 1) + 3
+    sparse = simulate(PAIRS["swing"][1](made.remote()), until=steps * 1e-3, step=1e-3, every=steps)
+    (fewer,) = sparse.statistics["round_trips"].values()
+    assert fewer <= 4 * steps + 8
+
+
+def test_no_number_of_the_inside_crosses(supplier: Find) -> None:
+    """Of a part whose inside does not move its port by itself; a port that moves as a coordinate does tells it."""
+    made, inside = supplier("swing"), set[float]()
+    first, opener = len(made.lines), made.opener
+
+    def watched(*given: Any) -> Any:
+        keeper, welcome = opener(*given)
+        answer = keeper.answer
+
+        def look(frame: bytes) -> bytes:
+            reply = answer(frame)
+            for vectors, tags in ((keeper._ring, keeper._tags), (keeper._book, keeper._book_tags)):
+                inside.update(vectors[tags > 0].ravel().tolist())
+            return reply
+
+        keeper.answer = look
+        return keeper, welcome
+
+    made.opener = watched
+    try:
+        simulate(PAIRS["swing"][1](made.remote()), until=0.02, step=1e-3, method="dopri5")
+    finally:
+        made.opener = opener
+    crossed = set.union(*(line.numbers() for line in made.lines[first:]))
+    assert len(inside) > 100
+    assert len(crossed) > 1000
+    assert not inside & crossed - {0.0}
+
+
+def test_ensembles_share_messages(supplier: Find) -> None:
+    made, gains = supplier("swing"), np.linspace(0.1, 0.4, 6)
+    owner = PAIRS["swing"][1]
+    run: dict[str, Any] = {"until": 0.05, "step": 1e-3, "channels": ["part.box.position.*"], "threads": 1}
+    initial = {"top.angle": gains}
+    one = simulate_many(owner(made.sealed()), initial=initial, lanes=4, **run)
+    first = len(made.lines)
+    other = simulate_many(owner(made.remote()), initial=initial, lanes=4, **run)
+    assert not other.failed
+    assert np.array_equal(one["part.box.position.x"], other["part.box.position.x"])
+    trips = sum(line.round_trips for line in made.lines[first:] if len(line.frames) > 20)
+    assert trips < 2 * (4 * 50 + 2 * 51 + 10)  # two groups of four lanes, not six runs
+
+
+def test_a_lost_link_ends_the_run_with_its_reason_and_all_up_to_it(supplier: Find) -> None:
+    made, owner = supplier("swing"), PAIRS["swing"][1]
+    simulation = Simulation(owner(made.remote()))
+    settings = settings_of(Request(until=4.0, step=1e-3, method="rk4"))
+    made.breaks = 10_000
+    try:
+        with pytest.warns(match="nobody answers"):
+            result = simulation.run(settings)
+    finally:
+        made.breaks = None
+    assert not result.status.ok
+    assert "part" in result.status.message
+    assert len(result.time) > 100
+    whole = simulation.run(settings_of(Request(until=float(result.time[-1]), step=1e-3, method="rk4")))
+    for name in result:
+        assert np.array_equal(result[name], whole[name][: len(result.time)]), name
+
+
+def test_a_state_can_be_evaluated(supplier: Find) -> None:
+    made, owner = supplier("ball"), PAIRS["ball"][1]
+    one = evaluate(Simulation(owner(made.sealed())), {"top.angle": 0.3})
+    other = evaluate(Simulation(owner(made.remote())), {"top.angle": 0.3})
+    for name in one:
+        assert abs(one[name] - other[name]) < 1e-12 * (1 + abs(one[name])), name
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "text"),
+    [
+        ({"method": "Radau"}, RunError, "part are elsewhere"),
+        ({"native": False}, RunError, "native code"),
+        ({"engine": "absolute"}, ModelError, "engine='relative'"),
+        ({"resume": "run.h5"}, RunError, "to resume a run does not go"),
+        ({"realtime": True}, RunError, "real time does not go"),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    supplier: Find, options: dict[str, Any], kind: type[Exception], text: str
+) -> None:  # fmt: skip
+    with pytest.raises(kind, match=text):
+        simulate(PAIRS["swing"][1](supplier("swing").remote()), until=0.01, **options)
+
+
+def test_what_is_wrong_is_said_with_the_path_of_the_part(supplier: Find) -> None:
+    with pytest.raises(ModelError, match=r"part.*no parameter or input 'gian'"):
+        simulate(Pushed(supplier("actuator").remote(gian=2.0)), until=0.01)
+
+    def refused(_: bytes) -> Any:
+        raise RemoteError("you are not allowed to use it.", path="supplier.example:7443/part")
+
+    with pytest.raises(RemoteError, match=r"you are not allowed") as caught:
+        Pushed(Remote("supplier.example:7443/part", connect=refused)).part.housing  # noqa: B018
+    assert "supplier.example:7443/part" in str(caught.value)
+
+
+def test_the_open_part_is_what_the_remote_one_is_compared_with(supplier: Find) -> None:
+    run: dict[str, Any] = {"until": 0.2, "step": 1e-3}
+    whole, other = simulate(Pushed(Actuator()), **run), simulate(Pushed(supplier("actuator").remote()), **run)
+    for name in other:
+        if name in whole:
+            assert np.abs(whole[name] - other[name]).max() < 1e-11 * (1 + np.abs(whole[name]).max()), name

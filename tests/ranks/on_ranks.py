@@ -1,0 +1,71 @@
+"""What each process of `test_mpi.py` runs: `python on_ranks.py CASES FOLDER`; the first writes what came out."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+from machines import Chain, Forest, Tree  # beside this file
+
+import kompono
+from kompono.ranks import member
+from kompono.ranks.world import World
+
+OPTIONS = {"until": 0.02, "step": 1e-3, "ranks": True}
+
+
+def same_bits() -> dict:
+    """Results by model and method."""
+    found = {}
+    for model, method in ((Tree, "rk4"), (Tree, "dopri5"), (Chain, "rk4")):
+        result = kompono.simulate(model(), method=method, channels=["*.angle", "energy.total"], **OPTIONS)
+        found[model.__name__, method] = result.names, result.table, result.status.ok
+
+    def held(t: float, read) -> float:  # asked inside steps
+        return 2.0 * t - 0.1 * read("arms.3.elbow.angle")
+
+    inputs = {"arms.0.level": (held, 2.5e-3), "arms.9.level": ([0, 0.01], [0, 0.4])}
+    result = kompono.simulate(Forest(), inputs=inputs, place={"arms.0": 0}, channels=["*.angle"], **OPTIONS)
+    found["inputs"] = result.names, result.table, result.status.ok
+    return found
+
+
+def errors() -> dict:
+    """What is said of wrong requests, in every process."""
+    found = {}
+    for name, options in {
+        "channel": {"channels": ["nothing.like.this"]},
+        "method": {"method": "Radau"},
+        "place": {"place": {"stem.stems.0": 7}},
+        "resume": {"resume": "run.h5"},
+    }.items():
+        try:
+            kompono.simulate(Tree(), **{**OPTIONS, **options})
+        except kompono.RunError as error:
+            found[name] = str(error)
+    try:
+        kompono.simulate(Tree(levels=5 - (World().rank == 1)), **OPTIONS)
+    except kompono.RunError as error:
+        found["another model"] = str(error)
+    return found
+
+
+def fails() -> dict:
+    """The second process has an error of its own in the middle of the run."""
+    before = member.Member.advance
+
+    def advance(self: member.Member, number: int, steps: int):
+        if self.world.rank == 1 and self.runs[number].time > 0.005:
+            raise ValueError("the disk is full")
+        return before(self, number, min(steps, 3))
+
+    member.Member.advance = advance
+    return {"result": kompono.simulate(Tree(), **OPTIONS)}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    outcome = {"same_bits": same_bits, "errors": errors, "fails": fails}[sys.argv[1]]()
+    (Path(sys.argv[2]) / f"{sys.argv[1]}.{World().rank}").write_bytes(pickle.dumps(outcome))
