@@ -38,12 +38,13 @@ def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, inputs:
     program: Program = kernel.program
     if not program.events:
         return
-    evaluator = kernel if program.opaque else Interpreter(program)  # nothing is compiled for one look
+    evaluator = kernel if program.opaque or program.laws else Interpreter(program)  # nothing is compiled for one look
     (values, *_) = evaluator.evaluate("guards", 0.0, state, inputs, parameters)
-    for name, value in zip(program.events, values, strict=True):
+    for name, value in zip(program.events, values, strict=False):
         if np.isnan(value):
             raise RunError("the guard is not a number at the start.", path=name, fix="Look at its expression.")
-    early = [name for name, value in zip(program.events, values, strict=True) if value > 0]
+    events = values[: len(values) - len(program.laws)]
+    early = [name for name, value in zip(program.events, events, strict=False) if value > 0]
     if early:
         text = f"{', '.join(early)}: the guard is above zero at the start; the event waits until it was at or below"
         warn(f"{text} zero. If it shall count as passed, start the modes with what the event sets.", ModelWarning)

@@ -32,6 +32,7 @@ from kompono.solve.integrate import Problem, Settings
 from kompono.solve.outcome import Outcome, Outputs, opening, reporter
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
+from kompono.solve.settling import Settler, settler_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
@@ -109,6 +110,7 @@ class Simulation:
         self.program = self.translation.program
         make = functools.partial(compile_program, native=asked.native, cache=asked.cache, threads=asked.threads)
         self.kernel: Any = away_kernel(self.translation, hosts, make) if hosts else make(self.program)
+        self.settler: Settler | None = settler_of(self.kernel)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
@@ -203,7 +205,11 @@ class Simulation:
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
     def started(self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0) -> np.ndarray:
-        """The state a run begins with: on the discrete engine with the deflections that carry the loads there."""
+        """The state a run begins with: with the modes of its laws, on the discrete engine with the deflections that
+        carry the loads there.
+        """
+        if self.settler is not None:
+            state = self.settler.start(time, state, feed.at(time), parameters)
         return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
 
     @property

@@ -52,7 +52,7 @@ def find_start(
         assembly = assemble(kernel, time, start, inputs, parameters)
         check_solvable(kernel, time, start, inputs, parameters, assembly)
         return assembly
-    if native and not (by_joints and simulation.program.opaque):
+    if (native or simulation.program.laws) and not (by_joints and simulation.program.opaque):
         kernel = simulation.kernel if by_joints else simulation.placing_kernel
     else:
         kernel = Interpreter(translation.program)

@@ -30,6 +30,7 @@ class ChunkEnd(IntEnum):
     TOO_FAST = 8  # a body turns by more than a radian a step (leapfrog); state and time are the last good ones
     GUARD_NOT_FINITE = 9  # the guard of an event is NaN; state and time are the last good ones
     ELSEWHERE = 10  # a part that runs elsewhere gives no answers any more; state and time are the last good ones
+    LAWS = 11  # a law must change its modes; `Run.advance` lets it and goes on, so nobody else sees this
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
@@ -53,6 +54,7 @@ _EVENTS = (
     "event_count",
     "inside",
     "guard_checks",
+    "settled",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
@@ -110,12 +112,12 @@ def guard_count(program: Program) -> int:
 
 def loop_routines(program: Program) -> list[Routine]:
     """The routines a step loop calls."""
-    switches = [f"switch_{k}" for k in range(guard_count(program))]
+    switches = [f"switch_{k}" for k in range(guard_count(program) - len(program.laws))]
     missing = [name for name in switches if name not in program.routines]
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
     rates = ["kick", "drift"] if "kick" in program.routines else ["derivative", "project", "gap"]
-    names = [*rates, *(["guards"] if switches else []), *switches]
+    names = [*rates, "guards", *switches]
     return [program.routines[name] for name in names if name in program.routines]
 
 

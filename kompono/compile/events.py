@@ -46,13 +46,22 @@ def note(machine: Machine, values: str) -> None:
 def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -> Value:
     """Apply the switches of all pending guards; whether there were any. `each`: record the state behind them."""
     code, block = machine.code, machine.block
+    if machine.program.laws:
+        with code.when(block.settled > 0):
+            block.set("settled", 0)
+            with code.when(each):
+                machine.record(time, "state", counts=False)
     with code.when(block.checked.equals(0)):
         _watch(machine, time, "state", "values")
         fail_if_not_a_number(machine)
         note(machine, "values")
-    any_ = _largest(machine, "pending", "pending") > 0.0
+    first_law = machine.guards - len(machine.program.laws)
+    any_ = _largest(machine, "pending", "pending", (0, first_law)) > 0.0
+    if machine.program.laws:
+        law = _largest(machine, "pending", "pending", (first_law, machine.guards)) > 0.0
+        machine.fail(law & ~any_, ChunkEnd.LAWS)
     with code.when(any_):
-        for k in range(machine.guards):
+        for k in range(first_law):
             _switch(machine, time, k)
         with code.when(each):
             machine.record(time, "state", counts=False)
@@ -237,12 +246,13 @@ def _next_trial(
     return code.select(near, size, middle - side * radius)
 
 
-def _largest(machine: Machine, values: str, mask: str = "armed") -> Value:
-    """The largest of the values whose mask is set."""
-    code = machine.code
+def _largest(machine: Machine, values: str, mask: str = "armed", span: tuple[int, int] | None = None) -> Value:
+    """The largest of the values whose mask is set, of all guards or some."""
+    code, (first, end) = machine.code, span or (0, machine.guards)
     value, chosen = machine.vector(values), machine.vector(mask)
     largest = code.variable(REAL, _NEVER)
-    with code.loop(machine.guards) as k:
+    with code.loop(end - first) as i:
+        k = i + first
         one = code.select(chosen[k] > 0.0, value[k], _NEVER)
         largest.set(code.math("maxnum", largest.get(), one))
     return largest.get()

@@ -7,11 +7,12 @@ from typing import Any
 
 import casadi as ca
 
-from kompono.compile import assembler, cache, jit, keeper, schedule, sealed
-from kompono.compile.emit import prelude
+from kompono.compile import assembler, cache, jit, keeper, sealed
+from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.keeper_frames import ANSWER, RECEIVE, TRANSMIT
 from kompono.compile.lanes import Lanes
 from kompono.sealed.kept import KeptPart
+from kompono.translate.laws.naming import is_solver
 
 
 def place_keeper(
@@ -30,14 +31,10 @@ def place_keeper(
                 cache.keep(key, data)
         return data
 
-    def function_text(function: ca.Function) -> str:
-        body = schedule.define_called(function, width)
-        return prelude(body, width) + body
-
     objects = [made(cache.key("keeper", [], (part, width)), lambda: keeper.keeper_text(part, width), True)]
     own = _all(functions.values())
     for name, function in own.items():
-        objects.append(made(cache.key("closed", [], (name, width)), lambda f=function: function_text(f), False))
+        objects.append(made(closed_key(name, width), lambda f=function: closed_text(f, width), is_solver(name)))
     objects += sealed.objects([name for name in part.called if name not in own], width).values()
     return jit.place(objects, (ANSWER, TRANSMIT, RECEIVE))
 

@@ -16,7 +16,7 @@ from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import CHOOSING, LOOPS, Objects
-from kompono.compile.run import AdaptiveRun, FixedRun, vector
+from kompono.compile.run import AdaptiveRun, FixedRun, Settle, vector
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest
 from kompono.sealed.code import complaints
@@ -92,6 +92,7 @@ class Kernel:
         self.threads = threads  # of one run of a large model; None: as many as pay
         self._objects = Objects(program, cache)
         self._evaluators: dict[str, _Evaluator] = {}
+        self.settle: Settle | None = None  # chooses the modes of laws
 
     @property
     def instructions(self) -> Mapping[str, int]:
@@ -196,7 +197,7 @@ class Kernel:
 
     def _relying(self, run: R) -> R:
         """A run that looks whether a part that runs elsewhere is lost."""
-        run.elsewhere, run.losses = self.places, self.places.losses
+        run.elsewhere, run.losses, run.settle = self.places, self.places.losses, self.settle
         return run
 
     @property

@@ -27,6 +27,7 @@ from kompono.compile import split
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, check_shape, lower
 from kompono.errors import CompileError
+from kompono.translate.laws.naming import is_solver
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers that tell nothing: they stay in the code, as do their negatives
 _HERE = "own"  # stands for the hash until the text is known
@@ -105,6 +106,8 @@ def _define(functions: tuple[ca.Function, ...], lanes: Lanes, table: Table) -> s
     known = outside | inside
     if any(function.class_name() != "SXFunction" for function in known.values()):
         raise CompileError("it calls machine code that is sealed already.", fix="Seal a part that has no sealed parts.")
+    if any(map(is_solver, known)):
+        raise CompileError("it has laws that change its structure.", fix="Leave it open.")
     numbers = {name: k for k, name in enumerate(known)}
     return "".join(
         _function(function, numbers, lanes, table, "" if name in outside else "internal ")

@@ -14,6 +14,7 @@ from typing import Any
 
 from kompono.compile import cache, desk, jit, schedule, sealed, sweeps
 from kompono.compile.block import loop_routines
+from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
@@ -28,6 +29,7 @@ from kompono.compile.parallel import assemble_all
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.compile.walls.station import Station
+from kompono.translate.laws.naming import is_solver
 from kompono.translate.program import Program, Routine
 
 
@@ -160,14 +162,11 @@ class Objects:
         return [replace(parts[0], symbol=symbol), *parts[1:]]
 
     def _closed_parts(self, found: Mapping[str, Any], lanes: Lanes) -> list[NeededObject]:
-        def text(function: Any) -> str:
-            body = schedule.define_called(function, lanes)
-            return prelude(body, lanes) + body
-
         own = {name: function for name, function in found.items() if not sealed.known(name, function)}
         foreign = sealed.objects([name for name in found if name not in own], lanes)
         parts = [
-            NeededObject(cache.key("closed", [], (name, lanes)), lambda f=f: text(f), False) for name, f in own.items()
+            NeededObject(closed_key(name, lanes), lambda f=f: closed_text(f, lanes), is_solver(name))
+            for name, f in own.items()
         ]
         return parts + [NeededObject(key, str, False, data) for key, data in foreign.items()]
 

@@ -30,12 +30,16 @@ _FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
 EVENTS = 64  # room in the first event log
 
+# (time, state, inputs, parameters, units of laws whose guards fired) -> state, and numbers of what happened
+Settle = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, list[int]]]
+
 
 class Run(ABC):
     """What runs of fixed and of adaptive steps have in common. Made by `Kernel.fixed` and `Kernel.adaptive`."""
 
     elsewhere: Places | None = None  # where parts run that do not run here
     losses = 0  # there, before this run
+    settle: Settle | None = None  # chooses the modes of laws
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -172,9 +176,44 @@ class Run(ABC):
         while True:
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
+            if status is ChunkEnd.LAWS:
+                self._settle()
+                continue
             if status is not ChunkEnd.LOG_FULL:
                 return self._heard(status) if self._program.opaque else status
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+
+    def _settle(self) -> None:
+        """Let the laws that ask for it change their modes, and speeds where something strikes."""
+        assert self.settle is not None
+        block, first = self._block, self._guards - len(self._program.laws)
+        pending, armed = self._vector("pending"), self._vector("armed")
+        fired = np.flatnonzero(pending[first:] > 0)
+        state, happened = self.settle(block.time, self.state, self._inputs_at(block.time), self._parameters, fired)
+        self.state[:] = state
+        pending[first:] = armed[first:] = 0.0
+        block.checked = 0
+        block.settled = 1
+        block.event_count += 1
+        self._begin_anew()
+        self._log_events([(block.time, float(number)) for number in happened])
+
+    def _inputs_at(self, time: float) -> np.ndarray:
+        """Inputs as the native loop sees them at a time."""
+        times, values = self._table
+        low = max(int(np.searchsorted(times, time, side="right")) - 1, 0)
+        high = min(low + 1, len(times) - 1)
+        span = times[high] - times[low]
+        share = (time - times[low]) / span if span > 0 and time > times[low] else 0.0
+        return values[low] + share * (values[high] - values[low])
+
+    def _log_events(self, entries: list[tuple[float, float]]) -> None:
+        block = self._block
+        while block.log_rows + len(entries) > len(self._log):
+            self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+        for entry in entries:
+            self._log[block.log_rows] = entry
+            block.log_rows += 1
 
     def _heard(self, status: ChunkEnd) -> ChunkEnd:
         """The status when parts elsewhere have told what they have to."""
@@ -193,6 +232,10 @@ class Run(ABC):
     @abstractmethod
     def _taken(self) -> int:
         """What the budget of a chunk counts."""
+
+    def _begin_anew(self) -> None:
+        """What comes is not the smooth continuation of what was."""
+        self._block.history = 0
 
     def _forget(self) -> None:
         """Nothing that happened before has a meaning for what comes."""
@@ -308,6 +351,10 @@ class AdaptiveRun(Run):
     @property
     def _taken(self) -> int:
         return self._block.accepted + self._block.rejected
+
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._block.step_size, self._block.old_error, self._block.after_rejection = 0.0, 1e-4, 0
 
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""

@@ -65,3 +65,7 @@ class Coupling(Element):
     def conditions(self) -> list[Any]:
         """Groups of like conditions (columns of SX in the joints' coordinate symbols and `time`)."""
         raise ModelError(f"{type(self).__name__} does not define conditions().", fix="Write that method.")
+
+    def velocity_conditions(self) -> list[Any]:
+        """Groups of further conditions, linear in the joints' speed symbols."""
+        return []

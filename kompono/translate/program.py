@@ -146,6 +146,34 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class LawUnit:
+    """A one-sided (kind 0), dry (1) or planar (2) unit of a law: its first row among those of all laws, the number of
+    the one-sided unit that must be closed for it to act (-1: none), which of the measured reactions limit it, where its
+    modes are among those of the model (closed; slips; slips and direction), and its guard's number.
+
+    `level` is that of a one-sided row, "position" or "speed".
+    """
+
+    kind: int
+    row: int
+    contact: int
+    first: int
+    count: int
+    modes: tuple[int, ...]
+    guard: int
+    path: str
+    level: str = ""
+
+
+LAW_EVENTS = ("strikes", "closes", "opens", "sticks", "slips")  # what can happen to a unit of a law
+
+
+def law_events(units: Sequence[LawUnit]) -> tuple[str, ...]:
+    """Names of the guards of laws, then of what can happen to each."""
+    return (*(unit.path for unit in units), *(f"{unit.path}.{what}" for unit in units for what in LAW_EVENTS))
+
+
+@dataclass(frozen=True)
 class Program:
     """Everything the compiler needs: kernels by content hash, routines by name, sizes and names of the state.
 
@@ -171,6 +199,7 @@ class Program:
     # names begin, and the paths of the parts they belong to
     spread: Spread | None = None  # if this is the part of one process
     opaque: tuple[tuple[str, int], ...] = ()  # parts kept elsewhere, with the length of their x: handles end the state
+    laws: tuple[LawUnit, ...] = ()  # what changes structure: guards behind those of the events, switched by `settle`
     groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
 
     @property

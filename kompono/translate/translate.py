@@ -28,10 +28,11 @@ from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.laws.refused import refuse_laws
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
-from kompono.translate.program import Channel, Program, Routine
+from kompono.translate.program import Channel, Program, Routine, law_events
 from kompono.translate.structure.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
@@ -143,6 +144,7 @@ def translated(
     kernels: dict[str, ca.Function] = {}
     refuse_engine(elaborated, entry)
     parts = closed_subsystems(elaborated, request.closed)
+    refuse_laws(elaborated, entry, parts)
     away = isolated_subsystems(elaborated, parts, request.isolate)
     parted = _parted(elaborated, parts, entry, request, close, away) if parts else None
     topology = parted.topology if parted else _topology(elaborated, entry, request)
@@ -233,7 +235,8 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         (*(model.path(signal) for signal in model.parameters), *engine.hidden_names()),
         channels,
         tuple(model.path(mode) for mode in model.modes),
-        tuple(model.path(event) for event in model.events),
+        (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
+        laws=engine.law_rows.units,
         groups=getattr(engine, "groups", ()),
     )
 

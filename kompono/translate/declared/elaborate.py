@@ -17,6 +17,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.law import Law, PairLaw
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
@@ -49,6 +50,7 @@ class Elaborated:
     events: tuple[Event, ...]
     sensors: tuple[Sensor, ...] = ()
     cells: tuple[LoadCell, ...] = ()
+    laws: tuple[Law, ...] = ()
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     def path(self, element: Element) -> str:
@@ -70,8 +72,10 @@ def elaborate(model: Subsystem) -> Elaborated:
         model,
         (model, *kind(Subsystem)),
         *(kind(cls) for cls in (Body, Ground, Joint, Constraint, Coupling)),
-        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell)),
+        *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell, Law)),
     )
+    inner = tuple(mode for law in result.laws for modes in law._modes for mode in modes.values())
+    result = replace(result, modes=(*result.modes, *inner))
     if not result.bodies:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
@@ -87,7 +91,8 @@ def elaborate(model: Subsystem) -> Elaborated:
 
 def _warn_about_loose_bodies(model: Elaborated) -> None:
     touched = set()
-    for element in (*model.joints, *model.constraints, *model.forces):
+    pairs = (law for law in model.laws if isinstance(law, PairLaw))
+    for element in (*model.joints, *model.constraints, *model.forces, *pairs):
         touched |= {frame.body for frame in (element.first, element.second) if frame is not None}
     for body in model.bodies:
         if body not in touched and len(model.bodies) > 1 and not isinstance(body.owner, Sealed):

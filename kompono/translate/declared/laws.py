@@ -16,6 +16,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.law import JointLaw, PairLaw, Unit
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Pose, symbolic_pose
 
@@ -55,6 +56,8 @@ _LAWS: dict[type[Element], tuple[Law, ...]] = {
         ("effort", lambda effort: [effort.effort(effort.joint.q, effort.joint.v)]),
         ("potential", lambda effort: [effort.potential(effort.joint.q)]),
     ),
+    PairLaw: (("units", lambda law: _units(law.units_at(MOTION))),),
+    JointLaw: (("units", lambda law: _units(law.units_now())),),
     Field: (
         ("acceleration", lambda field: [field.acceleration(PLACE)]),
         ("potential", lambda field: [field.potential(PLACE)]),
@@ -81,6 +84,11 @@ def ask_holds(element: Any, pose: Pose) -> Any:
 def law_names(kind: type) -> frozenset[str]:
     """The methods `laws` knows of a class."""
     return frozenset(name for base, known in _LAWS.items() if issubclass(kind, base) for name, _ in known)
+
+
+def _units(units: list[Unit]) -> list[Any]:
+    quantities = [part for unit in units for part in (unit.gap, unit.speed, unit.slip) if part is not None]
+    return [*quantities, *[unit.numbers() for unit in units]]
 
 
 def _pose(pose: Pose) -> list[Any]:

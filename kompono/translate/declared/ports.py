@@ -15,6 +15,7 @@ from kompono.model.body import Frame
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import relative_path
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 def check_ports(model: Elaborated) -> None:
     """Raise ModelError for whoever connects to, acts on or changes what lies inside a part or outside the model."""
+    for law in model.laws:
+        _check_law(model, law)
     for element in (*model.joints, *model.constraints, *model.forces):
         _check_connection(model, element)
     for sensor in model.sensors:
@@ -42,7 +45,7 @@ def check_ports(model: Elaborated) -> None:
 def check_reading(model: Elaborated) -> None:
     """Raise ModelError for expressions that read what lies inside a component."""
     for element in (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.fields,
-                    *model.grounds, *model.bodies, *model.outputs, *model.events):  # fmt: skip
+                    *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws):  # fmt: skip
         for used in model.uses.get(element, ()):
             if not isinstance(used, Parameter | Input):
                 _check_exposed(model, element, used)
@@ -50,9 +53,17 @@ def check_reading(model: Elaborated) -> None:
 
 def _check_connection(model: Elaborated, element: Any) -> None:
     frames: list[Frame] = [frame for frame in (element.first, element.second) if frame is not None]
-    if isinstance(element, Joint | Constraint) and frames[0].body is frames[1].body:
+    if isinstance(element, Joint | Constraint | PairLaw) and frames[0].body is frames[1].body:
         raise ModelError("both frames are on the same body.", path=model.path(element), fix="Connect two bodies.")
     _check_frames(model, element, frames)
+
+
+def _check_law(model: Elaborated, law: Law) -> None:
+    if isinstance(law, PairLaw):
+        _check_connection(model, law)
+    elif isinstance(law, JointLaw):
+        _check_reached(model, law, law.joints)
+    _check_reached(model, law, [unit.reaction for unit in law._shapes() if unit.reaction is not None])
 
 
 def _check_frames(model: Elaborated, element: Element, frames: Iterable[Frame]) -> None:

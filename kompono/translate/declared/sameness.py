@@ -26,6 +26,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
+from kompono.model.law import JointLaw, PairLaw
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
@@ -47,7 +48,7 @@ _OWN = frozenset(
         "_unassigned",
         "_frames",
     )
-    + ("_users", "_taken_away", "_simulated")
+    + ("_users", "_taken_away", "_simulated", "_modes", "_rows")
 )
 _HARMLESS = frozenset(("run_defaults", "add", "expose"))  # what a subsystem may override and no translation sees
 _READ: dict[type[Element], tuple[str, ...]] = {  # attributes a translation reads, which a subclass may compute
@@ -61,6 +62,8 @@ _READ: dict[type[Element], tuple[str, ...]] = {  # attributes a translation read
     Output: ("expression", "unit"),
     Event: ("guard", "changes"),
     Sensor: ("frames",),
+    PairLaw: ("first", "second"),
+    JointLaw: ("joints",),
 }
 
 

@@ -19,6 +19,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.force import Force
 from kompono.model.joint import Joint
+from kompono.model.law import PairLaw
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import SENSED, Sensor
 from kompono.model.signal import Input, Output, Parameter, time
@@ -29,7 +30,7 @@ from kompono.translate.declared.laws import ARGUMENTS, laws
 from kompono.translate.declared.ours import is_ours
 
 _SILENT = (Subsystem, Parameter, Input, Mode, Sensor, LoadCell)  # they have no expressions
-_OWN = frozenset(("q", "v", "first", "second", "_signals", "_users", "_owner", "_name"))
+_OWN = frozenset(("q", "v", "first", "second", "_signals", "_users", "_owner", "_name", "_modes", "_rows"))
 _DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
     "parameter": "a Parameter",
@@ -123,7 +124,7 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = [value for name, value in vars(element).items() if name not in _OWN]
         if not ours or any(callable(value) for value in values):
             values = _traced(model, element)
-        if isinstance(element, Joint | Constraint | Force):
+        if isinstance(element, Joint | Constraint | Force | PairLaw):
             values = (*values, element.first, element.second)
     _collect(values, found)
     return found

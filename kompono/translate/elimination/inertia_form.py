@@ -10,7 +10,7 @@ joints leading to ports in use.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -283,9 +283,20 @@ class Condensation:
         """Go on with other speeds at the same coordinates: the factors stay."""
         self.kinematics, self.closures = kinematics, closures
 
-    def accelerations(self, loads: Loads) -> Solution:
-        """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers."""
-        return self.with_followers(self.elimination.solve(self.right_side(loads)), loads)
+    def accelerations(self, loads: Loads, pushes: Mapping[Joint, Vector] | None = None) -> Solution:
+        """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers; `pushes` are
+        further generalized forces on joints.
+        """
+        right = self.right_side(loads)
+        for joint, push in (pushes or {}).items():
+            before = right.bias.get(Unknown.joint(joint), ca.SX(joint.freedoms, 1))
+            right.bias[Unknown.joint(joint)] = self.kinematics.tracer.call(lambda p, f: p - f, before, push)
+        return self.with_followers(self.elimination.solve(right), loads)
+
+    def pushed(self, pushes: Mapping[Joint, Vector]) -> Solution:
+        """What generalized forces on joints alone do, conditions being held: changes of accelerations, or of speeds."""
+        call = self.kinematics.tracer.call
+        return self.elimination.solve(RightSide({Unknown.joint(j): call(lambda f: -f, f) for j, f in pushes.items()}))
 
     def with_followers(self, solution: Solution, loads: Loads) -> Solution:
         """A solution with the accelerations of bodies that are welded to others."""

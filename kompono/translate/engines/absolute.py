@@ -122,7 +122,7 @@ class AbsoluteEngine(SolvedEngine):
         a, b = self.feedback
         return tracer.call(lambda u, r, g: u + 2 * a * r + b**2 * g, closure.bias, closure.rate, closure.residual)
 
-    def speed_rates(self) -> Vector:
+    def speed_rates(self, solution: Solution) -> Vector:
         """x_ddot and Omega_dot of every body."""
         now = self.present
         rates = []
@@ -135,7 +135,7 @@ class AbsoluteEngine(SolvedEngine):
             rates.append(
                 now.tracer.call(
                     trace,
-                    now.solution.body(body),
+                    solution.body(body),
                     absolute.twist,
                     absolute.pose.rotation,
                     now.loads.uniform,

@@ -10,6 +10,7 @@ from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import is_law
 from kompono.model.sensor import SENSED, Sensor
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
@@ -61,7 +62,7 @@ class ChannelWriter:
         self.channels: list[Channel] = []
         self.values: list[Vector] = []
         self._transmitted: dict[Carrier, Vector] | None = None
-        self.readings = Readings(kinematics, closures, solution.rows, self._reaction)
+        self.readings = Readings(kinematics, closures, solution.rows, self.reaction)
 
     def write(
         self,
@@ -162,7 +163,7 @@ class ChannelWriter:
 
         return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
 
-    def _reaction(self, joint: Joint) -> Vector:
+    def reaction(self, joint: Joint) -> Vector:
         """Force and torque (6) on the second body at the second frame's origin, in that frame's axes."""
         if joint in self.closures:
             return closing_wrench(self.kinematics, self.closures[joint], self.solution.rows)
@@ -329,7 +330,7 @@ def drifts(kinematics: Kinematics, closures: Mapping[Element, Closure]) -> tuple
     for kind in ("residual", "rate"):
         worst = ca.SX(0)
         for closure in closures.values():
-            if closure.size:
+            if closure.size and not is_law(closure.element):
                 worst = kinematics.tracer.call(
                     lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
                 )

@@ -20,6 +20,7 @@ from kompono.spatial.pose import symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.laws import ask_holds
 from kompono.translate.elimination.inertia_form import closing_elements
+from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closing, Told, group_sizes
 from kompono.translate.program import Channel, Routine
 from kompono.translate.structure.topology import Topology
@@ -37,6 +38,7 @@ class Engine(ABC):
         self.counted = self.counted_joints()
         self.nq = sum(len(joint.coordinates) for joint in (*self.joints, *self.counted))
         self.nv = sum(joint.freedoms for joint in self.joints)
+        self.law_rows = LawRows(model)
         self.hidden = ca.SX(0, 1)  # parameters behind those of the model, for the engine's own use
 
     # -- what an engine gives

@@ -27,6 +27,7 @@ class Feature(Enum):
     CLOSED_PARTS = "closed parts"
     SEALED_PARTS = "sealed parts"
     MANY_RUNS = "many runs side by side"
+    LAWS = "contact and dry friction"
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ _ALL = (
             Feature.CLOSED_PARTS: "closed parts answer with accelerations, and it asks for forces of springs alone",
             Feature.SEALED_PARTS: "the inside of a sealed part is in joint coordinates",
             Feature.MANY_RUNS: "it runs one model at a time",
+            Feature.LAWS: "it solves for no forces",
         },
         steps="kick",
         method="leapfrog",

@@ -8,7 +8,7 @@ project      coordinates and speeds back on the loop conditions: two coordinate 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -31,9 +31,11 @@ from kompono.translate.elimination.linear import (
     trial_speeds,
 )
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
+from kompono.translate.laws.by_joints import act, correct, trace_rows
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
@@ -107,12 +109,25 @@ class RelativeEngine(SolvedEngine):
             biases |= {s: self._level(kinematics, s, "bias") for s in sets}
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
-        solution = condensation.accelerations(loads)
-        for key in declared:
-            found = solution.get(Unknown.rows(key), ca.SX(0, 1))
-            solution[Unknown.rows(key)] = self.live[key].multipliers(found, tracer)
+
+        def answer(pushes: Mapping[Joint, Vector]) -> Solution:
+            solution = condensation.accelerations(loads, pushes)
+            for key in declared:
+                found = solution.get(Unknown.rows(key), ca.SX(0, 1))
+                solution[Unknown.rows(key)] = self.live[key].multipliers(found, tracer)
+            return solution
+
         shown: Closures = {key: replace(closure, rate=rates[key]) for key, closure in declared.items()}
-        return Present(tracer, kinematics, shown, loads, condensation.elimination, solution)
+        if not self.law_rows.size:
+            return Present(tracer, kinematics, shown, loads, condensation.elimination, answer({}))
+        rows = trace_rows(kinematics, self.law_rows, self.laws)
+        shown |= {law._rows: closure for law, closure in rows.items()}
+
+        def reaction(solution: Solution, joint: Joint) -> Vector:
+            return ChannelWriter(kinematics, loads, dict(shown), solution).reaction(joint)
+
+        acting = act(self.law_rows, kinematics, rows, answer, reaction)
+        return Present(tracer, kinematics, shown, loads, condensation.elimination, acting.solution, acting)
 
     def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> Plan:
         return make_plan(self.model, self.topology, (*elements, *sets))
@@ -188,9 +203,9 @@ class RelativeEngine(SolvedEngine):
         trial = kinematics.with_speeds(still | trial_speeds(form))
         return trace_violation(trial, form.element, self.laws, "rate")
 
-    def speed_rates(self) -> Vector:
+    def speed_rates(self, solution: Solution) -> Vector:
         """v_dot of the tree joints."""
-        return ca.vertcat(*[self.moving.solution.joint(joint) for joint in self.joints if joint.freedoms])
+        return ca.vertcat(*[solution.joint(joint) for joint in self.joints if joint.freedoms])
 
     @cached_property
     def posed(self) -> Posed:
@@ -226,7 +241,26 @@ class RelativeEngine(SolvedEngine):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
             near = condensation.elimination.nearness()
+        if self.law_rows.size:
+            q, v = self._held(tracer, q, v)
         return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
+
+    def _held(
+        self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
+    ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
+        """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
+        plan = self._plan(self.loops, self.sets)
+        for level in ("residual", "rate"):
+            kinematics = self._rebind(tracer, q, v)
+            closures = self._closures(kinematics, self.loops, self.sets)
+            condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
+            rows = trace_rows(kinematics, self.law_rows, self.laws)
+            change = correct(self.law_rows, kinematics, rows, condensation, level)
+            if level == "residual":
+                q = self._normalized(tracer, self._move(tracer, q, change))
+            else:
+                v = self._faster(tracer, v, change)
+        return q, v
 
     def _shares(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Solution:
         """The least changes of speeds that undo violations of linear conditions."""

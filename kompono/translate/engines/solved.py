@@ -27,7 +27,9 @@ class SolvedEngine(TracedEngine):
     @property
     def projects(self) -> bool:
         """Whether there are conditions or quaternions to keep."""
-        return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
+        return bool(self.closing or self.law_rows.size) or any(
+            type(joint).normalize is not Joint.normalize for joint in self.joints
+        )
 
     @property
     def straying(self) -> tuple[Closing, ...]:

@@ -14,6 +14,7 @@ from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import trace_channels
 from kompono.translate.engines.posed import PosedEngine
+from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -32,6 +33,7 @@ class Present:
     loads: Loads
     elimination: Elimination
     solution: Solution
+    acting: Answer | None = None  # what laws with modes do
 
 
 class TracedEngine(PosedEngine):
@@ -50,18 +52,20 @@ class TracedEngine(PosedEngine):
         return self.present
 
     @abstractmethod
-    def speed_rates(self) -> Vector:
-        """v_dot (nv)."""
+    def speed_rates(self, solution: Solution) -> Vector:
+        """v_dot (nv) of a solution."""
 
     # -- routines
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """All routines by name, each traced when first asked for."""
         made = {"derivative": self.derivative, "outputs": self.outputs, **self.placing_routines()}
-        if self.model.events:
+        if self.model.events or self.law_rows.size:
             made["guards"] = self.guards
             for k in range(len(self.model.events)):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
+        if self.law_rows.size:
+            made |= {"law_view": self.law_view, "law_respond": self.law_respond}
         return made
 
     def derivative(self) -> Routine:
@@ -72,7 +76,9 @@ class TracedEngine(PosedEngine):
     def _derivative(self) -> Routine:
         moving = self.moving
         rate = ca.vertcat(
-            self._coordinate_rates(moving.kinematics), ca.SX(self.speed_rates()), ca.SX(len(self.model.modes), 1)
+            self._coordinate_rates(moving.kinematics),
+            ca.SX(self.speed_rates(moving.solution)),
+            ca.SX(len(self.model.modes), 1),
         )
         return moving.tracer.routine("derivative", [("rate", rate)])
 
@@ -101,7 +107,27 @@ class TracedEngine(PosedEngine):
         """Expressions whose rise through zero is an event."""
         call, path = self.present.tracer.call, self.model.path
         values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
+        if self.moving.acting is not None:
+            values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
         return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+
+    def law_view(self) -> Routine:
+        """What the laws are at a state: gap, rate and free acceleration of the rows, free measured reactions, and five
+        numbers of each unit (see `Unit.numbers`).
+        """
+        acting = self.moving.acting
+        assert acting is not None
+        numbers = ca.vertcat(*[acting.numbers[k] for k in self.law_rows.numbered()])
+        named = [("gap", acting.gap), ("rate", acting.rate), ("w", acting.w0), ("measures", acting.n0)]
+        return self.moving.tracer.routine("law_view", [*named, ("numbers", numbers)])
+
+    def law_respond(self) -> Routine:
+        """What forces on the rows do, conditions being held: accelerations of the rows, measured reactions, speeds. The
+        forces come behind the parameters.
+        """
+        acting = self.moving.acting
+        assert acting is not None
+        return respond_routine(self.moving.tracer, self.law_rows, acting, self.speed_rates)
 
     def switch(self, number: int) -> Routine:
         """state -> state after an event."""

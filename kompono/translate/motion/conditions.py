@@ -71,7 +71,7 @@ def group_sizes(element: Closing) -> tuple[int, ...]:
     if isinstance(element, Told):
         return (1,) * element.rows
     if isinstance(element, Coupling):
-        groups = element.conditions()
+        groups = [*element.conditions(), *element.velocity_conditions()]
     else:
         groups = [*(element.conditions(symbolic_pose()) or ()), *element.velocity_conditions(symbolic_motion())]
     return tuple(ca.SX(group).numel() for group in groups)
@@ -151,10 +151,12 @@ class Laws:
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
     groups = group_sizes(coupling)
     joints = list(dict.fromkeys(coupling.joints))
-    g = ca.vertcat(*[ca.vec(ca.SX(group)) for group in coupling.conditions()])
+    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.conditions()])
+    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.velocity_conditions()])
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
     q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
-    g_dot = ca.jtimes(g, q, q_dot) + ca.jacobian(g, time)
+    g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
+    g = ca.vertcat(g, ca.SX.zeros(slip.numel()))
     u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
     rows = [ca.jacobian(g_dot, joint.v) for joint in joints]
     path = kinematics.model.path(coupling)

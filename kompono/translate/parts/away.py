@@ -213,5 +213,5 @@ class AwayEngine(ByParts):
     def posed(self) -> Posed:
         raise AssertionError("what is elsewhere cannot be traced")
 
-    def speed_rates(self) -> Any:
+    def speed_rates(self, solution: Any) -> Any:
         raise AssertionError("what is elsewhere cannot be traced")

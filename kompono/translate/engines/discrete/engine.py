@@ -168,11 +168,11 @@ class DiscreteEngine(TracedEngine):
             start += rows
         return found
 
-    def speed_rates(self) -> Vector:
+    def speed_rates(self, solution: Solution) -> Vector:
         """Rates of the velocity and angular velocity of every body, seen in its axes."""
         now, rates = self.present, []
         for body in self.model.bodies:
-            rotation, a = now.kinematics.absolute(body).pose.rotation, now.solution.body(body)
+            rotation, a = now.kinematics.absolute(body).pose.rotation, solution.body(body)
             rates.append(
                 now.tracer.call(
                     lambda a, r, g: ca.vertcat(a[:3] + r.T @ g, a[3:]), a, rotation, now.loads.uniform,

@@ -192,5 +192,13 @@ class NestedEngine(Engine):
 
 def check_shape(model: Elaborated, topology: Topology) -> None:
     """Raise Apart for models that are not trees of bodies, forces and fields alone."""
-    if topology.closing or model.constraints or model.couplings or model.modes or model.events or model.outputs:
+    if (
+        topology.closing
+        or model.constraints
+        or model.couplings
+        or model.modes
+        or model.events
+        or model.laws
+        or model.outputs
+    ):
         raise Apart

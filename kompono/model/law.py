@@ -1,0 +1,223 @@
+"""Laws with modes: conditions that come and go, and friction, which hold or slide (contact, stops, clutches, backlash).
+
+A law is made of *units*. Each has up to two quantities, on which the machine decides by itself, at events, what holds:
+
+    one-sided   a gap (or a speed) that is never negative and pushes only:  0 <= gap, 0 <= force, one of them zero
+    dry         one or two slip speeds, held at zero by a force up to a limit, opposed by it where they are not zero
+
+The limit of dry friction is mu times a reaction (that of the unit's own gap, or of a joint) plus a given limit. What is
+`closed` or `sticks` is a condition like that of a joint, exact and without creep; when that changes is an event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import ModelError
+from kompono.given import shown
+from kompono.model.body import Frame
+from kompono.model.constraint import Constraint, Coupling
+from kompono.model.element import Element
+from kompono.model.event import Mode
+from kompono.model.joint import Joint
+from kompono.model.reading import Reading
+from kompono.spatial.pose import Motion, Pose, symbolic_motion
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One place where structure changes. All quantities may be expressions of the motion (or of coordinates and
+    speeds), time, inputs and parameters.
+
+    gap [m, rad] is never negative; `speed` [m/s, rad/s] in its place makes a one-way clutch. `slip` are one or two
+    speeds that are linear in velocities. `mu` acts on the force of the gap, or on the force of the joint `reaction`
+    (then it may contain a lever arm); `limit` [N, N m] is added; what is static counts where it sticks. `restitution`
+    is that of Poisson. `name` is added to the path of the element where it has several units.
+    """
+
+    name: str = ""
+    gap: Any = None
+    speed: Any = None
+    slip: Any = None
+    mu: Any = 0.0
+    mu_static: Any = None
+    limit: Any = 0.0
+    limit_static: Any = None
+    restitution: Any = 0.0
+    reaction: Joint | None = None
+
+    @property
+    def normal(self) -> bool:
+        """Whether it has a one-sided quantity."""
+        return self.gap is not None or self.speed is not None
+
+    @property
+    def slips(self) -> int:
+        """How many slip speeds it has."""
+        return 0 if self.slip is None else ca.SX(self.slip).numel()
+
+    def numbers(self) -> ca.SX:
+        """Column of mu, its static value, limit, its static value, restitution (5)."""
+        mu, limit = ca.SX(self.mu), ca.SX(self.limit)
+        static = mu if self.mu_static is None else ca.SX(self.mu_static)
+        most = limit if self.limit_static is None else ca.SX(self.limit_static)
+        return ca.vertcat(mu, static, limit, most, ca.SX(self.restitution))
+
+
+class Law(Element):
+    """What changes its structure. Derive from `PairLaw` or `JointLaw`, and give its units."""
+
+    normal: Any = Reading(1, "Force [N] (or torque [N m]) that closes the first unit's gap; never negative")
+    friction: Any = Reading(1, "Magnitude of the first unit's friction [N, N m]")
+    gap: Any = Reading(1, "Gap of the first unit [m, rad]")
+    slip: Any = Reading(1, "Slip speed of the first unit [m/s, rad/s]")
+
+    def _shapes(self) -> list[Unit]:
+        """The units on fixed symbols."""
+        raise NotImplementedError
+
+    @cached_property
+    def _modes(self) -> list[dict[str, Mode]]:
+        """The modes of each unit: whether its gap is `closed`, how it slips, and in which direction."""
+        return [self._modes_of(unit) for unit in self._shapes()]
+
+    def _modes_of(self, unit: Unit) -> dict[str, Mode]:
+        names = ["closed"] if unit.normal else []
+        names += ["slips"] if unit.slips else []
+        names += ["direction.x", "direction.y"] if unit.slips == 2 else []
+        modes = {}
+        for name in names:
+            modes[name] = Mode(0)
+            modes[name]._owner = self  # type: ignore[assignment]
+            modes[name]._name = f"{unit.name}.{name}" if unit.name else name
+        return modes
+
+    @cached_property
+    def _rows(self) -> Constraint | Coupling:
+        """The rows of all units, as what derives conditions knows them."""
+        raise NotImplementedError
+
+
+def check_units(given: Any, what: str) -> list[Unit]:
+    """The units a law gives."""
+    units = [given] if isinstance(given, Unit) else given
+    if not isinstance(units, list | tuple) or not units or not all(isinstance(unit, Unit) for unit in units):
+        raise ModelError(f"{what} gave {shown(given)}, which is no unit.", fix="Return Unit(gap=..., mu=...).")
+    for unit in units:
+        if not unit.normal and not unit.slips:
+            raise ModelError("a unit has neither gap, speed nor slip.", fix="Give at least one of them.")
+        if unit.gap is not None and unit.speed is not None:
+            raise ModelError("a unit has a gap and a speed.", fix="Give one of them; use two units for both.")
+        if unit.slips > 2:
+            raise ModelError(f"a unit has {unit.slips} slip speeds.", fix="Give one, or two across each other.")
+    return list(units)
+
+
+class PairLaw(Law):
+    """A law between two frames: write `units(motion)`, with the motion of the second as seen from the first."""
+
+    def __init__(self, first: Frame, second: Frame) -> None:
+        if not isinstance(first, Frame) or not isinstance(second, Frame):
+            raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        self.first, self.second = first, second
+
+    def units(self, motion: Motion) -> Unit | list[Unit]:
+        """The units at a relative motion."""
+        raise ModelError(f"{type(self).__name__} does not define units(motion).", fix="Write that method.")
+
+    def units_at(self, motion: Motion) -> list[Unit]:
+        """The same, checked."""
+        return check_units(self.units(motion), f"{type(self).__name__}.units")
+
+    def _shapes(self) -> list[Unit]:
+        return self.units_at(symbolic_motion())
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.first.body, self.second.body
+
+    @cached_property
+    def _rows(self) -> Constraint | Coupling:
+        return _PairRows(self)
+
+
+class JointLaw(Law):
+    """A law on coordinates and speeds of joints: write `units()` with `joint.angle`, `joint.angle_rate`, ..."""
+
+    def __init__(self, *joints: Joint) -> None:
+        for joint in joints:
+            if not isinstance(joint, Joint):
+                raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joints whose coordinates are meant.")
+        self.joints = joints
+
+    def units(self) -> Unit | list[Unit]:
+        """The units in symbols of the joints."""
+        raise ModelError(f"{type(self).__name__} does not define units().", fix="Write that method.")
+
+    def units_now(self) -> list[Unit]:
+        """The same, checked."""
+        return check_units(self.units(), f"{type(self).__name__}.units")
+
+    def _shapes(self) -> list[Unit]:
+        return self.units_now()
+
+    def _built_on(self) -> tuple[Element, ...]:
+        return self.joints
+
+    @cached_property
+    def _rows(self) -> Constraint | Coupling:
+        return _JointRows(self)
+
+
+def split_rows(units: list[Unit]) -> tuple[list[Any], list[Any]]:
+    """Rows on positions, and rows on velocities: gaps of all units first, then one-way speeds and slips in turn."""
+    gaps = [ca.SX(unit.gap) for unit in units if unit.gap is not None]
+    rates = [ca.SX(part) for unit in units for part in (unit.speed, unit.slip) if part is not None]
+    return gaps, rates
+
+
+class _Rows:
+    """Rows have the place of their law."""
+
+    law: Law
+
+    @property
+    def _owner(self) -> Any:
+        return self.law._owner
+
+    @property
+    def _name(self) -> str:
+        return self.law._name
+
+
+class _PairRows(_Rows, Constraint):  # type: ignore[misc]
+    def __init__(self, law: PairLaw) -> None:
+        self.law = law
+        super().__init__(law.first, law.second)
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        still = Motion(pose.position, pose.rotation, ca.SX(3, 1), ca.SX(3, 1))
+        return split_rows(self.law.units_at(still))[0]  # type: ignore[attr-defined]
+
+    def velocity_conditions(self, motion: Motion) -> list[Any]:
+        return split_rows(self.law.units_at(motion))[1]  # type: ignore[attr-defined]
+
+
+class _JointRows(_Rows, Coupling):  # type: ignore[misc]
+    def __init__(self, law: JointLaw) -> None:
+        self.law = law
+        super().__init__(*law.joints)
+
+    def conditions(self) -> list[Any]:
+        return split_rows(self.law.units_now())[0]  # type: ignore[attr-defined]
+
+    def velocity_conditions(self) -> list[Any]:
+        return split_rows(self.law.units_now())[1]  # type: ignore[attr-defined]
+
+
+def is_law(element: Element) -> bool:
+    """Whether this stands for the rows of a law, which need not hold."""
+    return isinstance(element, _Rows)

@@ -1,0 +1,209 @@
+"""Multipliers for fixed modes: held rows do not move, sliding ones oppose slip with their limit.
+
+Sliding units are eliminated first: with the direction of the measured reaction N kept, the limit mu |N| is linear in
+the multipliers, and repeating that is Newton's method on the norm. Planar units at zero slip may turn: their slip
+begins in the direction of their acceleration, which is found by the same iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kompono.solve.laws.pseudo import inverse
+from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
+
+OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
+STILL = 1e-13  # directions that change less are found
+PASSES = 60  # of Newton's method, at most
+TURN = 0.7  # rad a direction turns in one pass, at most
+
+
+@dataclass
+class State:
+    """Modes and directions of slip, per unit, on the way; `z` is the guess that directions of reactions start from."""
+
+    modes: list[int]
+    ways: list[tuple[float, float]]
+    z: np.ndarray | None = None
+
+    def copy(self) -> State:
+        """The same, to be changed."""
+        return State(self.modes[:], self.ways[:], self.z)
+
+
+def state_of(choice: Choice) -> State:
+    """A choice as lists."""
+    return State(choice.modes.tolist(), [(x, y) for x, y in choice.directions.tolist()], choice.z)
+
+
+def choice_of(state: State, z: np.ndarray) -> Choice:
+    """Lists as a choice; directions only where something slides."""
+    ways = [way if mode == SLIDES else (0.0, 0.0) for mode, way in zip(state.modes, state.ways, strict=True)]
+    return Choice(np.array(state.modes, dtype=int), np.array(ways).reshape(-1, 2), z)
+
+
+class System:
+    """A problem with its layout, and numbers that every pass needs."""
+
+    def __init__(self, problem: Problem, units: Sequence[Unit] | Layout) -> None:
+        self.layout = units if isinstance(units, Layout) else layout(units)
+        self.problem, self.A, self.b = problem, problem.A, problem.b
+        self.B, self.n0, self.size = problem.B, problem.n0, len(problem.b)
+        diagonal = self.A.diagonal()
+        self.root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        self.scale = 1.0 / self.root
+        self.mu, self.limit = problem.mu.tolist(), problem.limit.tolist()
+        self.mu_static, self.limit_static = problem.mu_static.tolist(), problem.limit_static.tolist()
+
+
+@dataclass
+class Reduced:
+    """The problem with sliding and held rows eliminated, linear as long as directions stay.
+
+    z = offset + spread(x) for loads x (m, any) on other rows; D (m, s) are the ways of s sliding units, `gain` (s, m)
+    their limits per multiplier, `reach` (m, held) the multipliers per held one, `inverse` that of the held rows.
+    """
+
+    system: System
+    held: list[int]
+    D: np.ndarray | None
+    gain: np.ndarray | None
+    limits: np.ndarray | None
+    reach: np.ndarray | None
+    inverse: np.ndarray | None
+
+    def spread(self, loads: np.ndarray) -> np.ndarray:
+        """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
+        if self.D is not None and self.gain is not None:
+            loads = loads - self.D @ (self.gain @ loads)
+        if self.inverse is None:
+            return loads
+        return loads - self.reach @ (self.inverse @ (self.system.A[self.held] @ loads))
+
+    def offset(self) -> np.ndarray:
+        """Multipliers without other loads (m)."""
+        system = self.system
+        z = np.zeros(system.size)
+        if self.D is not None:
+            z -= self.D @ self.limits
+        if self.inverse is None:
+            return z
+        moved = system.b[self.held] if self.D is None else system.b[self.held] + system.A[self.held] @ z
+        return z - self.reach @ (self.inverse @ moved)
+
+
+def reduce(system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray]) -> Reduced:
+    """Eliminate what slides (units) and what is held, with the directions of measured reactions kept."""
+    rows, modes = system.layout.rows, state.modes
+    held = [row for unit, mode in enumerate(modes) if mode == HELD for row in rows[unit]]
+    D = gain = limits = None
+    if sliding:
+        D, gain, limits = _slid(system, state, sliding, normals)
+    if not held:
+        return Reduced(system, held, D, gain, limits, None, None)
+    reach = np.zeros((system.size, len(held)))
+    reach[held, range(len(held))] = 1.0
+    block = system.A[held]
+    if gain is not None and D is not None:
+        reach -= D @ gain[:, held]
+    small = block[:, held] if D is None else block @ reach
+    return Reduced(system, held, D, gain, limits, reach, inverse(small, system.scale[held]))
+
+
+def _slid(
+    system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ways (m, s), limits per multiplier (s, m) and limits without any (s) of the sliding units."""
+    D, gain = np.zeros((system.size, len(sliding))), np.zeros((len(sliding), system.size))
+    limits = np.empty(len(sliding))
+    for column, unit in enumerate(sliding):
+        for row, part in zip(system.layout.rows[unit], state.ways[unit], strict=False):
+            D[row, column] = part
+        limits[column] = system.limit[unit]
+        first, last = system.layout.measures[unit]
+        if last > first and system.mu[unit]:
+            if system.layout.linear[unit]:
+                gain[column] = system.mu[unit] * system.B[first]
+                limits[column] += system.mu[unit] * system.n0[first]
+            else:
+                normal = system.mu[unit] * normals[unit]
+                gain[column] = normal @ system.B[first:last]
+                limits[column] += normal @ system.n0[first:last]
+    mixed = gain @ D
+    if mixed.any():
+        mixed = _inverted(np.eye(len(sliding)) + mixed)
+        gain, limits = mixed @ gain, mixed @ limits
+    return D, gain, limits
+
+
+def _inverted(matrix: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(matrix)
+
+
+def solve(system: System, state: State, turning: Sequence[int] = ()) -> tuple[np.ndarray, bool]:
+    """Multipliers (m) for these modes, and whether directions were found; those of `turning` units change in place."""
+    sliding = [unit for unit, mode in enumerate(state.modes) if mode == SLIDES]
+    measures, linear = system.layout.measures, system.layout.linear
+    bent = [u for u in sliding if measures[u][1] > measures[u][0] and not linear[u] and system.mu[u]]
+    normals = {}
+    if bent:
+        guess = np.zeros(system.size) if state.z is None else state.z
+        normals = {unit: _normal(system, unit, guess) for unit in bent}
+    turning = [unit for unit in turning if state.modes[unit] == SLIDES]
+    if not bent and not turning:
+        return reduce(system, state, sliding, normals).offset(), True
+    for _ in range(PASSES):
+        reduced = reduce(system, state, sliding, normals)
+        z = reduced.offset()
+        change = _turned(reduced, state, turning, z) if turning else 0.0
+        for unit in bent:
+            new = _normal(system, unit, z)
+            change = max(change, float(np.abs(new - normals[unit]).max()))
+            normals[unit] = new
+        if change <= STILL:
+            return z, True
+    return z, change <= 1e3 * STILL
+
+
+def _normal(system: System, unit: int, z: np.ndarray) -> np.ndarray:
+    """The direction (count) of the measured reaction that limits a unit; zeros where there is none."""
+    first, last = system.layout.measures[unit]
+    force = system.n0[first:last] + system.B[first:last] @ z
+    size = float(np.linalg.norm(force))
+    return force / size if size > 0.0 else force
+
+
+def _turned(reduced: Reduced, state: State, turning: Sequence[int], z: np.ndarray) -> float:
+    """Turn directions towards the accelerations they cause; how far (rad), at most."""
+    system, count = reduced.system, len(turning)
+    w = system.b + system.A @ z
+    across, loads = np.zeros((count, system.size)), np.zeros((system.size, count))
+    along = np.empty(count)
+    for k, unit in enumerate(turning):
+        rows = list(system.layout.rows[unit])
+        x, y = state.ways[unit]
+        across[k, rows] = -y, x
+        force = -(x * z[rows[0]] + y * z[rows[1]])
+        loads[rows, k] = y * force, -x * force
+        along[k] = max(x * w[rows[0]] + y * w[rows[1]], 0.0)
+    slope = across @ (system.A @ reduced.spread(loads)) - np.diag(along)
+    missing = across @ w
+    noise = 1e-15 * np.abs(across) @ (np.abs(system.b) + np.abs(system.A) @ np.abs(z))
+    step = np.where(np.abs(missing) > noise, -_inverted(slope) @ missing, 0.0)
+    for unit, angle in zip(turning, np.clip(step, -TURN, TURN), strict=True):
+        x, y = state.ways[unit]
+        c, s = np.cos(angle), np.sin(angle)
+        state.ways[unit] = (float(c * x - s * y), float(s * x + c * y))
+    return float(np.abs(step).max())
+
+
+def forces(problem: Problem, units: Sequence[Unit], choice: Choice) -> np.ndarray:
+    """Multipliers z (m) for fixed modes and directions; of least norm where held rows are redundant."""
+    z, _ = solve(System(problem, units), state_of(choice))
+    return z

@@ -1,0 +1,153 @@
+"""Choose modes that fit: the complementarity problem of all laws at one instant, on accelerations or velocities.
+
+The present modes are tried first; the worst flaw is mended, ties together, until nothing is wrong. When modes repeat,
+the first flaw by path is mended instead. What does not end that way starts again from the answer of other methods:
+Lemke's on polygonal friction, Newton's on the projected equations, all combinations where they are few, random modes.
+Whatever a method proposes is mended and checked by the same rules, so that there is one meaning of a fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from kompono.solve.laws.check import ONE_SIDED, Flaw, Freedom, flaws
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System, choice_of, solve, state_of
+from kompono.solve.laws.jam import critical_friction
+from kompono.solve.laws.proposals import proposals
+from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit, Problem, Unit
+
+TIE = 1e-6  # flaws as large as the worst but for this part are mended with it
+
+
+def select(
+    problem: Problem, units: Sequence[Unit], start: Choice, free: Sequence[bool] | np.ndarray,
+    excluded: Mapping[int, Mode] | None = None,
+) -> Choice:  # fmt: skip
+    """Modes, directions and multipliers that fit all laws at once, near those of `start`.
+
+    `free` (units) may change; others keep mode and direction, but friction that slides (its direction is given in
+    `start`, even while it is off) is switched with its contact. `excluded` modes are never chosen. Raises NoForcesFit.
+    """
+    return Search(System(problem, units), start, free, excluded or {}).found()
+
+
+class Search:
+    """One search for modes; `solves` counts the sets of modes that were tried."""
+
+    def __init__(
+        self, system: System, start: Choice, free: Sequence[bool] | np.ndarray, excluded: Mapping[int, Mode]
+    ) -> None:
+        self.system, self.start, self.solves = system, state_of(start), 0
+        self.freedom = Freedom([bool(value) for value in free], {unit: int(mode) for unit, mode in excluded.items()})
+        planar = int(Kind.PLANAR)
+        self.turning = [k for k, kind in enumerate(system.layout.kinds) if kind == planar and self.freedom.free[k]]
+        self.concerned: set[int] = set()
+
+    def found(self) -> Choice:
+        """The first consistent choice."""
+        for state in self._starts():
+            choice = self.mended(state)
+            if choice is not None:
+                return choice
+        cause, critical = critical_friction(self.system, self.start, self.freedom)
+        concerned = cause or sorted(self.concerned)
+        raise NoForcesFit(concerned, critical, [self.system.layout.paths[unit] for unit in concerned])
+
+    def _starts(self) -> Iterator[State]:
+        yield self.tidy(self.start.copy())
+        yield from (self.tidy(state) for state in proposals(self.system, self.tidy(self.start.copy()), self.freedom))
+
+    def mended(self, state: State) -> Choice | None:
+        """Mend flaws one after the other, or nothing if that does not end."""
+        layout, seen, patient = self.system.layout, set(), True
+        for _ in range(20 + 6 * layout.count):
+            z, settled = solve(self.system, state, self.turning)
+            self.solves += 1
+            state.z = z
+            wrong = flaws(self.system, state, z, self.freedom)
+            if not wrong:
+                return choice_of(state, z) if settled else None
+            self.concerned.update(flaw.unit for flaw in wrong)
+            key = tuple(zip(state.modes, ((x > 0, y > 0) for x, y in state.ways), strict=True))
+            if key in seen:
+                if not patient:
+                    return None
+                patient = False
+                seen.clear()
+            seen.add(key)
+            if not self._changed(state, wrong, patient):
+                return None
+        return None
+
+    def _changed(self, state: State, wrong: list[Flaw], patient: bool) -> bool:
+        """Mend the worst flaws (patient), or the first by path; whether anything could be mended."""
+        wrong = [flaw for flaw in wrong if flaw.mode is not None]
+        if not wrong:
+            return False
+        if patient:
+            worst = max(flaw.size for flaw in wrong) * (1.0 - TIE)
+            chosen = [flaw for flaw in wrong if flaw.size >= worst]
+        else:
+            chosen = [min(wrong, key=lambda flaw: self.system.layout.order.index(flaw.unit))]
+        for flaw in chosen:
+            if flaw.mode is not None:
+                state.modes[flaw.unit] = flaw.mode
+                state.ways[flaw.unit] = flaw.way
+        for flaw in chosen:
+            if self.system.layout.kinds[flaw.unit] == ONE_SIDED:
+                self._follow(state, flaw.unit)
+        return True
+
+    def _follow(self, state: State, contact: int) -> None:
+        """Friction of a contact that opened or closed."""
+        for unit in self.system.layout.frictions[contact]:
+            if state.modes[contact] == OFF:
+                state.modes[unit] = OFF
+            elif state.modes[unit] == OFF:
+                self._begin(state, unit)
+
+    def _begin(self, state: State, unit: int) -> None:
+        """Friction that begins to act: it goes on sliding, or sticks if it may."""
+        way = self.start.ways[unit]
+        moving = way != (0.0, 0.0)
+        if (moving and not self.freedom.free[unit]) or not self.freedom.allows(unit, HELD):
+            state.modes[unit], state.ways[unit] = SLIDES, way if moving else self._incipient(state, unit)
+        else:
+            state.modes[unit] = HELD
+
+    def _incipient(self, state: State, unit: int) -> tuple[float, float]:
+        """The direction in which a unit would begin to slip: against the force that holds it, else as it moves."""
+        rows = list(self.system.layout.rows[unit])
+        held = state.copy()
+        held.modes[unit] = HELD
+        z, _ = solve(self.system, held)
+        value = -z[rows]
+        if not value.any():
+            value = (self.system.b + self.system.A @ z)[rows]
+        size = float(np.linalg.norm(value))
+        parts = (value / size).tolist() if size > 0.0 else [1.0]
+        return (parts[0], parts[1] if len(parts) == 2 else 0.0)
+
+    def tidy(self, state: State) -> State:
+        """Modes without contradictions: none that is excluded, friction only where its contact is closed."""
+        layout, allows, free = self.system.layout, self.freedom.allows, self.freedom.free
+        for unit, kind in enumerate(layout.kinds):
+            if kind == ONE_SIDED and not allows(unit, state.modes[unit]):
+                state.modes[unit] = HELD if state.modes[unit] == OFF else OFF
+        for unit, kind in enumerate(layout.kinds):
+            contact = layout.contacts[unit]
+            if kind == ONE_SIDED:
+                self._follow(state, unit)
+            elif contact is None and state.modes[unit] == OFF and free[unit]:
+                self._begin(state, unit)
+        for unit, kind in enumerate(layout.kinds):
+            mode = state.modes[unit]
+            if kind == ONE_SIDED or mode == OFF:
+                continue
+            if not allows(unit, mode):
+                state.modes[unit] = SLIDES if mode == HELD else HELD
+            if state.modes[unit] == SLIDES and state.ways[unit] == (0.0, 0.0):
+                state.ways[unit] = self._incipient(state, unit)
+        return state

@@ -1,0 +1,284 @@
+"""What laws do at an event: who strikes whom, then what holds and what slides from here on.
+
+The native loop stops where a guard of a law has risen through zero. Here the rows that are concerned (gaps that are
+closed or touch, friction that acts) are asked for their answer to each other's forces, A = W M^-1 W^T with all joints
+held. Where something approaches, speeds jump (`laws/impact.py`). Then modes are chosen so that accelerations and forces
+fit (`laws/select.py`), and what holds is brought to rest exactly. A contact whose rebound would be lower than
+`LOWEST` closes for good, so that a bouncing ball comes to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import AssemblyError, RunError
+from kompono.solve.laws.impact import impact
+from kompono.solve.laws.select import select
+from kompono.solve.laws.units import Choice, Kind, Mode, Problem, Unit
+from kompono.translate.program import LAW_EVENTS, LawUnit
+
+TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
+RESTING = 1e-9  # a speed [m/s, rad/s] of a gap below this is none
+OVERLAP = 1e-6  # [m, rad] at the start
+SLOW = 1e-8  # a slip speed [m/s, rad/s] below this is none
+LOWEST = 5e-12  # a rebound [m] below this is none
+STRIKES, CLOSES, OPENS, STICKS, SLIPS = range(len(LAW_EVENTS))
+
+
+@dataclass
+class View:
+    """The laws at a state: gap, rate and free acceleration of the rows, free measures, five numbers of each unit."""
+
+    gap: np.ndarray
+    rate: np.ndarray
+    w: np.ndarray
+    measures: np.ndarray
+    numbers: np.ndarray
+
+
+class Settler:
+    """Chooses modes of all laws of a program."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel, self.program = kernel, kernel.program
+        self.units: tuple[LawUnit, ...] = kernel.program.laws
+        program = kernel.program
+        self.first_speed = len(program.coordinates)
+        self.first_mode = self.first_speed + len(program.speeds)
+        self.first_event = len(program.events) - len(LAW_EVENTS) * len(self.units)
+
+    def __call__(
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int]
+    ) -> tuple[np.ndarray, list[int]]:
+        """The state behind an event at which guards of some units `fired`, and numbers of what happened."""
+        instant = Instant(self, time, state.copy(), inputs, parameters)
+        struck = instant.strike(fired)
+        changed = instant.choose(fired)
+        return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
+
+    def start(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """A state with modes that fit, before anything moves."""
+        gaps = self.kernel.evaluate("law_view", time, state, inputs, parameters)[0]
+        for unit in self.units:
+            if unit.level == "position" and gaps[unit.row] < -OVERLAP:
+                raise AssemblyError(
+                    f"the gap is {gaps[unit.row]:.3g} at the start: two bodies overlap.", path=unit.path,
+                    fix="Start where nothing overlaps.",
+                )  # fmt: skip
+        return self(time, state, inputs, parameters, ())[0]
+
+
+def settler_of(kernel: Any) -> Settler | None:
+    """What chooses the modes of a program's laws, told to whoever runs it; None if it has none."""
+    if not kernel.program.laws:
+        return None
+    if not hasattr(kernel, "settle"):
+        raise RunError("contact and dry friction are solved in native code only.", fix="Use native=True.")
+    kernel.settle = Settler(kernel)
+    return kernel.settle
+
+
+class Instant:
+    """One moment of a machine whose laws settle; `state` changes."""
+
+    def __init__(
+        self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+    ) -> None:
+        self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
+        self.units = settler.units
+        self._columns: dict[int, tuple[np.ndarray, ...]] = {}
+        self.before = self.modes()
+        self.view = self.look()
+        self.touching = self._touching()
+
+    def modes(self) -> list[np.ndarray]:
+        """The modes of each unit now."""
+        first = self.settler.first_mode
+        return [self.state[[first + k for k in unit.modes]].copy() for unit in self.units]
+
+    def look(self) -> View:
+        """What the laws are at the present state."""
+        found = self.settler.kernel.evaluate("law_view", self.time, self.state, self.inputs, self.parameters)
+        return View(found[0], found[1], found[2], found[3], found[4].reshape(-1, 5))
+
+    def column(self, row: int) -> tuple[np.ndarray, ...]:
+        """What a unit force on a row does: to rows, measures and speeds."""
+        if row not in self._columns:
+            force = np.zeros(len(self.view.gap))
+            force[row] = 1.0
+            given = np.concatenate([self.parameters, force])
+            self._columns[row] = self.settler.kernel.evaluate("law_respond", self.time, self.state, self.inputs, given)
+        return self._columns[row]
+
+    def rows(self, number: int) -> list[int]:
+        """The rows of a unit."""
+        unit = self.units[number]
+        return [unit.row, unit.row + 1] if unit.kind == Kind.PLANAR else [unit.row]
+
+    def _touching(self) -> list[bool]:
+        """Of each unit: whether its gap is closed, or was; whether friction acts there."""
+        found = []
+        for number, unit in enumerate(self.units):
+            if unit.kind != Kind.ONE_SIDED:
+                found.append(unit.contact < 0 or found[unit.contact])
+            elif unit.level == "speed":
+                found.append(bool(self.before[number][0] > 0 or self.view.rate[unit.row] < SLOW))
+            else:
+                found.append(bool(self.before[number][0] > 0 or self.view.gap[unit.row] < TOUCHING))
+        return found
+
+    # -- impacts
+
+    def strike(self, fired: Sequence[int]) -> list[tuple[int, int]]:
+        """Let what approaches strike: speeds jump. What happened, by unit."""
+        approach = [
+            k for k, unit in enumerate(self.units)
+            if unit.kind == Kind.ONE_SIDED and self.touching[k] and self.view.rate[unit.row] < -RESTING
+        ]  # fmt: skip
+        if not approach:
+            return []
+        chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._given(k)]
+        part = self._part(chosen, self.view.rate)
+        rebound = np.array([self._restitution(k) for k in chosen])
+        impulses, _ = impact(part.problem, part.units, rebound)
+        self._push(part.rows, impulses)
+        self.view = self.look()
+        return [(k, STRIKES) for k in approach]
+
+    def _given(self, number: int) -> bool:
+        """Whether a unit is friction that no impulse of a contact limits: it gives way."""
+        unit = self.units[number]
+        return unit.kind != Kind.ONE_SIDED and unit.contact < 0
+
+    def _restitution(self, number: int) -> float:
+        """That of a unit, none where the rebound would be too low to matter."""
+        unit = self.units[number]
+        if unit.kind != Kind.ONE_SIDED:
+            return 0.0
+        given, speed = self.view.numbers[number, 4], -self.view.rate[unit.row]
+        back = max(-self.view.w[unit.row], 0.0)
+        return 0.0 if given * speed <= np.sqrt(2 * back * LOWEST) else float(given)
+
+    def _push(self, rows: Sequence[int], impulses: np.ndarray) -> None:
+        """Change the speeds by impulses on some rows."""
+        first, end = self.settler.first_speed, self.settler.first_mode
+        for row, impulse in zip(rows, impulses, strict=True):
+            if impulse:
+                self.state[first:end] += impulse * self.column(row)[2]
+
+    # -- modes
+
+    def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
+        """Choose modes that fit and bring to rest what holds. What happened, by unit."""
+        chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._leaves(k)]
+        for number in set(range(len(self.units))) - set(chosen):
+            self._write(number, Mode.OFF, np.zeros(2))
+        if chosen:
+            part = self._part(chosen, self.view.w)
+            start = self._start(chosen)
+            free = np.array([self._free(k) for k in chosen])
+            left = {i: Mode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
+            found = select(part.problem, part.units, start, free, left)
+            for i, number in enumerate(chosen):
+                self._write(number, Mode(int(found.modes[i])), found.directions[i])
+            self._rest(chosen, found)
+        return self._changes()
+
+    def _leaves(self, number: int) -> bool:
+        """Whether a gap opens by its speed, or friction is that of such a gap."""
+        unit = self.units[number]
+        number = number if unit.kind == Kind.ONE_SIDED else unit.contact
+        return number >= 0 and bool(self.view.rate[self.units[number].row] > RESTING)
+
+    def _held(self, number: int) -> bool:
+        """Whether a unit was closed, or did stick."""
+        unit, before = self.units[number], self.before[number][0]
+        return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
+
+    def _acted(self, number: int) -> bool:
+        contact = self.units[number].contact
+        return contact < 0 or bool(self.before[contact][0] > 0)
+
+    def _free(self, number: int) -> bool:
+        """Whether a unit may change: one that slips goes on."""
+        unit = self.units[number]
+        return unit.kind == Kind.ONE_SIDED or bool(np.linalg.norm(self.view.rate[self.rows(number)]) <= SLOW)
+
+    def _start(self, chosen: Sequence[int]) -> Choice:
+        """The modes there are; what slips does so in the direction of its speed."""
+        modes, directions = np.zeros(len(chosen), dtype=int), np.zeros((len(chosen), 2))
+        for i, number in enumerate(chosen):
+            unit, slip = self.units[number], self.view.rate[self.rows(number)]
+            if unit.kind == Kind.ONE_SIDED:
+                modes[i] = Mode.HELD if self.before[number][0] > 0 else Mode.OFF
+                continue
+            modes[i] = Mode.HELD
+            speed = float(np.linalg.norm(slip))
+            if speed > SLOW:
+                modes[i] = Mode.SLIDES
+                directions[i, : len(slip)] = slip / speed
+        return Choice(modes, directions, np.zeros(0))
+
+    def _rest(self, chosen: Sequence[int], found: Choice) -> None:
+        """Bring rows that hold to rest, and give gaps that are closed no speed."""
+        held = [row for i, number in enumerate(chosen) if found.modes[i] == Mode.HELD for row in self.rows(number)]
+        if not held or not np.any(self.view.rate[held]):
+            return
+        matrix = np.array([self.column(row)[0][held] for row in held]).T
+        self._push(held, -np.linalg.lstsq(matrix, self.view.rate[held], rcond=1e-10)[0])
+
+    def _write(self, number: int, mode: Mode, direction: np.ndarray) -> None:
+        unit, first = self.units[number], self.settler.first_mode
+        if unit.kind == Kind.ONE_SIDED:
+            values = [float(mode == Mode.HELD)]
+        elif unit.kind == Kind.DRY:
+            values = [float(np.sign(direction[0])) if mode == Mode.SLIDES else 0.0]
+        else:
+            values = [float(mode == Mode.SLIDES), *direction]
+        for place, value in zip(unit.modes, values, strict=True):
+            self.state[first + place] = value
+
+    def _changes(self) -> list[tuple[int, int]]:
+        found = []
+        for number, (unit, old, new) in enumerate(zip(self.units, self.before, self.modes(), strict=True)):
+            if unit.kind == Kind.ONE_SIDED and old[0] != new[0]:
+                found.append((number, CLOSES if new[0] > 0 else OPENS))
+            elif (
+                unit.kind != Kind.ONE_SIDED and self._now_acts(number) and (old[0] != new[0] or not self._acted(number))
+            ):
+                found.append((number, SLIPS if new[0] else STICKS))
+        return found
+
+    def _now_acts(self, number: int) -> bool:
+        contact = self.units[number].contact
+        return contact < 0 or bool(self.modes()[contact][0] > 0)
+
+    # -- a small problem of some units
+
+    def _part(self, chosen: Sequence[int], b: np.ndarray) -> Part:
+        rows = [row for number in chosen for row in self.rows(number)]
+        place = {row: i for i, row in enumerate(rows)}
+        at = {number: i for i, number in enumerate(chosen)}
+        units = [
+            Unit(Kind(unit.kind), place[unit.row], at.get(unit.contact), unit.first, unit.count, unit.path)
+            for unit in (self.units[number] for number in chosen)
+        ]
+        columns = [self.column(row) for row in rows]
+        matrix = np.array([column[0][rows] for column in columns]).T.reshape(len(rows), len(rows))
+        measured = np.array([column[1] for column in columns]).T.reshape(len(self.view.measures), len(rows))
+        mu, mu_static, limit, limit_static, _ = self.view.numbers[chosen].T
+        problem = Problem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
+        return Part(units, rows, problem)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some units, their rows in all rows, and what they answer each other."""
+
+    units: list[Unit]
+    rows: list[int]
+    problem: Problem

@@ -1,0 +1,158 @@
+"""Forces of laws at fixed modes: the machine answers each active row once, a small dense problem is solved, exactly.
+
+With all other conditions held, rows W of the laws and their forces z obey
+
+    w = b + A z,   n = n0 + B z         (w: accelerations of the rows, n: measured reactions)
+
+A row is off (z = 0), held (w = 0), or slides (z = -d (mu |n| + limit) with the direction d of slip). `respond` gives
+A z and B z for any z by repeating the vector part of the elimination; native code asks it once for each active row and
+solves (`compile/law_solver.py`). Open contacts cost no more than their gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+
+from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.rows import HELD, OFF, SLIDES, TURNED, LawRows, Placed
+from kompono.translate.laws.split import split
+from kompono.translate.laws.stand_in import make_stand_in
+from kompono.translate.program import Call, Routine
+from kompono.translate.symbolic import Scalar, Vector
+from kompono.translate.tracer import Tracer, add_kernel
+
+Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
+Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What laws do at a state: `forces` z of the rows and the `measures` there, `w0` and `n0` without any forces, and
+    `gap`, `rate` of the rows.
+    """
+
+    forces: Vector
+    measures: Vector
+    w0: Vector
+    n0: Vector
+    gap: Vector
+    rate: Vector
+    numbers: list[Vector]  # by unit: mu, static mu, limit, static limit, restitution
+    solution: Solution
+    pushed: Pushed
+    seen: Seen
+
+
+def solve_laws(
+    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector]
+) -> Answer:
+    """Forces and motion at the present modes."""
+    free = pushed(ca.SX.zeros(rows.size))
+    still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
+    b, n0 = still[: rows.size, :], still[rows.size :, :]
+    table = _table(rows, tracer, rate, b, numbers)
+    z = _solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
+    solution = pushed(z)
+    return Answer(z, seen(solution, z)[rows.size :, :], b, n0, gap, rate, numbers, solution, pushed, seen)
+
+
+def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
+    """Forces that bring closed gaps (level "residual") or held speeds (level "rate"), which are `off`, back to zero;
+    `moved` gives what they do to the rows.
+    """
+    kinds: list[Scalar] = [ca.SX(OFF)] * rows.size
+    for unit, acts, slips, _ in rows.states(tracer, off):
+        if unit.gap_row >= 0 and (level == "rate" or unit.shape.gap is not None):
+            kinds[unit.gap_row] = acts * HELD
+        for k in range(unit.shape.slips if level == "rate" else 0):
+            kinds[unit.slip_row + k] = ca.if_else(slips, OFF, acts * HELD)
+    table = ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0) for k, kind in enumerate(kinds)])
+    return _solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1))
+
+
+def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca.Function]:
+    """What changes with the forces, as factors and a function of them and forces."""
+    z, along = ca.SX.sym("z", size), ca.SX.sym("z", size)
+    return split(ca.jtimes(ca.densify(seen(z)), z, along), along)
+
+
+def _solved(
+    size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector
+) -> Vector:  # fmt: skip
+    factor, respond = response
+    solver = make_stand_in(respond, factor.numel(), size, measures)
+    return solver(ca.densify(ca.vertcat(factor, table, n0)))
+
+
+def _table(rows: LawRows, tracer: Tracer, rate: Vector, b: Vector, numbers: list[Vector]) -> Vector:
+    """Seven numbers a row: kind, direction, b, mu, limit, first measure, their number."""
+    lines: list[Vector] = [ca.SX(7, 1)] * rows.size
+    for (unit, acts, slips, direction), given in zip(rows.states(tracer, rate), numbers, strict=True):
+        if unit.gap_row >= 0:
+            lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0)
+        for k in range(unit.shape.slips):
+            kind = acts * ca.if_else(slips, SLIDES, HELD)
+            dry = rows.units[unit.dry]
+            row = unit.slip_row + k
+            lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], given[2], dry.first, dry.count)
+    return ca.vertcat(*lines)
+
+
+def respond_routine(tracer: Tracer, rows: LawRows, acting: Answer, speeds: Callable[[Solution], Vector]) -> Routine:
+    """What forces on the rows do to their accelerations, to measured reactions and to `speeds`, the rates of which are
+    told from a solution. The forces come behind the parameters.
+    """
+    z, along = ca.SX.sym("z", rows.size), ca.SX.sym("z", rows.size)
+    solution = acting.pushed(z)
+    moved = ca.densify(ca.vertcat(acting.seen(solution, z), speeds(solution)))
+    values = ca.cse(ca.jtimes(moved, z, along))
+    symbols = ca.vertcat(tracer.symbols, along)
+    count = symbols.numel()
+    kernel = add_kernel(tracer.kernels, symbols, values)
+    inputs = (*tracer.inputs[:-1], (tracer.inputs[-1][0], tracer.inputs[-1][1] + rows.size))
+    places = tuple(range(count, count + values.numel()))
+    call = Call(kernel, tuple(range(count)), places, "laws")
+    ends = (rows.size, rows.size + rows.measures, values.numel())
+    parts = [places[a:b] for a, b in zip((0, *ends), ends, strict=False)]
+    names = ("w", "measures", "speeds")
+    outputs = tuple((name, len(part)) for name, part in zip(names, parts, strict=True))
+    return Routine("law_respond", inputs, outputs, (call,), tuple(parts), count + values.numel())
+
+
+def trace_guards(rows: LawRows, tracer: Tracer, answer: Answer) -> list[Scalar]:
+    """What rises through zero when a unit must change, one for each `LawUnit`."""
+    values: list[Scalar] = [ca.SX(0)] * len(rows.units)
+    for (unit, acts, slips, direction), given in zip(rows.states(tracer, answer.rate), answer.numbers, strict=True):
+        if unit.one_sided >= 0:
+            row = unit.gap_row
+            gap, rate, force = answer.gap[row], answer.rate[row], answer.forces[row]
+            parts = -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
+            values[unit.one_sided] = ca.if_else(acts, -force, parts)
+        if unit.dry >= 0:
+            span = slice(unit.slip_row, unit.slip_row + unit.shape.slips)
+            dry = rows.units[unit.dry]
+            limit = given[1] * _norm(answer.measures[dry.first : dry.first + dry.count, :]) + given[3]
+            slip = answer.rate[span, :]
+            turned = -slip * direction
+            if unit.shape.slips == 2:
+                turned = TURNED * _norm(slip) - ca.dot(slip, _chosen(unit, tracer))
+            values[unit.dry] = ca.if_else(acts, ca.if_else(slips, turned, _norm(answer.forces[span, :]) - limit), -1)
+    return values
+
+
+def _chosen(unit: Placed, tracer: Tracer) -> Vector:
+    """The direction of slip that was chosen."""
+    modes = unit.law._modes[unit.number]
+    return ca.vertcat(*[tracer.call(lambda m=modes[n]: ca.SX(m), free=True) for n in ("direction.x", "direction.y")])
+
+
+def _norm(values: Vector) -> Scalar:
+    """Length of a column, with a derivative everywhere."""
+    if values.numel() == 1:
+        return ca.fabs(values)
+    square = ca.sumsqr(values) if values.numel() else ca.SX(0)
+    return ca.sqrt(ca.if_else(square > 0, square, 1)) * (square > 0)

@@ -1,0 +1,44 @@
+"""Names of the native functions that solve for the multipliers of laws.
+
+Such a function is no graph of CasADi's: it loops as long as it must. All the compiler has to know about it, its sizes
+and the function it calls, is in its name, so that it can stand in graphs like any other closed function.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count")  # of one row in the table of laws
+OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
+_NAME = re.compile(r"laws_(\d+)_(\d+)_(\d+)_(\w+)")
+
+
+class Sizes(NamedTuple):
+    """What the name of a solver tells: numbers in the factor, rows, measures, and the function it asks."""
+
+    factor: int
+    rows: int
+    measures: int
+    respond: str
+
+    @property
+    def given(self) -> int:
+        """Numbers in the column of arguments: factor, table of rows, measures without multipliers."""
+        return self.factor + len(FIELDS) * self.rows + self.measures
+
+
+def name_of(respond: str, factor: int, rows: int, measures: int) -> str:
+    """The name of the solver of a set of laws: what it calls and its sizes are in the name."""
+    return f"laws_{factor}_{rows}_{measures}_{respond}"
+
+
+def sizes(name: str) -> Sizes | None:
+    """The sizes of a solver and what it calls, from its name; None for any other function."""
+    found = _NAME.fullmatch(name)
+    return Sizes(int(found[1]), int(found[2]), int(found[3]), found[4]) if found else None
+
+
+def is_solver(name: str) -> bool:
+    """Whether a name is that of a solver."""
+    return _NAME.fullmatch(name) is not None

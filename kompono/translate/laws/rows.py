@@ -1,0 +1,169 @@
+"""The rows of all laws of a model: whose they are, which modes and guards they have, what limits them.
+
+Rows lie law by law, in each law gaps first, then one-way speeds and slips unit by unit. Friction is limited by
+*measures*, numbers that are linear in the forces of the laws: the force of the unit's own gap, or three components of
+the reaction of a joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.model.event import Mode
+from kompono.model.joint import Joint
+from kompono.model.law import JointLaw, Law, PairLaw, Unit
+from kompono.spatial.pose import Motion
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.motion.conditions import Closure
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.program import LawUnit
+from kompono.translate.symbolic import Matrix, Scalar, Vector
+from kompono.translate.tracer import Tracer
+
+ONE_SIDED, DRY, PLANAR = range(3)
+OFF, HELD, SLIDES = range(3)
+SLOW = 1e-9  # slip speed [m/s] below which the direction that was chosen counts, not that of the speed
+TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A unit of a law: its number there, its rows among all, and numbers of its `LawUnit`s (-1: none)."""
+
+    law: Law
+    number: int
+    shape: Unit
+    gap_row: int
+    slip_row: int
+    one_sided: int
+    dry: int
+
+    @property
+    def path(self) -> str:
+        """What is added to the path of the law."""
+        return f".{self.shape.name}" if self.shape.name else ""
+
+
+class LawRows:
+    """All laws of a model; their guards come after those of its events."""
+
+    def __init__(self, model: Elaborated) -> None:
+        self.model, self.laws = model, model.laws
+        self.spans: dict[Law, slice] = {}
+        self.placed: list[Placed] = []
+        self.measured: list[int | Joint] = []  # rows whose force, and joints whose reaction (3) is measured
+        units: list[LawUnit] = []
+        places = {id(mode): place for place, mode in enumerate(model.modes)}
+        self.size = 0
+        for law in self.laws:
+            self._place(law, units, places)
+        self.units = tuple(units)
+        self.measures = sum(1 if isinstance(entry, int) else 3 for entry in self.measured)
+
+    def _place(self, law: Law, units: list[LawUnit], places: dict[int, int]) -> None:
+        shapes, start = law._shapes(), self.size
+        gap, rest = start, start + sum(shape.gap is not None for shape in shapes)
+        for number, shape in enumerate(shapes):
+            modes = law._modes[number]
+            gap_row = slip_row = one_sided = dry = -1
+            path = self.model.path(law) + (f".{shape.name}" if shape.name else "")
+            if shape.normal:
+                gap_row, one_sided = (gap, len(units)) if shape.gap is not None else (rest, len(units))
+                gap, rest = (gap + 1, rest) if shape.gap is not None else (gap, rest + 1)
+                level = "position" if shape.gap is not None else "speed"
+                units.append(self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level))
+            if shape.slips:
+                slip_row, dry = rest, len(units)
+                rest += shape.slips
+                kind = DRY if shape.slips == 1 else PLANAR
+                span = self._measure(shape, gap_row, path)
+                units.append(self._unit(kind, slip_row, one_sided, span, modes, places, path, len(units)))
+            self.placed.append(Placed(law, number, shape, gap_row, slip_row, one_sided, dry))
+        self.size = rest
+        self.spans[law] = slice(start, rest)
+
+    def _unit(
+        self, kind: int, row: int, contact: int, span: tuple[int, int], modes: dict[str, Mode],
+        places: dict[int, int], path: str, number: int, level: str = "",
+    ) -> LawUnit:  # fmt: skip
+        names = {ONE_SIDED: ("closed",), DRY: ("slips",), PLANAR: ("slips", "direction.x", "direction.y")}[kind]
+        found = tuple(places[id(modes[name])] for name in names)
+        return LawUnit(kind, row, contact, *span, found, len(self.model.events) + number, path, level)
+
+    def _measure(self, shape: Unit, gap_row: int, path: str) -> tuple[int, int]:
+        """Which measures limit a unit's friction: first and count."""
+        if _vanishes(shape.mu) and (shape.mu_static is None or _vanishes(shape.mu_static)):
+            return 0, 0
+        first = sum(1 if isinstance(entry, int) else 3 for entry in self.measured)
+        if shape.reaction is not None:
+            self.measured.append(shape.reaction)
+            return first, 3
+        if gap_row < 0:
+            raise TranslationError(
+                "its friction has a coefficient, but nothing it could act on.", path=path,
+                fix="Give a gap, a joint as reaction, or a limit in the place of mu.",
+            )  # fmt: skip
+        self.measured.append(gap_row)
+        return first, 1
+
+    def numbered(self) -> list[int]:
+        """The placed unit that each `LawUnit` belongs to."""
+        found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}
+        return [found[number] for number in range(len(self.units))]
+
+    # -- at a state
+
+    def stacked(self, closures: dict[Law, Closure], what: str) -> Vector:
+        """g, g_dot or u of all rows."""
+        return ca.vertcat(ca.SX(0, 1), *[ca.densify(ca.SX(getattr(closures[law], what))) for law in self.laws])
+
+    def numbers(self, kinematics: Kinematics) -> list[Vector]:
+        """mu, limit (kinetic and static) and restitution (5) of each placed unit."""
+        found: list[Vector] = []
+        for law in self.laws:
+            path = kinematics.model.path(law)
+            columns = kinematics.tracer.call(*_asked(law, kinematics), path=path, free=True)
+            found += ca.vertsplit(ca.densify(ca.SX(columns)), 5)
+        return found
+
+    def states(self, tracer: Tracer, rate: Vector) -> Iterator[tuple[Placed, Scalar, Scalar, Vector]]:
+        """Of each unit: whether it may act (1, or closed), whether it slips (0: sticks), direction (slips)."""
+        for unit in self.placed:
+            modes = unit.law._modes[unit.number]
+            read = {n: tracer.call(lambda m=mode: ca.SX(m), free=True) for n, mode in modes.items()}
+            acts, slips, direction = ca.SX(read.get("closed", 1)), ca.SX(read.get("slips", 0)), ca.SX(0, 1)
+            if unit.shape.slips == 1:
+                direction = slips
+            elif unit.shape.slips == 2:
+                chosen = ca.vertcat(read["direction.x"], read["direction.y"])
+                direction = tracer.call(_direction, rate[unit.slip_row : unit.slip_row + 2, :], chosen)
+            yield unit, acts, slips, direction
+
+
+def _vanishes(value: Any) -> bool:
+    return bool(ca.SX(value).is_zero())
+
+
+def _direction(slip: Vector, chosen: Vector) -> Vector:
+    """Unit vector of slip, or the one chosen where there is none yet."""
+    square = ca.sumsqr(slip)
+    quick = square > SLOW**2
+    return ca.if_else(quick, slip / ca.sqrt(ca.if_else(quick, square, 1)), chosen)
+
+
+def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:
+    """A function of traced values that gives the numbers of a law's units, and these values."""
+    if isinstance(law, JointLaw):
+        return (lambda: ca.vertcat(*[unit.numbers() for unit in law.units_now()]),)
+    assert isinstance(law, PairLaw)
+    motion = kinematics.motion(law.first, law.second)
+
+    def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> Vector:
+        return ca.vertcat(*[unit.numbers() for unit in law.units_at(Motion(p, r, v, w))])
+
+    return trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity

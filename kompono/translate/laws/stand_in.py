@@ -1,0 +1,29 @@
+"""What stands for the native solver of laws in expression graphs.
+
+Its body calls `respond`, so that whoever collects closed functions finds both, and gives NaN: who evaluates the graph
+without the native solver sees that at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+
+from kompono.errors import CompileError
+from kompono.translate.laws.naming import Sizes, name_of
+
+
+def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int) -> ca.Function:
+    """A closed function [factor | table (rows x 7, row by row) | n0 (measures)] -> z (rows) of NaN.
+
+    `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)].
+    """
+    if (respond.nnz_in(), respond.nnz_out()) != (factor + rows, rows + measures):
+        shape = f"{respond.nnz_in()} -> {respond.nnz_out()}, not {factor + rows} -> {rows + measures}"
+        raise CompileError(f"{respond.name()} is a function of {shape} numbers.")
+    sizes = Sizes(factor, rows, measures, respond.name())
+    given = ca.SX.sym("given", sizes.given)
+    answer = respond(given[: factor + rows])
+    body = ca.densify(math.nan * answer[:rows])
+    return ca.Function(name_of(respond.name(), factor, rows, measures), [given], [body], {"never_inline": True})

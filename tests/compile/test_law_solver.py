@@ -1,0 +1,251 @@
+"""The native solver of laws with fixed modes against numpy: rows held and sliding, redundant rows, limits of friction
+by measured reactions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import casadi as ca
+import numpy as np
+import pytest
+from compile.programs import model
+from scipy.optimize import fsolve
+
+from kompono.compile import Kernel, law_solver, schedule
+from kompono.compile.lanes import ONE, Lanes
+from kompono.errors import CompileError
+from kompono.translate.laws.naming import HELD, OFF, SLIDES, is_solver, name_of, sizes
+from kompono.translate.laws.stand_in import make_stand_in
+
+
+def respond_of(rows: int, measures: int) -> ca.Function:
+    """A machine that is given as matrices: its factor is A and B, column by column."""
+    factor = (rows + measures) * rows
+    x = ca.SX.sym("x", factor + rows)
+    matrix = ca.reshape(x[:factor], rows + measures, rows)
+    answer = ca.densify(matrix @ x[factor:])
+    return ca.Function(f"respond_{rows}_{measures}", [x], [answer], {"never_inline": True})
+
+
+@cache
+def solver(rows: int, measures: int) -> Kernel:
+    """A program that calls the solver alone: its state is the solver's column."""
+    factor = (rows + measures) * rows
+    stand_in = make_stand_in(respond_of(rows, measures), factor, rows, measures)
+    return Kernel(model(stand_in.nnz_in(), lambda t, y, u, p: [stand_in(y)]), cache=False)
+
+
+@dataclass
+class Laws:
+    """A set of laws on a machine, w = b + A z, N = n0 + B z."""
+
+    a: np.ndarray
+    b: np.ndarray
+    big_b: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    n0: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        m = len(self.b)
+        self.big_b = self.big_b.reshape(len(self.n0), m)
+        self.table = np.zeros((m, 7))
+        self.table[:, 2] = self.b
+
+    def hold(self, *rows: int) -> Laws:
+        self.table[list(rows), 0] = HELD
+        return self
+
+    def slide(self, row: int, d: float, mu: float = 0.0, limit: float = 0.0, first: int = 0, count: int = 0) -> Laws:
+        self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count]
+        return self
+
+    def solve(self) -> np.ndarray:
+        """What the native solver gives."""
+        factor = np.vstack([self.a, self.big_b]).ravel(order="F")
+        given = np.concatenate([factor, self.table.ravel(), self.n0])
+        return solver(len(self.b), len(self.n0)).evaluate("derivative", 0.0, given)[0]
+
+    def residual(self, z: np.ndarray) -> np.ndarray:
+        """How far multipliers are from the laws."""
+        w, n = self.b + self.a @ z, self.n0 + self.big_b @ z
+        found = []
+        for i, (kind, d, _, mu, limit, first, count) in enumerate(self.table):
+            size = np.linalg.norm(n[int(first) : int(first + count)])
+            found.append(z[i] if kind == OFF else w[i] if kind == HELD else z[i] + d * (mu * size + limit))
+        return np.array(found)
+
+
+def machine(rng: np.random.Generator, rows: int, rank: int, measures: int = 0) -> Laws:
+    """A random machine whose rows have this rank, and loads that are consistent with it."""
+    j = rng.normal(size=(rows, rank))
+    return Laws(j @ j.T, j @ rng.normal(size=rank), rng.normal(size=(measures, rows)), rng.normal(size=measures))
+
+
+def close(z: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> None:
+    np.testing.assert_allclose(z, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
+
+
+def test_names_tell_sizes() -> None:
+    name = name_of("respond_abc_2", 12, 3, 4)
+    assert sizes(name) == (12, 3, 4, "respond_abc_2")
+    assert is_solver(name)
+    assert sizes("respond_abc_2") is None
+    assert not is_solver("laws_1_2_respond")
+
+
+def test_the_stand_in_is_found_and_gives_no_numbers() -> None:
+    stand_in = make_stand_in(respond_of(3, 2), 15, 3, 2)
+    assert (stand_in.nnz_in(), stand_in.nnz_out()) == (15 + 21 + 2, 3)
+    assert np.isnan(stand_in(np.ones(38)).full()).all()
+    program = solver(3, 2).program
+    names = schedule.called(program, program.routines.values())
+    assert set(names) == {stand_in.name(), "respond_3_2"}
+    assert schedule.whole_length(stand_in) > schedule.whole_length(respond_of(3, 2))
+    with pytest.raises(CompileError, match="numbers"):
+        make_stand_in(respond_of(3, 2), 15, 4, 2)
+
+
+def test_several_lanes_are_refused() -> None:
+    with pytest.raises(CompileError, match="one lane"):
+        law_solver.define(name_of("respond", 1, 1, 0), Lanes(4))
+    with pytest.raises(CompileError, match="not the name"):
+        law_solver.define("respond", ONE)
+
+
+def test_nothing_active_gives_zero_without_asking() -> None:
+    laws = machine(np.random.default_rng(1), 5, 5, 2)
+    laws.a[:] = laws.big_b[:] = np.nan
+    np.testing.assert_array_equal(laws.solve(), np.zeros(5))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_independent_rows_are_held(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    laws = machine(rng, 8, 8)
+    chosen = np.flatnonzero(rng.random(8) < rng.random())
+    laws.hold(*chosen)
+    z = laws.solve()
+    expected = np.zeros(8)
+    expected[chosen] = np.linalg.solve(laws.a[np.ix_(chosen, chosen)], -laws.b[chosen])
+    close(z, expected)
+    assert np.all(np.abs(laws.residual(z)) < 1e-12 * max(1.0, np.abs(z).max()))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("rows", "rank"), [(2, 1), (6, 3), (12, 6), (12, 11), (30, 6)])
+def test_redundant_rows_share(rows: int, rank: int, seed: int) -> None:
+    laws = machine(np.random.default_rng(seed), rows, rank).hold(*range(rows))
+    close(laws.solve(), -np.linalg.pinv(laws.a, rcond=1e-9) @ laws.b)
+
+
+def test_rows_of_zeros_and_equal_rows() -> None:
+    j = np.array([[1.0, 0], [0, 0], [1, 0], [0, 1e-3], [0, 0], [2, 0]])
+    laws = Laws(j @ j.T, j @ np.array([2.0, 3.0])).hold(*range(6))
+    close(laws.solve(), [-1 / 18, 0, -1 / 18, -3e3, 0, -1 / 9] * np.array([6, 1, 6, 1, 1, 6]), 1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_rows_of_other_units(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    j = rng.normal(size=(6, 6)) * np.array([1.0, scale, 1, scale, 1, scale])[:, None]
+    laws = Laws(j @ j.T, j @ rng.normal(size=6)).hold(*range(6))
+    z = laws.solve()
+    assert np.all(np.abs(laws.residual(z)) < 1e-9 * (np.abs(laws.a) @ np.abs(z)))
+
+
+def test_given_limits() -> None:
+    rng = np.random.default_rng(4)
+    laws = machine(rng, 6, 6).slide(1, -1.0, mu=0.3, limit=2.5).slide(4, 0.6, limit=5.0)
+    np.testing.assert_array_equal(laws.solve(), [0, 2.5, 0, 0, -3.0, 0])
+    z = laws.hold(0, 2, 5).solve()
+    assert z[1] == 2.5
+    close(laws.residual(z), np.zeros(6), 1e-12)
+
+
+def contact(mu: float, slip: float) -> Laws:
+    """A brick with a normal row 0 and a tangent row 1 that pulls the normal along; N is the normal's multiplier."""
+    a = np.array([[2.0, 0.5], [0.5, 1.0]])
+    return Laws(a, np.array([-9.81, 0.3]), np.array([[1.0, 0]]), np.zeros(1)).hold(0).slide(1, slip, mu, count=1)
+
+
+@pytest.mark.parametrize("slip", [1.0, -1.0])
+def test_friction_of_a_contact(slip: float) -> None:
+    normal = 9.81 / (2.0 - 0.4 * slip * 0.5)
+    close(contact(0.4, slip).solve(), [normal, -slip * 0.4 * normal], 1e-15)
+
+
+def test_a_pulling_normal_has_its_size() -> None:
+    laws = contact(0.4, 1.0)
+    laws.table[0, 2] = 9.81
+    normal = -9.81 / (2.0 + 0.4 * 0.5)
+    close(laws.solve(), [normal, 0.4 * normal], 1e-15)
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("measures", [1, 2, 3])
+def test_friction_of_measured_reactions(measures: int, seed: int) -> None:
+    """Up to four sliding rows with limits by norms of 1 to 3 measures, beside held rows."""
+    rng = np.random.default_rng(seed)
+    laws = machine(rng, 9, 9, 3 * measures)
+    laws.big_b *= 0.2
+    for row in range(1 + seed % 4):
+        first = int(rng.integers(0, 2 * measures + 1))
+        laws.slide(2 * row, rng.choice([-1.0, 1.0]), 0.15, rng.random(), first, measures)
+    laws.hold(*[row for row in (1, 3, 8)[: seed % 5]])
+    z = laws.solve()
+    assert np.abs(laws.residual(z)).max() < 1e-12 * max(1.0, np.abs(z).max())
+    active = laws.table[:, 0] != OFF
+
+    def missing(part: np.ndarray) -> np.ndarray:
+        whole = np.zeros(9)
+        whole[active] = part
+        return laws.residual(whole)[active]
+
+    expected = fsolve(missing, z[active] * 1.05 + 0.01, xtol=1e-13)
+    close(z[active], expected, 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_redundant_contacts_with_friction(seed: int) -> None:
+    """Four legs of a table on three degrees of freedom, each sliding: normals share, friction follows them."""
+    rng = np.random.default_rng(seed)
+    j = np.vstack([np.column_stack([np.ones(4), rng.normal(size=(4, 2)), np.zeros(4)]), 0.2 * rng.normal(size=(4, 4))])
+    b = j @ np.array([-9.81, 0.2, -0.1, 0.3])
+    laws = Laws(j @ j.T, b, np.eye(8)[:4], np.zeros(4)).hold(0, 1, 2, 3)
+    for k in range(4):
+        laws.slide(4 + k, rng.choice([-1.0, 1.0]), mu=0.2, first=k, count=1)
+    z = laws.solve()
+    assert np.abs(laws.residual(z)).max() < 1e-11 * np.abs(z).max()
+    share = np.diag(-0.2 * laws.table[4:, 1] * np.sign(z[:4]))
+    matrix = laws.a[:4, :4] + laws.a[:4, 4:] @ share
+    close(z[:4], -np.linalg.pinv(matrix, rcond=1e-9) @ b[:4])
+
+
+def test_no_reaction_has_no_direction() -> None:
+    laws = Laws(np.eye(2), np.ones(2), np.zeros((3, 2)), np.zeros(3))
+    laws.slide(0, 1.0, mu=0.5, limit=0.25, count=1).slide(1, -1.0, mu=0.5, limit=0.5, first=1, count=2)
+    np.testing.assert_array_equal(laws.solve(), [-0.25, 0.5])
+
+
+def test_what_is_not_a_number_stays_visible() -> None:
+    for place in ("a", "b"):
+        laws = machine(np.random.default_rng(5), 4, 4).hold(0, 2)
+        laws.table[2, 2] = np.nan if place == "b" else laws.table[2, 2]
+        laws.a[2, 0] = np.nan if place == "a" else laws.a[2, 0]
+        assert np.isnan(laws.solve()[[0, 2]]).all()
+
+
+def test_many_rows_of_which_few_are_active() -> None:
+    """More rows than can be active at a time; one active row more than that is refused loudly."""
+    rows, most = law_solver.MOST + 6, law_solver.MOST
+    rng = np.random.default_rng(6)
+    laws = Laws(np.diag(1.0 + rng.random(rows)), rng.normal(size=rows)).hold(3, 68)
+    expected = np.zeros(rows)
+    expected[[3, 68]] = (-laws.b / np.diag(laws.a))[[3, 68]]
+    close(laws.solve(), expected, 1e-15)
+    laws.hold(*range(most))
+    laws.table[68, 0] = OFF
+    expected = np.where(laws.table[:, 0] == HELD, -laws.b / np.diag(laws.a), 0.0)
+    close(laws.solve(), expected, 1e-14)
+    assert np.isnan(laws.hold(most).solve()).all()
