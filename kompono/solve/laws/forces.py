@@ -79,7 +79,7 @@ class Reduced:
         """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
         if self.D is not None and self.gain is not None:
             loads = loads - self.D @ (self.gain @ loads)
-        if self.inverse is None:
+        if self.inverse is None or self.reach is None:
             return loads
         return loads - self.reach @ (self.inverse @ (self.system.A[self.held] @ loads))
 
@@ -89,7 +89,7 @@ class Reduced:
         z = np.zeros(system.size)
         if self.D is not None:
             z -= self.D @ self.limits
-        if self.inverse is None:
+        if self.inverse is None or self.reach is None:
             return z
         moved = system.b[self.held] if self.D is None else system.b[self.held] + system.A[self.held] @ z
         return z - self.reach @ (self.inverse @ moved)
