@@ -156,7 +156,9 @@ class Run(ABC):
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
-        self._block.history = self._block.checked = self._block.rated = 0  # rates and guards remembered so far belong to other inputs
+        self._block.history = self._block.checked = self._block.rated = (
+            0  # rates and guards remembered so far belong to other inputs
+        )
 
     def hold(self, values: np.ndarray) -> None:
         """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""

@@ -2,7 +2,8 @@
 
 Contacts that do not move one another are treated apart. A single contact that slips on a line is followed exactly along
 its impulse (`stroke`); several that move one another, or one whose slip turns, take two phases (`phases`). Velocities
-that redundant contacts cannot all reverse leave Newton's law without an answer; Poisson's is taken then.
+that redundant contacts cannot all reverse leave Newton's law without an answer; Poisson's is taken then. Moreau's is
+Newton's with friction by the slip after the impact alone, as time stepping has it, for a single contact, too.
 
 Poisson's and Stronge's laws never add energy: where friction and several contacts would make them, restitution is
 reduced, for all contacts of that group, until they do not. Newton's law is left as it is, for comparison.
@@ -20,7 +21,7 @@ from kompono.solve.laws.phases import Phases
 from kompono.solve.laws.stroke import Contact, stroke
 from kompono.solve.laws.units import Kind, Layout, NoForcesFit, Problem, Unit, layout
 
-LAWS = ("poisson", "newton", "stronge")
+LAWS = ("poisson", "newton", "stronge", "moreau")
 APART = 1e-13  # of their own mobility: contacts that answer one another less are independent
 GAIN = 1e-14  # of the energies involved: more is energy that grows
 HALVINGS = 50
@@ -50,12 +51,12 @@ def _one_group(
     problem: Problem, units: Sequence[Unit], plan: Layout, group: list[int], e: np.ndarray, law: str
 ) -> np.ndarray:
     """Impulses (m) of contacts that move one another."""
-    single = _single(problem, plan, group) if law != "newton" else None
+    single = _single(problem, plan, group) if law != "moreau" else None
     if single is not None:
         find = _along(problem, plan, group, single, law)
-        return _tamed(problem, find, e)
+        return find(e) if law == "newton" else _tamed(problem, find, e)
     phases = Phases(problem, units, plan, group)
-    if law == "newton":
+    if law in ("newton", "moreau"):
         with suppress(NoForcesFit):
             return phases.reversed(e)
     squeezed = phases.squeezed()

@@ -17,6 +17,8 @@ from scipy.optimize import brentq
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Choice, Kind, Layout, Mode, Problem, Unit
 
+MOST = 8.0  # times restitution: more is not tried to give back work
+
 
 class Phases:
     """Compression and expansion of several contacts that move one another."""
@@ -68,9 +70,9 @@ class Phases:
             return float(0.5 * (middle + after)[at] @ (impulses - squeezed)[at]) - wanted
 
         high = 1.0
-        while missing(high) < -1e-13 * wanted:
+        while missing(high) < 0.0:
             high *= 2
-            if high > 8.0:
+            if high > MOST:
                 return high
         if missing(0.0) >= 0.0:
             return 0.0

@@ -76,7 +76,9 @@ class LawRows:
                 gap_row, one_sided = (gap, len(units)) if shape.gap is not None else (rest, len(units))
                 gap, rest = (gap + 1, rest) if shape.gap is not None else (gap, rest + 1)
                 level = "position" if shape.gap is not None else "speed"
-                units.append(self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact))
+                units.append(
+                    self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact)
+                )
             if shape.slips:
                 slip_row, dry = rest, len(units)
                 rest += shape.slips
