@@ -27,7 +27,6 @@ from kompono.model.joint import Joint
 from kompono.model.reading import Reading
 from kompono.spatial.pose import Motion, Pose, symbolic_motion
 
-
 IMPACTS = ("poisson", "newton", "stronge", "moreau")
 
 
@@ -39,7 +38,8 @@ class Unit:
     gap [m, rad] is never negative; `speed` [m/s, rad/s] in its place makes a one-way clutch. `slip` are one or two
     speeds that are linear in velocities. `mu` acts on the force of the gap, or on the force of the joint `reaction`
     (then it may contain a lever arm); `limit` [N, N m] is added; what is static counts where it sticks. `restitution`
-    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the element where it has several units.
+    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the
+    element where it has several units.
     """
 
     name: str = ""

@@ -171,7 +171,7 @@ class Part:
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
         found = now.law_guards(condensed, condensed.resolve(given))
-        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.inside.all_laws.keys()])
+        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.inside.all_laws.identities()])
 
     def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":
