@@ -252,6 +252,7 @@ def test_wrong_keywords_files_and_ports_are_said_with_the_path(files: Callable[[
         (lambda: Sealed(path, command=np.sin), ModelError, "neither a number nor an Input"),
         (lambda: Sealed("nowhere.part"), SealedError, "nowhere.part: cannot be read"),
         (lambda: Sealed(altered), SealedError, "altered.part"),
+        (lambda: Sealed(None), ModelError, "file None is no name of a file"),  # type: ignore[arg-type]
     ):
         with pytest.raises(error, match=rf"Model\.unit: .*{reason}"):
             model_of(make)
