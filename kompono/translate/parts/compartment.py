@@ -17,9 +17,7 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
-from kompono.model.constraint import Constraint, Coupling
-from kompono.model.element import Element
-from kompono.model.free import Free
+from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
@@ -126,35 +124,6 @@ class Compartment:
         up, down = self.topology.path(element.first.body, element.second.body)
         return any(link.crosses for link in (*up, *down))
 
-    def floating(self, element: Element) -> Link | None:
-        """The root of a tree inside that the conditions of an element hold to the base, which is a tree of its own."""
-        base = self.border.base if self.border is not None else None
-        held = self.held_together(element) if base is not None else ()
-        if base is None or all(link.carrier is not base.body for link in held):
-            return None
-        return next((link for link in held if link.carrier is not base.body), None)
-
-    def held_together(self, element: Element) -> tuple[Link, ...]:
-        """Roots of the trees that the conditions of an element hold together; the world has none."""
-        if not isinstance(element, Joint | Constraint):
-            return ()
-        up, down = self.topology.path(element.first.body, element.second.body)
-        return tuple(link for link in (*up[-1:], *down[:1]) if link.parent is self.topology.world)
-
-    @property
-    def holds_base(self) -> Closing | None:
-        """The last of a row of elements that hold the base to a ground inside."""
-        assert self.border is not None
-        reached = {self.border.base.body} if self.border.base is not None else set[Carrier]()
-        for _ in self.closing:
-            for element in self.closing:
-                roots = self.held_together(element)
-                if any(link.carrier in reached for link in roots):
-                    if len(roots) < 2 or not all(_told_or_free(link, self.border) for link in roots):
-                        return element
-                    reached |= {link.carrier for link in roots}
-        return None
-
     @property
     def loops(self) -> tuple[Closing, ...]:
         """Own elements held by multipliers."""
@@ -254,11 +223,6 @@ def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
         q[joint] = i
         i += len(joint.coordinates)
     return q, v
-
-
-def _told_or_free(link: Link, border: Border) -> bool:
-    """Whether a root can move as a whole: the base of a part, or a body that floats."""
-    return (border.base is not None and link.carrier is border.base.body) or isinstance(link.joint, Free)
 
 
 def _below(path: str, part: str) -> bool:

@@ -34,6 +34,7 @@ from kompono.translate.motion.conditions import Closing, Closures
 from kompono.translate.motion.kinematics import Kinematics, StandIn
 from kompono.translate.motion.loads import Loads
 from kompono.translate.parts.border import port_in
+from kompono.translate.parts.floating import floating
 from kompono.translate.structure.topology import Link
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
@@ -151,7 +152,7 @@ class PartedCondensation(Condensation):
 
     def _close(self, element: Closing) -> None:
         super()._close(element)
-        if self.closures[element].size and (root := self.compartment.floating(element)) is not None:
+        if self.closures[element].size and (root := floating(self.compartment, element)) is not None:
             self._hold(element, root)
 
     def _hold(self, element: Closing, root: Link) -> None:

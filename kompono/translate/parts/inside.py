@@ -32,6 +32,7 @@ from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
+from kompono.translate.parts.floating import holding_base
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.program import Channel
@@ -79,7 +80,7 @@ class Part:
 
     def _check_held(self, enclosed: Enclosed) -> None:
         """What holds the base from inside would need an unknown of its own at the border."""
-        element = self.inside.holds_base
+        element = holding_base(self.inside)
         if element is not None:
             name = enclosed.model.path(element)
             raise ModelError(

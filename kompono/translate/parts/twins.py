@@ -24,6 +24,7 @@ from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEng
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
 from kompono.translate.motion.kinematics import Given, Kinematics
 from kompono.translate.motion.signals import bind_signals
+from kompono.translate.parts.floating import floating
 from kompono.translate.rank.probe import Probe
 from kompono.translate.rank.rank import LiveRows
 from kompono.translate.symbolic import Scalar, Vector
@@ -62,7 +63,7 @@ class Twin(RelativeEngine):
     @cached_property
     def forms(self) -> dict[Element, Form]:
         own = set(self.compartment.closing)
-        apart = {e for e in own if self.compartment.crosses(e) or self.compartment.floating(e) is not None}
+        apart = {e for e in own if self.compartment.crosses(e) or floating(self.compartment, e) is not None}
         return self._forms_of([key for key in self.probe.closures if key in own and key not in apart])
 
     @cached_property
