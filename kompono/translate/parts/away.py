@@ -97,7 +97,9 @@ class AwayPart(Part):
     @cached_property
     def turns(self) -> bool:
         """Whether anything has to be kept of unit length."""
-        return self.near.turns if isinstance(self.near, SealedPart) else not is_identity(self.near.closed("normalize"))
+        if isinstance(self.near, SealedPart):
+            return self.near.turns
+        return self.near.inside.size > 0 and not is_identity(self.near.closed("normalize"))
 
     def channels(self) -> tuple[Channel, ...]:
         return self.near.channels()
