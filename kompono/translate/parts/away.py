@@ -124,7 +124,7 @@ class AwayEngine(ByParts):
 
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
-        self.kernels, self.shared = near.kernels, False
+        self.kernels, self.shared, self.law_rows = near.kernels, False, near.law_rows
         chosen = [part for part in near.compartment.parts if part.path in paths]
         for path in set(paths) - {part.path for part in chosen}:
             raise ModelError(

@@ -24,6 +24,7 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
+from kompono.model.law import Law
 from kompono.model.signal import time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elimination.bordered import pack_answer
@@ -93,6 +94,10 @@ class Part:
     def has(self, carrier: Carrier) -> bool:
         """Whether a port is fixed on a carrier."""
         return any(port.body is carrier for port in self.border.ports)
+
+    def law_units(self) -> list[tuple[Law, int, bool]]:
+        """Units of laws inside, in the order in which they are told."""
+        return self.inside.all_laws.identities()
 
     def place(self, carrier: Carrier) -> int:
         """The number of a carrier among those of the other ports."""
@@ -186,7 +191,7 @@ class Part:
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
         found = now.law_guards(condensed, condensed.resolve(given))
-        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.inside.all_laws.identities()])
+        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.law_units()])
 
     def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":

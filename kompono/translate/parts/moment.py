@@ -234,7 +234,7 @@ class Moment:
             acting = Acting(forces, measures, gap, rate, rows.numbers(self.kinematics))
             found |= dict(zip(rows.identities(), trace_guards(rows, self.tracer, acting), strict=True))
         for part in self.compartment.parts:
-            keys = part.inside.all_laws.identities()
+            keys = part.law_units()
             if keys:
                 assert condensed.loads is not None
                 given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
