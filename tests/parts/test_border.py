@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -23,8 +24,13 @@ NAMES = {
 }  # fmt: skip
 
 
+@functools.cache
+def translated(machine: Any, path: str | None) -> Any:
+    return translate(machine(), closed=[path] if path else [], close=closed_start)
+
+
 def looked(machine: Any, path: str, routine: str, closed: bool) -> tuple[Gauged, set[str]]:
-    translation = translate(machine(), closed=[path] if closed else [], close=closed_start)
+    translation = translated(machine, path if closed else None)
     program = translation.program
     names = [*program.coordinates, *program.speeds, *program.modes]
     inside = [k for k, name in enumerate(names) if name.startswith(f"{path}.") and ".free." not in name]
@@ -56,7 +62,7 @@ def test_the_gauge_sees_a_translator_that_ignores_components(routine: str) -> No
 
 def test_what_crosses_is_what_the_border_allows() -> None:
     """time, base (18), fields (9), x, unknowns of the border; a block, a vector, x."""
-    translation = translate(Car(), closed=["left"], close=closed_start)
+    translation = translated(Car, "left")
     translation.program.routines["derivative"]
     (part,) = translation.engine.compartment.parts
     sizes = {"time": 1, "base": 18, "fields": 9, "x": part.inside.size, "given": part.border.size}
