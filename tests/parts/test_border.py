@@ -62,7 +62,7 @@ def test_the_gauge_sees_a_translator_that_ignores_components(routine: str) -> No
 
 def test_what_crosses_is_what_the_border_allows() -> None:
     """time, base (18), fields (9), x, unknowns of the border; a block, a vector, x."""
-    translation = translated(Car, "left")
+    translation = translate(Car(), closed=["left"], close=closed_start)
     translation.program.routines["derivative"]
     (part,) = translation.engine.compartment.parts
     sizes = {"time": 1, "base": 18, "fields": 9, "x": part.inside.size, "given": part.border.size}
