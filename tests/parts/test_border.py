@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import pytest
@@ -24,13 +23,8 @@ NAMES = {
 }  # fmt: skip
 
 
-@functools.cache
-def translated(machine: Any, path: str | None) -> Any:
-    return translate(machine(), closed=[path] if path else [], close=closed_start)
-
-
 def looked(machine: Any, path: str, routine: str, closed: bool) -> tuple[Gauged, set[str]]:
-    translation = translated(machine, path if closed else None)
+    translation = translate(machine(), closed=[path] if closed else [], close=closed_start)
     program = translation.program
     names = [*program.coordinates, *program.speeds, *program.modes]
     inside = [k for k, name in enumerate(names) if name.startswith(f"{path}.") and ".free." not in name]
