@@ -1,4 +1,4 @@
-"""Which joints have their coordinates used by somebody: efforts, gears, drives, force laws or outputs."""
+"""Which joints have their coordinates used by somebody: efforts, gears, drives, laws or outputs."""
 
 from __future__ import annotations
 
@@ -11,4 +11,5 @@ def referenced_joints(model: Elaborated) -> tuple[Joint, ...]:
     named = {used for element in model.uses.values() for used in element}
     named |= {joint for coupling in model.couplings for joint in coupling.joints}
     named |= {effort.joint for effort in model.efforts}
+    named |= {joint for law in model.laws for joint in getattr(law, "joints", ())}
     return tuple(joint for joint in model.joints if joint in named)

@@ -35,7 +35,8 @@ from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
-from kompono.translate.laws.by_joints import act, correct, trace_rows
+from kompono.translate.laws.acting import act, correct
+from kompono.translate.laws.by_joints import trace_rows
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
@@ -255,7 +256,7 @@ class RelativeEngine(SolvedEngine):
             closures = self._closures(kinematics, self.loops, self.sets)
             condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
             rows = trace_rows(kinematics, self.law_rows, self.laws)
-            change = correct(self.law_rows, kinematics, rows, condensation, level)
+            change = correct(self.law_rows, tracer, rows, condensation.pushed, level)
             if level == "residual":
                 q = self._normalized(tracer, self._move(tracer, q, change))
             else:
