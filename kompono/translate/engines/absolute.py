@@ -8,8 +8,9 @@ standard     joint and quaternion conditions together (eqs 24-33): seven unknown
 successive   quaternions first, then joints through T; one factorization of G T for two coordinate and two velocity
              passes (eqs 34-52)
 distributed  the same, condensed component by component
-baumgarte    no projection; the conditions' errors are fed back into the accelerations
-none         nothing
+baumgarte    no projection; the conditions' errors are fed back into the accelerations, and so are those of gaps that
+             are closed and of what sticks
+none         nothing: gaps stay closed, and what sticks does, by their accelerations alone
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ class AbsoluteEngine(SolvedEngine):
         def reaction(solution: Solution, joint: Joint) -> Vector:
             return ChannelWriter(kinematics, loads, shown, solution).reaction(joint)
 
-        acting = act(self.law_rows, kinematics, rows, partial(moved, mobility, free, demands), reaction)
+        feedback = self.feedback if self.projection == "baumgarte" else (0.0, 0.0)
+        answer = partial(moved, mobility, free, demands)
+        acting = act(self.law_rows, kinematics, rows, answer, reaction, feedback)
         return Present(tracer, kinematics, shown, loads, mobility.elimination, acting.solution, acting)
 
     def references(self, *, unit: bool) -> dict[Element, Reference]:

@@ -27,8 +27,13 @@ Moved = Callable[[dict[Any, Vector]], Solution]  # the motion for forces on join
 Reaction = Callable[[Solution, Joint], Vector]  # load (6) of a joint on its second frame, in that frame's axes
 
 
-def act(rows: LawRows, kinematics: Kinematics, closures: Rows, answer: Moved, reaction: Reaction) -> Answer:
-    """Forces of laws and the motion with them."""
+def act(
+    rows: LawRows, kinematics: Kinematics, closures: Rows, answer: Moved, reaction: Reaction,
+    feedback: tuple[float, float] = (0.0, 0.0),
+) -> Answer:  # fmt: skip
+    """Forces of laws and the motion with them. Where nothing is projected, errors of what holds may be fed back with
+    two frequencies (a, b) [1/s]: w + 2 a g_dot + b^2 g = 0.
+    """
 
     def pushed(z: Vector) -> Solution:
         solution = answer(pushes(rows, closures, z))
@@ -41,7 +46,9 @@ def act(rows: LawRows, kinematics: Kinematics, closures: Rows, answer: Moved, re
         return ca.vertcat(accelerations, _measured(rows, kinematics, solution, z, reaction))
 
     rate, gap = rows.stacked(closures, "rate"), rows.stacked(closures, "residual")
-    return solve_laws(rows, kinematics.tracer, pushed, seen, rate, gap, rows.numbers(kinematics))
+    a, b = feedback
+    fed = 2 * a * rate + b**2 * gap if a or b else None
+    return solve_laws(rows, kinematics.tracer, pushed, seen, rate, gap, rows.numbers(kinematics), fed)
 
 
 def correct(rows: LawRows, tracer: Tracer, closures: Rows, pushed: Moved, level: str) -> Solution:

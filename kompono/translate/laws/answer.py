@@ -48,13 +48,14 @@ class Answer:
 
 
 def solve_laws(
-    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector]
-) -> Answer:
-    """Forces and motion at the present modes."""
+    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector],
+    fed: Vector | None = None,
+) -> Answer:  # fmt: skip
+    """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
-    table = _table(rows, tracer, rate, b, numbers)
+    table = _table(rows, tracer, rate, b if fed is None else b + fed, numbers)
     z = _solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
     solution = pushed(z)
     return Answer(z, seen(solution, z)[rows.size :, :], b, n0, gap, rate, numbers, solution, pushed, seen)
