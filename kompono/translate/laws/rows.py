@@ -150,9 +150,11 @@ def _vanishes(value: Any) -> bool:
 
 
 def _direction(slip: Vector, chosen: Vector) -> Vector:
-    """Unit vector of slip, or the one chosen where there is none yet."""
+    """Unit vector of slip; the one chosen where there is no slip yet, and behind a stop, so that a step over it is seen
+    to go back.
+    """
     square = ca.sumsqr(slip)
-    quick = square > SLOW**2
+    quick = ca.logic_and(square > SLOW**2, ca.dot(slip, chosen) > 0)
     return ca.if_else(quick, slip / ca.sqrt(ca.if_else(quick, square, 1)), chosen)
 
 
