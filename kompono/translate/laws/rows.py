@@ -156,11 +156,9 @@ def _vanishes(value: Any) -> bool:
 
 
 def _direction(slip: Vector, chosen: Vector) -> Vector:
-    """Unit vector of slip; the one chosen where there is no slip yet, and behind a stop, so that a step over it is seen
-    to go back.
-    """
+    """Unit vector of slip, or the one chosen where there is none yet."""
     square = ca.sumsqr(slip)
-    quick = ca.logic_and(square > SLOW**2, ca.dot(slip, chosen) > 0)
+    quick = square > SLOW**2
     return ca.if_else(quick, slip / ca.sqrt(ca.if_else(quick, square, 1)), chosen)
 
 
