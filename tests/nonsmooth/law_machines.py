@@ -61,6 +61,16 @@ class Ball(Subsystem):
         self.floor = Stop(self.slide, 0.0, restitution)
 
 
+class Flywheel(Subsystem):
+    """A wheel that runs into a stop after more than a turn, and back at half its speed."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.wheel = Body(mass=1.0, inertia=(0.1, 0.1, 0.2))
+        self.axle = Revolute(self.ground, self.wheel, axis="z", angle_rate=5.0)
+        self.stop = Stop(self.axle, 10.0, 0.5, -1.0)
+
+
 class DenHartog(Subsystem):
     """n06: an oscillator that sticks and slips."""
 
@@ -116,7 +126,7 @@ class Tripod(Subsystem):
 
 
 class FourBar(Subsystem):
-    """A loop that a weight drives: friction of its bearing by the reaction in a pin that closes the loop, friction of
+    """A loop with a motor: friction of its bearing by the reaction in a pin that closes the loop, friction of
     its pivot by its own, and a stop for the rocker.
     """
 
@@ -133,6 +143,6 @@ class FourBar(Subsystem):
         self.motor = JointEffort(self.bearing, 3 * ca.cos(5 * time))
         self.rubs = Dry(self.bearing, mu=0.02, reaction=self.rocker_pin, limit=0.05)
         self.grips = Dry(self.pivot, mu=0.01, reaction=self.pivot, limit=0.02, limit_static=0.03)
-        self.stop = Stop(self.pivot, 1.25, 0.5)
+        self.stop = Stop(self.pivot, 2.3, 0.5, -1.0)
         if closing:
             self.pin_rubs = Dry(self.rocker_pin, mu=0.01, reaction=self.rocker_pin)
