@@ -85,8 +85,13 @@ class RelativeEngine(SolvedEngine):
 
     @cached_property
     def moving(self) -> Present:
-        """Accelerations with linear conditions substituted, for the derivative."""
-        return self._solved(self.loops, self.sets, self.linear) if self.forms else self.present
+        """Accelerations with linear conditions substituted, for the derivative; with all multipliers where friction is
+        limited by the reaction of a joint, which those of other joints and constraints are part of.
+        """
+        loads = any(isinstance(entry, Joint) for entry in self.law_rows.measured)
+        if not self.forms or (loads and not all(isinstance(element, Coupling) for element in self.forms)):
+            return self.present
+        return self._solved(self.loops, self.sets, self.linear)
 
     def _solved(self, elements: Sequence[Closing], sets: Sequence[LinearSet], settled: bool) -> Present:
         """Kinematics, loads, factors and accelerations at the state.
