@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from kompono import Body, Ground, Subsystem, time
-from kompono.library import Gravity, JointEffort, Prismatic, Revolute, SpringDamper, solids
+from kompono.library import Gravity, JointEffort, PointInPlane, Prismatic, Revolute, SpringDamper, solids
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw, Unit
@@ -123,6 +123,37 @@ class Tripod(Subsystem):
         self.legs = [Leg(self.ground, self.body.at(foot), mu) for foot in feet]
         if pull:
             self.spring = SpringDamper(self.ground.at(0.2, -0.1, 0.1), self.body.at(0.1, 0.1, 0), k=pull, rest=0.0)
+
+
+class FourLegs(Tripod):
+    """One leg more than it needs."""
+
+    def __init__(self) -> None:
+        super().__init__(legs=4)
+
+
+class TwoBearings(Subsystem):
+    """A shaft out of balance, in one bearing more than it needs, with friction in both."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.shaft = Body(mass=3.0, inertia=(0.05, 0.05, 0.01))
+        self.left = Revolute(self.ground, self.shaft.at(0.02, 0, -0.1), axis="z", angle_rate=30.0)
+        self.right = Revolute(self.ground.at(0, 0, 0.4), self.shaft.at(0.02, 0, 0.3), axis="z")
+        self.frictions = [Dry(self.left, mu=0.01, reaction=bearing) for bearing in (self.left, self.right)]
+
+
+class Wedge(Subsystem):
+    """A cart that lifts a ram by an inclined plane: its guide carries part of that force, and rubs."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.cart, self.ram = (Body(mass=m, inertia=(0.01,) * 3) for m in (1.0, 2.0))
+        self.slide = Prismatic(self.ground, self.cart, axis="x")
+        self.guide = Prismatic(self.ground, self.ram, axis="z")
+        self.wedge = PointInPlane(self.cart, self.ram, axis=(0.6, 0, 0.8))
+        self.motor = JointEffort(self.slide, -40 * self.slide.displacement + 25 * ca.sin(3 * time))
+        self.friction = Dry(self.slide, mu=0.2, reaction=self.slide)
 
 
 class FourBar(Subsystem):

@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nonsmooth.law_machines import Ball, DenHartog, DryGuide, DryPin, Flywheel, FourBar, Tripod
+from nonsmooth.law_machines import (
+    Ball,
+    DenHartog,
+    DryGuide,
+    DryPin,
+    Flywheel,
+    FourBar,
+    FourLegs,
+    Tripod,
+    TwoBearings,
+    Wedge,
+)
 
 from kompono import KomponoError, Result, Subsystem, simulate
 
@@ -19,6 +30,9 @@ RUNS: dict[str, tuple[type[Subsystem], dict[str, Any], int]] = {  # model, optio
     "dry pin": (DryPin, {"until": 12.5, "every": 20}, 15),
     "dry guide": (DryGuide, {"until": 2.6, "step": 2.5e-4, "every": 10}, 11),
     "tripod": (Tripod, {"until": 0.5, **TIGHT}, 3),
+    "four legs": (FourLegs, {"until": 0.5, **TIGHT}, 4),
+    "two bearings": (TwoBearings, {"until": 1.0}, 2),
+    "wedge": (Wedge, {"until": 2.0}, 3),
     "four-bar": (FourBar, {"until": 1.2, "step": 2e-4, "every": 10}, 6),
 }
 
@@ -98,7 +112,7 @@ def test_without_projections_laws_hold_by_accelerations(projection: str, drift: 
 
 
 def test_a_joint_that_closes_a_loop() -> None:
-    with pytest.raises(KomponoError, match="pin_rubs.*rocker_pin, but that joint closes a loop") as refused:
+    with pytest.raises(KomponoError, match=r"pin_rubs.*rocker_pin, but that joint closes a loop") as refused:
         run(FourBar(closing=True), until=0.1, cut=["rocker_pin"])
     assert "engine='absolute'" in str(refused.value)
     other = run(FourBar(closing=True), until=0.3, step=5e-4, cut=["crank_pin"])

@@ -155,7 +155,7 @@ def with_laws(draw: Any, cases: Any) -> tuple[Case, Dense]:
     contacts, frictions = [], []
     for _ in range(draw(st.integers(0, 2))):
         j = draw(st.sampled_from(m.bodies))
-        i = draw(st.integers(0, len(m.carriers) - 1).filter(lambda k: k != j))
+        i = draw(st.integers(0, len(m.carriers) - 1).filter(lambda k, j=j: k != j))
         given = draw(st.integers(OFF, SLIDES)), n.scalar(0.05, 0.3), n.scalar(0.0, 1.0)
         contacts.append(Contact(mark(i), mark(j), *given))
     scalar = [k for k, joint in enumerate(m.joints[: len(m.bodies)]) if joint.kind in SCALAR and joint.kind != "screw"]
@@ -180,8 +180,10 @@ def accelerations(case: Case, dense: Dense, engine: str) -> np.ndarray:
         built.model.add(f"contact{k}", Touch(frame(c.first), frame(c.second), c.mu, c.limit))
     for k, f in enumerate(dense.frictions):
         built.model.add(f"friction{k}", Rub(built.joints[f.joint], f.index, f.mu, f.limit))
-    cut = [f"joint{k}" for k in range(len(m.bodies), len(m.joints))] if engine == "relative" else []
-    translation = translate(built.model, engine=engine, **({"cut": cut} if cut else {}))
+    options: dict[str, Any] = {}
+    if engine == "relative":  # laws are on joints of the tree
+        options["cut"] = [f"joint{k}" for k in range(len(m.bodies), len(m.joints))]
+    translation = translate(built.model, engine=engine, **options)
     kernel = compile_program(translation.program, native=True, cache=False)
     state = state_of(translation, built, m, dense.modes())
     values = kernel.evaluate("outputs", m.time, state, (), ())[0]
