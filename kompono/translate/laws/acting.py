@@ -6,7 +6,7 @@ ones as W^T z. Who solves the equations of motion gives a function from such pus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -22,7 +22,7 @@ from kompono.translate.motion.kinematics import Kinematics, joint_subspace
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
-Rows = Mapping[Law, Closure[Any]]  # of joints or of bodies
+Rows = dict[Law, Closure[Any]]  # of joints or of bodies
 Moved = Callable[[dict[Any, Vector]], Solution]  # the motion for forces on joints (freedoms), or on bodies (6)
 Reaction = Callable[[Solution, Joint], Vector]  # load (6) of a joint on its second frame, in that frame's axes
 
