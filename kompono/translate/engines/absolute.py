@@ -196,20 +196,15 @@ class AbsoluteEngine(SolvedEngine):
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
     ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
         """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
-        references = self.references(unit=self.metric == "identity")
-        for level in ("residual", "rate"):
-            kinematics = self._rebind(tracer, q, v)
-            closures = self._closures(kinematics, None)
-            weights, levels = self._weights(kinematics), self._levels(closures)
-            mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
-            rows = trace_rows(kinematics, self.law_rows, self.laws, None)
-            found = correct(self.law_rows, tracer, rows, partial(pushed, mobility), level)
-            changes = {body: found.body(body) for body in self.model.bodies}
-            if level == "residual":
-                q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
-            else:
-                v = self._faster(tracer, kinematics, v, changes)
-        return q, v
+        kinematics, references = self._rebind(tracer, q, v), self.references(unit=self.metric == "identity")
+        closures = self._closures(kinematics, None)
+        weights, levels = self._weights(kinematics), self._levels(closures)
+        mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
+        rows, answer = trace_rows(kinematics, self.law_rows, self.laws, None), partial(pushed, mobility)
+        found = [correct(self.law_rows, tracer, rows, answer, level) for level in ("residual", "rate")]
+        changes = [{body: one.body(body) for body in self.model.bodies} for one in found]
+        q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes[0]))
+        return q, self._faster(tracer, kinematics, v, changes[1])
 
     def _weights(self, kinematics: Kinematics) -> dict[Body, Matrix]:
         if self.metric == "mass":
