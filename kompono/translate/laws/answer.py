@@ -53,13 +53,14 @@ class Answer(Acting):
 
 
 def solve_laws(
-    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector]
-) -> Answer:
-    """Forces and motion at the present modes."""
+    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector],
+    fed: Vector | None = None,
+) -> Answer:  # fmt: skip
+    """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
-    table = force_table(rows, tracer, rate, numbers)(b)
+    table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
     z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
