@@ -76,8 +76,8 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
 
 def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca.Function]:
     """What changes with the forces, as factors and a function of them and forces."""
-    z, along = ca.SX.sym("z", size), ca.SX.sym("z", size)
-    return split(ca.jtimes(ca.densify(seen(z)), z, along), along)
+    z = ca.SX.sym("z", size)
+    return split(ca.densify(seen(z)), z)
 
 
 def _solved(

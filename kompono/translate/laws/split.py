@@ -1,7 +1,8 @@
-"""Cut a linear function of some symbols out of an expression: what it needs of everything else is worked out once.
+"""Cut the linear part of some symbols out of an expression: what it needs of everything else is worked out once.
 
 `respond(factor, z)` repeats only what depends on z. All it meets that does not, a number of the factored equations of
-motion for the most part, is an entry of the column `factor`.
+motion for the most part, is an entry of the column `factor`. What does not depend on z is left out. Closed functions
+may be among everything else: nothing is differentiated, which they could not be.
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.translate.symbolic import Vector
 
+_SUMS = (ca.OP_ADD, ca.OP_SUB)
+_SCALES = (ca.OP_ASSIGN, ca.OP_NEG, ca.OP_TWICE)
+_PRODUCTS = ((ca.OP_DIV, [True, False]), (ca.OP_IF_ELSE_ZERO, [False, True]))
+
 
 def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
-    """The column of factors, and a function from one column (factor, z) to the outputs that stays a call."""
+    """The column of factors, and a function from one column (factor, z) to what the outputs, which are linear in z but
+    for what does not depend on it, have of z; it stays a call.
+    """
     others = [symbol for symbol in ca.symvar(outputs) if not _among(symbol, z)]
     x = ca.vertcat(ca.SX(0, 1), *others)
     whole = ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True})
@@ -54,9 +61,10 @@ class _Walk:
     def _step(self, function: ca.Function, k: int) -> None:
         op, given, made = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
         if op == ca.OP_CALL:
-            raise TranslationError("internal: a law acts through a closed function")
+            self._called(self.nodes[k], given, made)
+            return
         if op == ca.OP_OUTPUT:
-            self.results[made[1]] = self._operand(given[0])
+            self.results[made[1]] = self.moving.get(given[0], ca.SX(0))
             return
         moves = False
         if op == ca.OP_INPUT:
@@ -64,13 +72,33 @@ class _Walk:
         elif op == ca.OP_CONST:
             value = ca.SX(function.instruction_constant(k))
         elif any(register in self.moving for register in given):
-            operands = [self._operand(register) for register in given]
-            value, moves = ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands), True
+            value, moves = self._linear(op, given), True
         else:
             value = self.nodes[k]
         for registers in (self.moving, self.still):
             registers.pop(made[0], None)
         (self.moving if moves else self.still)[made[0]] = value
+
+    def _called(self, call: ca.SX, given: list[int], made: list[int]) -> None:
+        """Results of a closed function; what it is told does not depend on z."""
+        if any(register in self.moving for register in given):
+            raise TranslationError("internal: a law acts through a closed function")
+        for number, register in enumerate(made):
+            if register >= 0:
+                self.moving.pop(register, None)
+                self.still[register] = call.get_output(number)
+
+    def _linear(self, op: int, given: list[int]) -> ca.SX:
+        """What an instruction that meets z makes of it."""
+        moving = [register in self.moving for register in given]
+        if op in _SUMS:
+            parts = [self.moving.get(register, ca.SX(0)) for register in given]
+            return parts[0] + parts[1] if op == ca.OP_ADD else parts[0] - parts[1]
+        if op in _SCALES:
+            return ca.SX.unary(op, self.moving[given[0]])
+        if (op == ca.OP_MUL and not all(moving)) or (op, moving) in _PRODUCTS:
+            return ca.SX.binary(op, *[self._operand(register) for register in given])
+        raise TranslationError("internal: what a law does is not linear in its forces")
 
     def _operand(self, register: int) -> ca.SX:
         if register in self.moving:
