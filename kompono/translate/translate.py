@@ -216,7 +216,11 @@ def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topolo
 def _chosen(
     make: Callable[[bool], TracedEngine], model: Elaborated, closing: Iterable[Closing], limit: int
 ) -> TracedEngine:
-    """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly."""
+    """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
+    Laws are always inlined: their answer is cut out of the whole.
+    """
+    if model.laws:
+        return make(False)
     rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)
     if not chosen.shared and operations(chosen.derivative(), chosen.kernels) > limit:
