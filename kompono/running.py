@@ -25,6 +25,7 @@ from kompono.solve.estimate import announce, estimate
 from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Trajectory, integrate
+from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outputs
 from kompono.solve.settings import Settings, check_method, check_settings
 
@@ -52,7 +53,8 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, settings.step)
-    started = simulation.started(assembly.state, values, feed)
+    step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
+    started = simulation.started(assembly.state, values, feed, step=step)
     seconds_compile = simulation.prepare(settings.method, outputs.routine)
     known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
