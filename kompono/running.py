@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kompono.elsewhere.kernel import refuse_elsewhere
-from kompono.errors import ModelWarning, RunWarning, warn
+from kompono.errors import ModelWarning, NoForces, RunWarning, warn
 from kompono.interruption import asked
 from kompono.keeping import kept, scenery
 from kompono.options import Watcher
@@ -54,7 +54,11 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, settings.step)
     step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
-    started = simulation.started(assembly.state, values, feed, step=step)
+    started, jam = assembly.state, ""
+    try:
+        started = simulation.started(started, values, feed, step=step)
+    except NoForces as found:  # the run ends at once
+        jam = found.message
     seconds_compile = simulation.prepare(settings.method, outputs.routine)
     known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
@@ -67,7 +71,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
                 journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
             begun, made = clock.perf_counter(), simulation.reader.seconds
             problem = simulation.problem(state, values, session.feed if session else feed, outputs, settings)
-            problem.journal = journal
+            problem.journal, problem.jam = journal, jam
             if request.watcher is not None:
                 problem.watch = _watch(simulation, request.watcher, values, feed)
                 problem.watch(0.0, state)

@@ -23,7 +23,7 @@ from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.tableaux import dense_weights
 from kompono.compile.walls.places import Places
-from kompono.errors import RunError
+from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
 
 _FAR = 1 << 62
@@ -40,6 +40,7 @@ class Run(ABC):
     elsewhere: Places | None = None  # where parts run that do not run here
     losses = 0  # there, before this run
     settle: Settle | None = None  # chooses the modes of laws
+    jam = ""  # where no forces of laws fit, and why
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -177,7 +178,11 @@ class Run(ABC):
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
             if status is ChunkEnd.LAWS:
-                self._settle()
+                try:
+                    self._settle()
+                except NoForces as found:
+                    self.jam = found.message
+                    return ChunkEnd.NO_FORCES
                 continue
             if status is not ChunkEnd.LOG_FULL:
                 return self._heard(status) if self._program.opaque else status

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import AssemblyError, RunError
+from kompono.errors import AssemblyError, NoForces, RunError
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Mode, Problem, Unit
+from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit, Problem, Unit
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
 TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
@@ -62,8 +62,11 @@ class Settler:
         that of the method [s], 0 if it varies.
         """
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
-        struck = instant.strike(fired)
-        changed = instant.choose(fired)
+        try:
+            struck = instant.strike(fired)
+            changed = instant.choose(fired)
+        except NoForcesFit as found:
+            raise NoForces(instant.jam(found)) from found
         return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
     def start(
@@ -100,6 +103,7 @@ class Instant:
         self.step = step or BRIEF
         self.units = settler.units
         self._columns: dict[int, tuple[np.ndarray, ...]] = {}
+        self.asked: list[int] = []  # units of the last small problem
         self.before = self.modes()
         self.view = self.look()
         self.touching = self._touching()
@@ -231,7 +235,7 @@ class Instant:
             if speed > SLOW:
                 modes[i] = Mode.SLIDES
                 directions[i, : len(slip)] = slip / speed
-        return Choice(modes, directions, np.zeros(0))
+        return Choice(modes, directions, np.zeros(sum(len(self.rows(number)) for number in chosen)))
 
     def _rest(self, chosen: Sequence[int], found: Choice) -> None:
         """Bring rows that hold to rest, and give gaps that are closed no speed."""
@@ -278,9 +282,21 @@ class Instant:
         contact = self.units[number].contact
         return contact < 0 or bool(self.modes()[contact][0] > 0)
 
+    def jam(self, found: NoForcesFit) -> str:
+        """Where no forces fit, and what friction there is too much, in words."""
+        concerned = [self.asked[k] for k in found.units if k < len(self.asked)]
+        paths = sorted({self.units[number].path for number in concerned}) or [self.units[0].path]
+        why = ""
+        if found.critical is not None:
+            mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
+            paths = [self.units[concerned[0]].path]
+            why = f" (mu {max(mu):.6g} is above {found.critical:.6g} here)"
+        return f"no contact forces fit: {', '.join(paths)}{why}"
+
     # -- a small problem of some units
 
     def _part(self, chosen: Sequence[int], b: np.ndarray) -> Part:
+        self.asked = list(chosen)
         rows = [row for number in chosen for row in self.rows(number)]
         place = {row: i for i, row in enumerate(rows)}
         at = {number: i for i, number in enumerate(chosen)}

@@ -28,6 +28,7 @@ Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
 TINY = 1e-300
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
+BACK = 1e-12  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
 
 
@@ -150,7 +151,7 @@ def _turned(slip: Vector, chosen: Vector, slow: Scalar) -> Scalar:
     """What rises through zero when slip in a plane has another direction than the one chosen, or passes zero."""
     speed, along = _norm(slip), ca.dot(slip, chosen)
     aside = ca.fabs(chosen[0] * slip[1] - chosen[1] * slip[0])
-    return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along), TURNED * speed - along)
+    return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
 
 
 def _chosen(unit: Placed, tracer: Tracer) -> Vector:
