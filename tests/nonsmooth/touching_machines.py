@@ -160,7 +160,7 @@ class Pulled(Flat):
 class Rod(Flat):
     """Painleve's rod of half length 1, its tip sliding with a speed."""
 
-    def __init__(self, theta: float, mu: float, omega: float = 0.0, tip_speed: float = -2.0) -> None:
+    def __init__(self, theta: float, mu: Any, omega: float = 0.0, tip_speed: float = -2.0) -> None:
         super().__init__()
         self.rod = Body(mass=1.0, inertia=(1.0, 1.0, 1 / 3))
         self.plane = Planar(

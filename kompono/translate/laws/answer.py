@@ -28,7 +28,7 @@ Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
 TINY = 1e-300
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
-BACK = 1e-12  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
+BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
 
 
