@@ -1,8 +1,8 @@
-"""Cut the linear part of some symbols out of an expression: what it needs of everything else is worked out once.
+"""Cut the part that is linear in some symbols out of an affine expression: what it needs of everything else is worked
+out once.
 
 `respond(factor, z)` repeats only what depends on z. All it meets that does not, a number of the factored equations of
-motion for the most part, is an entry of the column `factor`. What does not depend on z is left out. Closed functions
-may be among everything else: nothing is differentiated, which they could not be.
+motion for the most part, is an entry of the column `factor`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.translate.symbolic import Vector
 
-_SUMS = (ca.OP_ADD, ca.OP_SUB)
-_SCALES = (ca.OP_ASSIGN, ca.OP_NEG, ca.OP_TWICE)
-_PRODUCTS = ((ca.OP_DIV, [True, False]), (ca.OP_IF_ELSE_ZERO, [False, True]))
+_ONCE = {  # operations that are linear, by which of their operands change
+    (True,): (ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN),
+    (True, True): (ca.OP_ADD, ca.OP_SUB),
+    (True, False): (ca.OP_MUL, ca.OP_DIV),
+    (False, True): (ca.OP_MUL, ca.OP_IF_ELSE_ZERO),
+}
 
 
 def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
-    """The column of factors, and a function from one column (factor, z) to what the outputs, which are linear in z but
-    for what does not depend on it, have of z; it stays a call.
+    """The column of factors, and a function from one column (factor, z) to what outputs change with z, which stays a
+    call.
     """
     others = [symbol for symbol in ca.symvar(outputs) if not _among(symbol, z)]
     x = ca.vertcat(ca.SX(0, 1), *others)
@@ -79,6 +82,17 @@ class _Walk:
             registers.pop(made[0], None)
         (self.moving if moves else self.still)[made[0]] = value
 
+    def _linear(self, op: int, given: list[int]) -> ca.SX:
+        """What an operation changes with z: a sum loses what does not change."""
+        moving = [register in self.moving for register in given]
+        if op in (ca.OP_ADD, ca.OP_SUB) and not all(moving):
+            value = self.moving[given[moving.index(True)]]
+            return -value if op == ca.OP_SUB and moving[1] else value
+        if op not in _ONCE.get(tuple(moving), ()):
+            raise TranslationError(f"internal: operation {op} is not linear in the forces of laws")
+        operands = [self._operand(register) for register in given]
+        return ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands)
+
     def _called(self, call: ca.SX, given: list[int], made: list[int]) -> None:
         """Results of a closed function; what it is told does not depend on z."""
         if any(register in self.moving for register in given):
@@ -87,18 +101,6 @@ class _Walk:
             if register >= 0:
                 self.moving.pop(register, None)
                 self.still[register] = call.get_output(number)
-
-    def _linear(self, op: int, given: list[int]) -> ca.SX:
-        """What an instruction that meets z makes of it."""
-        moving = [register in self.moving for register in given]
-        if op in _SUMS:
-            parts = [self.moving.get(register, ca.SX(0)) for register in given]
-            return parts[0] + parts[1] if op == ca.OP_ADD else parts[0] - parts[1]
-        if op in _SCALES:
-            return ca.SX.unary(op, self.moving[given[0]])
-        if (op == ca.OP_MUL and not all(moving)) or (op, moving) in _PRODUCTS:
-            return ca.SX.binary(op, *[self._operand(register) for register in given])
-        raise TranslationError("internal: what a law does is not linear in its forces")
 
     def _operand(self, register: int) -> ca.SX:
         if register in self.moving:
