@@ -13,7 +13,7 @@ import numpy as np
 
 from kompono.elsewhere.filed import unfiled
 from kompono.elsewhere.kernel import refuse_elsewhere
-from kompono.errors import ModelWarning, RunWarning, warn
+from kompono.errors import ModelWarning, NoForces, RunWarning, warn
 from kompono.interruption import asked
 from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
@@ -26,6 +26,7 @@ from kompono.solve.estimate import announce, estimate
 from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Trajectory, integrate
+from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outputs
 from kompono.solve.settings import Settings, check_method, check_settings
 
@@ -53,7 +54,12 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, settings.step)
-    started = simulation.started(assembly.state, values, feed)
+    step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
+    started, jam = assembly.state, ""
+    try:
+        started = simulation.started(started, values, feed, step=step)
+    except NoForces as found:  # the run ends at once
+        jam = found.message
     seconds_compile = simulation.prepare(settings.method, outputs.routine)
     known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
@@ -66,7 +72,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
                 journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
             begun, made = clock.perf_counter(), simulation.reader.seconds
             problem = simulation.problem(state, values, session.feed if session else feed, outputs, settings)
-            problem.journal = journal
+            problem.journal, problem.jam = journal, jam
             if request.watcher is not None:
                 problem.watch = _watch(simulation, request.watcher, values, feed)
                 if journal is None or journal.resumed is None:

@@ -3,6 +3,7 @@
 from kompono.library import shapes, solids
 from kompono.library.bench import Bench
 from kompono.library.constraints import Distance, Drive, Gear, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.contact import Contact
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
 from kompono.library.joints import (
     Cylindrical,
@@ -22,6 +23,7 @@ __all__ = [
     "AppliedLoad",
     "Bench",
     "Bushing",
+    "Contact",
     "Cylindrical",
     "Distance",
     "Drive",

@@ -65,6 +65,7 @@ class Problem:
     started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
     journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
+    jam: str = ""  # where no forces of laws fit at the start, and why
     columns: int = 0  # channels that will be computed from each row
     report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
 
@@ -191,6 +192,9 @@ def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progre
     run, feed = course.run, problem.feed
     size = 1 if problem.report else 256  # steps with parts elsewhere may take long, and a chunk is what a link loses
     looked = clock.perf_counter()
+    if problem.jam:
+        run.advance(0)
+        return Ending.NO_FORCES
     while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
             run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())
