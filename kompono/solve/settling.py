@@ -221,7 +221,7 @@ class Instant:
             if speed > SLOW:
                 modes[i] = Mode.SLIDES
                 directions[i, : len(slip)] = slip / speed
-        return Choice(modes, directions, np.zeros(0))
+        return Choice(modes, directions, np.zeros(sum(len(self.rows(number)) for number in chosen)))
 
     def _rest(self, chosen: Sequence[int], found: Choice) -> None:
         """Bring rows that hold to rest, and give gaps that are closed no speed."""
