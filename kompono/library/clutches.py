@@ -5,6 +5,7 @@ Each is made for two frames, which turn about a common axis, or for joints, whic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import casadi as ca
@@ -22,6 +23,8 @@ from kompono.spatial.rotation import Axis, unit_axis
 class _Turning(Law):
     """Made for frames or for joints: `Clutch(...)` gives an object of that variant."""
 
+    _connect: Callable[..., None]  # (first, second, axis, coordinate): what it is between
+
     def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
         if issubclass(cls, PairLaw | JointLaw):
             return object.__new__(cls)
@@ -30,14 +33,6 @@ class _Turning(Law):
         if variant is None:
             raise ModelError(f"{cls.__name__} has no variants.", fix="Derive from PairLaw or JointLaw instead.")
         return object.__new__(variant)
-
-    def _connect(self, first: Any, second: Any, axis: Axis, coordinate: str | None = None) -> None:
-        """What it is between."""
-        raise NotImplementedError
-
-    def _unit(self, speed: Any) -> Unit:
-        """Its unit at the speed of the second relative to the first."""
-        raise NotImplementedError
 
 
 class _ByFrames(PairLaw):

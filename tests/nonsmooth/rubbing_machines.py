@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import casadi as ca
@@ -115,13 +116,14 @@ class DryGuide(Subsystem):
     def __init__(self, p: dict[str, Any]) -> None:
         r, l = p["r"], p["l"]  # noqa: E741
         angle, rate = p["start"]["crank"], p["start"]["crank_rate"]
+        reach = r * math.cos(angle) + math.sqrt(l * l - (r * math.sin(angle)) ** 2)
         self.ground = Ground()
         self.gravity = Gravity((0, -p["g"], 0))
         self.crank = Body(mass=1.0, inertia=(p["J"],) * 3)
         self.rod = Body(mass=p["m_rod"], inertia=(p["m_rod"] * l * l / 12,) * 3)
         self.slider = Body(solids.point(mass=p["m_slider"]))
         self.bearing = Revolute(self.ground, self.crank, axis="z", angle=angle, angle_rate=rate)
-        self.guide = Prismatic(self.ground, self.slider, axis="x", displacement=r + l)
+        self.guide = Prismatic(self.ground, self.slider, axis="x", displacement=reach)
         self.big = Revolute(self.crank.at(r, 0, 0), self.rod.at(-l / 2, 0, 0), axis="z")
         self.small = Revolute(self.rod.at(l / 2, 0, 0), self.slider, axis="z")
         self.friction = DryFriction(self.guide, mu=p["mu"])
