@@ -59,10 +59,10 @@ class Joint(Element):
 
     def _limit(self, limits: Any, restitution: Any) -> None:
         """Keep coordinates within limits: the law for that is a member wherever the joint is one."""
-        from kompono.model.stops import Stops, check_bounds  # a law is built on joints
+        from kompono.model.stops import Stops, check_bounds, fraction  # a law is built on joints
 
         self.limits = limits
-        self._stops = Stops(self, check_bounds(self, limits), restitution)
+        self._stops = Stops(self, check_bounds(self, limits), fraction(restitution, "the restitution"))
 
     def _comes_with(self, path: str) -> Iterable[tuple[str, Element]]:
         return () if self._stops is None else ((f"{path}.limits", self._stops),)
