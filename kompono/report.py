@@ -216,8 +216,8 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
-    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more, but for one
-    with laws, which counts as a whole.
+    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more, but
+    for one with laws, which counts as a whole.
     """
     if isinstance(translation.engine, NestedEngine):
         return _cell_types(translation.engine, translation.program.routines["derivative"])

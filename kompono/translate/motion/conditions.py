@@ -99,12 +99,12 @@ def check_coupled(topology: Topology, coupling: Coupling) -> None:
     """Raise TranslationError if a coupling ties coordinates that are not in the tree."""
     for joint in coupling.joints:
         if all(joint is not other for other in topology.tree_joints):
-            used = "rub or stop" if is_law(coupling) else "are coupled"
-            raise TranslationError(
-                f"the coordinates of {joint.path} {used}, but that joint closes a loop.",
-                path=coupling.path,
-                fix="Cut the loop at another joint: cut=[...].",
-            )
+            used, fix = "are coupled", "Cut the loop at another joint: cut=[...]."
+            if is_law(coupling):
+                used = "rub or stop"
+                fix += " Where all of them are used, divide a body by a Weld and cut there."
+            message = f"the coordinates of {joint.path} {used}, but that joint closes a loop."
+            raise TranslationError(message, path=coupling.path, fix=fix)
 
 
 def trace_closure(kinematics: Kinematics, element: Closing, laws: Laws) -> Closure[Joint]:
