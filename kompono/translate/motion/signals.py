@@ -35,8 +35,25 @@ def bind_signals(
     for sensor in model.sensors:
         for kind, symbols in sensor._signals.items():
             tracer.define(symbols, lambda s=sensor, k=kind: sensor_signal(kinematics, s, k, acceleration))
-    loaded = (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells)
-    for element in loaded:
+    bind_results(tracer, kinematics, acceleration, readings)
+
+
+def bind_results(
+    tracer: Tracer, kinematics: Kinematics, acceleration: Acceleration | None, readings: Readings | None
+) -> None:
+    """Give accelerations and loads a meaning, whatever motion is bound; who uses none of them pays nothing."""
+    model = kinematics.model
+    for carrier in (*model.bodies, *model.grounds):
+        for frame in carrier._frames_with_signals:
+            for kind, symbols in frame._signals.items():
+                if kind.endswith("acceleration"):
+                    tracer.define(symbols, lambda f=frame, k=kind: frame_signal(kinematics, f, k, acceleration))
+    for sensor in model.sensors:
+        for kind, symbols in sensor._signals.items():
+            if kind.endswith("acceleration"):
+                tracer.define(symbols, lambda s=sensor, k=kind: sensor_signal(kinematics, s, k, acceleration))
+    loaded = (model.joints, model.constraints, model.couplings, model.forces, model.efforts, model.cells, model.laws)
+    for element in (element for kind in loaded for element in kind):
         for kind, symbols in vars(element).get("_signals", {}).items():
             tracer.define(symbols, lambda e=element, k=kind: _read(tracer, kinematics, readings, e, k))
 
@@ -46,6 +63,6 @@ def _read(tracer: Tracer, kinematics: Kinematics, readings: Readings | None, ele
         raise TranslationError(
             f"it uses the {kind.replace('.', '_')} of {kinematics.model.path(element)}, which is a result.",
             path=tracer.path,
-            fix="Loads are known after the solution: use them in an Output. A law may use what they follow from.",
+            fix="Loads are known after the solution: use them in an Output or Event. A law may use what they follow from.",
         )
     return readings.signal(element, kind)
