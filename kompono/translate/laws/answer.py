@@ -27,21 +27,26 @@ from kompono.translate.tracer import Tracer, add_kernel
 Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
 TINY = 1e-300
+NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What laws do at a state: `forces` z of the rows and the `measures` there, `w0` and `n0` without any forces, and
-    `gap`, `rate` of the rows.
-    """
+class Acting:
+    """What laws do at a state: `forces` z of the rows and the `measures` there, `gap` and `rate` of the rows."""
 
     forces: Vector
     measures: Vector
-    w0: Vector
-    n0: Vector
     gap: Vector
     rate: Vector
     numbers: list[Vector]  # by unit: mu, static mu, limit, static limit, restitution
+
+
+@dataclass(frozen=True)
+class Answer(Acting):
+    """The same with `w0` and `n0`, accelerations of rows and measures without any forces, and all that moves."""
+
+    w0: Vector
+    n0: Vector
     solution: Solution
     pushed: Pushed
     seen: Seen
@@ -54,63 +59,87 @@ def solve_laws(
     free = pushed(ca.SX.zeros(rows.size))
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
-    table = _table(rows, tracer, rate, b, numbers)
-    z = _solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
+    table = force_table(rows, tracer, rate, numbers)(b)
+    z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
     solution = pushed(z)
-    return Answer(z, seen(solution, z)[rows.size :, :], b, n0, gap, rate, numbers, solution, pushed, seen)
+    measures = seen(solution, z)[rows.size :, :]
+    return Answer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
 
 
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
     """Forces that bring closed gaps (level "residual") or held speeds (level "rate"), which are `off`, back to zero;
     `moved` gives what they do to the rows.
     """
+    table = held_table(rows, tracer, level)(off)
+    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1))
+
+
+def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
+    """Seven numbers a row, for a correction of what is off: closed gaps ("residual"), or all that is held."""
     kinds: list[Scalar] = [ca.SX(OFF)] * rows.size
-    for unit, acts, slips, _ in rows.states(tracer, off):
+    for unit, acts, slips, _ in rows.states(tracer, ca.SX.zeros(rows.size)):
         if unit.gap_row >= 0 and (level == "rate" or unit.shape.gap is not None):
             kinds[unit.gap_row] = acts * HELD
         for k in range(unit.shape.slips if level == "rate" else 0):
             kinds[unit.slip_row + k] = ca.if_else(slips, OFF, acts * HELD)
-    table = ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0) for k, kind in enumerate(kinds)])
-    return _solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1))
+
+    def table(off: Vector) -> Vector:
+        return ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0) for k, kind in enumerate(kinds)])
+
+    return table
 
 
 def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca.Function]:
     """What changes with the forces, as factors and a function of them and forces."""
-    z, along = ca.SX.sym("z", size), ca.SX.sym("z", size)
-    return split(ca.jtimes(ca.densify(seen(z)), z, along), along)
+    z = ca.SX.sym("z", size)
+    return split(ca.densify(seen(z)), z)
 
 
-def _solved(
+def solved(
     size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector
 ) -> Vector:  # fmt: skip
+    """Forces of the rows, by native code."""
     factor, respond = response
     solver = make_stand_in(respond, factor.numel(), size, measures)
     return solver(ca.densify(ca.vertcat(factor, table, n0)))
 
 
-def _table(rows: LawRows, tracer: Tracer, rate: Vector, b: Vector, numbers: list[Vector]) -> Vector:
-    """Seven numbers a row: kind, direction, b, mu, limit, first measure, their number."""
-    lines: list[Vector] = [ca.SX(7, 1)] * rows.size
-    for (unit, acts, slips, direction), given in zip(rows.states(tracer, rate), numbers, strict=True):
-        if unit.gap_row >= 0:
-            lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0)
-        for k in range(unit.shape.slips):
-            kind = acts * ca.if_else(slips, SLIDES, HELD)
-            dry = rows.units[unit.dry]
-            row = unit.slip_row + k
-            lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], given[2], dry.first, dry.count)
-    return ca.vertcat(*lines)
+def force_table(
+    rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]
+) -> Callable[..., Vector]:
+    """Seven numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number; from b, and
+    whether given limits count.
+    """
+    states = list(zip(rows.states(tracer, rate), numbers, strict=True))
+
+    def table(b: Vector, limited: float = 1.0) -> Vector:
+        lines: list[Vector] = [ca.SX(7, 1)] * rows.size
+        for (unit, acts, slips, direction), given in states:
+            if unit.gap_row >= 0:
+                lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0)
+            for k in range(unit.shape.slips):
+                kind = acts * ca.if_else(slips, SLIDES, HELD)
+                dry, row = rows.units[unit.dry], unit.slip_row + k
+                limit = limited * given[2]
+                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, dry.count)
+        return ca.vertcat(*lines)
+
+    return table
 
 
 def respond_routine(tracer: Tracer, rows: LawRows, acting: Answer, speeds: Callable[[Solution], Vector]) -> Routine:
     """What forces on the rows do to their accelerations, to measured reactions and to `speeds`, the rates of which are
     told from a solution. The forces come behind the parameters.
     """
-    z, along = ca.SX.sym("z", rows.size), ca.SX.sym("z", rows.size)
-    solution = acting.pushed(z)
-    moved = ca.densify(ca.vertcat(acting.seen(solution, z), speeds(solution)))
-    values = ca.cse(ca.jtimes(moved, z, along))
-    symbols = ca.vertcat(tracer.symbols, along)
+
+    def seen(z: Vector) -> Vector:
+        solution = acting.pushed(z)
+        return ca.vertcat(acting.seen(solution, z), speeds(solution))
+
+    z = ca.SX.sym("z", rows.size)
+    factor, respond = linear_part(rows.size, seen)
+    values = respond(ca.vertcat(factor, z))
+    symbols = ca.vertcat(tracer.symbols, z)
     count = symbols.numel()
     kernel = add_kernel(tracer.kernels, symbols, values)
     inputs = (*tracer.inputs[:-1], (tracer.inputs[-1][0], tracer.inputs[-1][1] + rows.size))
@@ -123,7 +152,7 @@ def respond_routine(tracer: Tracer, rows: LawRows, acting: Answer, speeds: Calla
     return Routine("law_respond", inputs, outputs, (call,), tuple(parts), count + values.numel())
 
 
-def trace_guards(rows: LawRows, tracer: Tracer, answer: Answer) -> list[Scalar]:
+def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """What rises through zero when a unit must change, one for each `LawUnit`."""
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for (unit, acts, slips, direction), given in zip(rows.states(tracer, answer.rate), answer.numbers, strict=True):
@@ -137,9 +166,9 @@ def trace_guards(rows: LawRows, tracer: Tracer, answer: Answer) -> list[Scalar]:
             dry = rows.units[unit.dry]
             limit = given[1] * _norm(answer.measures[dry.first : dry.first + dry.count, :]) + given[3]
             slip = answer.rate[span, :]
-            turned = -slip * direction
+            turned = -slip * direction - NOISE
             if unit.shape.slips == 2:
-                turned = TURNED * _norm(slip) - ca.dot(slip, _chosen(unit, tracer))
+                turned = TURNED * _norm(slip) - ca.dot(slip, _chosen(unit, tracer)) - NOISE
             values[unit.dry] = ca.if_else(acts, ca.if_else(slips, turned, _norm(answer.forces[span, :]) - limit), -1)
     return values
 

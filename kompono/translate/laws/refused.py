@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+import casadi as ca
 
 from kompono.errors import ModelError
+from kompono.model.law import Law, Unit
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.registry import EngineEntry, Feature
 
 
-def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Iterable[Subsystem]) -> None:
-    """Raise ModelError for laws an engine does not have, or inside closed parts."""
+def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsystem]) -> None:
+    """Raise ModelError for laws an engine does not have, or that cannot be inside closed parts."""
     if not model.laws:
         return
     first = model.path(model.laws[0])
@@ -19,10 +22,20 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Iterable[Subsyste
     if refusal is not None:
         message = f"contact and dry friction are not possible on engine {entry.name!r}: {refusal[0]}."
         raise ModelError(message, path=first, fix=f"{refusal[1]}.")
-    for part in closed:
-        inside = next((law for law in model.laws if part.contains(law)), None)
-        if inside is not None:
+    for law in model.laws if closed else ():
+        _refuse_inside(model, law, next((part for part in closed if part.contains(law)), None))
+
+
+def _refuse_inside(model: Elaborated, law: Law, part: Subsystem | None) -> None:
+    """Friction that follows a reaction makes the answer of a part unsymmetric, and its owner counts on symmetry."""
+    for unit in law._shapes():
+        if unit.reaction is not None or (part is not None and unit.slips and not _vanishes(unit)):
+            where = "a model with closed parts" if part is None else f"the closed part {model.path(part)}"
             raise ModelError(
-                f"{model.path(part)} cannot be closed: what holds and what slides inside it is chosen by its owner.",
-                path=model.path(inside), fix=f"Leave {model.path(part)} open.",
+                f"friction by mu times a reaction cannot be in {where}.", path=model.path(law),
+                fix="Give its limit [N, N m] in the place of mu, or leave the part open.",
             )  # fmt: skip
+
+
+def _vanishes(unit: Unit) -> bool:
+    return all(ca.SX(mu).is_zero() for mu in (unit.mu, unit.mu_static or 0.0))

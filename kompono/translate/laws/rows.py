@@ -116,6 +116,12 @@ class LawRows:
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}
         return [found[number] for number in range(len(self.units))]
 
+    def keys(self) -> list[tuple[Law, int, bool]]:
+        """Law, number of the unit there, and whether it is its friction, of each `LawUnit`."""
+        found = {unit.one_sided: (unit.law, unit.number, False) for unit in self.placed}
+        found |= {unit.dry: (unit.law, unit.number, True) for unit in self.placed}
+        return [found[number] for number in range(len(self.units))]
+
     # -- at a state
 
     def stacked(self, closures: dict[Law, Closure], what: str) -> Vector:

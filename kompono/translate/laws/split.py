@@ -1,4 +1,5 @@
-"""Cut a linear function of some symbols out of an expression: what it needs of everything else is worked out once.
+"""Cut the part that is linear in some symbols out of an affine expression: what it needs of everything else is worked
+out once.
 
 `respond(factor, z)` repeats only what depends on z. All it meets that does not, a number of the factored equations of
 motion for the most part, is an entry of the column `factor`.
@@ -14,8 +15,18 @@ from kompono.errors import TranslationError
 from kompono.translate.symbolic import Vector
 
 
+_ONCE = {  # operations that are linear, by which of their operands change
+    (True,): (ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN),
+    (True, True): (ca.OP_ADD, ca.OP_SUB),
+    (True, False): (ca.OP_MUL, ca.OP_DIV),
+    (False, True): (ca.OP_MUL, ca.OP_IF_ELSE_ZERO),
+}
+
+
 def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
-    """The column of factors, and a function from one column (factor, z) to the outputs that stays a call."""
+    """The column of factors, and a function from one column (factor, z) to what outputs change with z, which stays a
+    call.
+    """
     others = [symbol for symbol in ca.symvar(outputs) if not _among(symbol, z)]
     x = ca.vertcat(ca.SX(0, 1), *others)
     whole = ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True})
@@ -54,9 +65,10 @@ class _Walk:
     def _step(self, function: ca.Function, k: int) -> None:
         op, given, made = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
         if op == ca.OP_CALL:
-            raise TranslationError("internal: a law acts through a closed function")
+            self._called(self.nodes[k], given, made)
+            return
         if op == ca.OP_OUTPUT:
-            self.results[made[1]] = self._operand(given[0])
+            self.results[made[1]] = self.moving.get(given[0], ca.SX(0))
             return
         moves = False
         if op == ca.OP_INPUT:
@@ -64,13 +76,32 @@ class _Walk:
         elif op == ca.OP_CONST:
             value = ca.SX(function.instruction_constant(k))
         elif any(register in self.moving for register in given):
-            operands = [self._operand(register) for register in given]
-            value, moves = ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands), True
+            value, moves = self._linear(op, given), True
         else:
             value = self.nodes[k]
         for registers in (self.moving, self.still):
             registers.pop(made[0], None)
         (self.moving if moves else self.still)[made[0]] = value
+
+    def _linear(self, op: int, given: list[int]) -> ca.SX:
+        """What an operation changes with z: a sum loses what does not change."""
+        moving = [register in self.moving for register in given]
+        if op in (ca.OP_ADD, ca.OP_SUB) and not all(moving):
+            value = self.moving[given[moving.index(True)]]
+            return -value if op == ca.OP_SUB and moving[1] else value
+        if op not in _ONCE.get(tuple(moving), ()):
+            raise TranslationError(f"internal: operation {op} is not linear in the forces of laws")
+        operands = [self._operand(register) for register in given]
+        return ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands)
+
+    def _called(self, call: ca.SX, given: list[int], made: list[int]) -> None:
+        """Results of a closed function; what it is told does not depend on z."""
+        if any(register in self.moving for register in given):
+            raise TranslationError("internal: a law acts through a closed function")
+        for number, register in enumerate(made):
+            if register >= 0:
+                self.moving.pop(register, None)
+                self.still[register] = call.get_output(number)
 
     def _operand(self, register: int) -> ca.SX:
         if register in self.moving:

@@ -26,6 +26,7 @@ from kompono.translate.declared.references import referenced_joints
 from kompono.translate.elimination.inertia_form import Plan, closing_elements, make_plan
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
+from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closing
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
@@ -93,6 +94,8 @@ class Compartment:
         angular = (joint for joint in referenced_joints(self.model) if "rad" in joint.units)
         self.counted = tuple(angular) if placed else ()
         self.closing = closing_elements(self.model, self.topology)
+        self.law_rows = LawRows(self.model)
+        self.all_laws = LawRows(model)  # those inside parts, too
 
     def _part(self, enclosed: Enclosed, closed: Sequence[Subsystem], topology: Topology, cut: Iterable[str]) -> Part:
         from kompono.translate.parts.inside import Part
@@ -158,7 +161,7 @@ class Compartment:
     @cached_property
     def keeps(self) -> bool:
         """Whether there are conditions to keep, here or inside a part."""
-        return bool(self.closing) or any(part.inside.keeps for part in self.parts)
+        return bool(self.closing or self.law_rows.size) or any(part.inside.keeps for part in self.parts)
 
     @cached_property
     def linear(self) -> bool:

@@ -119,6 +119,7 @@ class Part:
             "drift": lambda now, _: ca.vertcat(*drift_of(now)),
             "report": self._report,
             "guards": lambda now, _: self._guards(now),
+            "law_guards": self._law_guards,
         }
         for k, event in enumerate(self.inside.whole.events):
             made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
@@ -166,6 +167,11 @@ class Part:
     def _guards(self, now: Moment) -> Vector:
         found = now.guards()
         return ca.vertcat(ca.SX(0, 1), *[found[event] for event in self.inside.whole.events])
+
+    def _law_guards(self, now: Moment, given: Vector) -> Vector:
+        condensed = now.forces()
+        found = now.law_guards(condensed, condensed.resolve(given))
+        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.inside.all_laws.keys()])
 
     def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -16,11 +17,15 @@ from kompono.model.body import Carrier
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
+from kompono.model.law import Law
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, sweep
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.answer import Acting, force_table, held_table, trace_guards
+from kompono.translate.laws.bordered import LawSwept
+from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Given, Kinematics, Step
 from kompono.translate.motion.signals import bind_signals
@@ -41,7 +46,7 @@ class Condensed:
 
     moment: Moment
     condensation: PartedCondensation
-    swept: Swept
+    swept: Swept | LawSwept
     loads: CompartmentLoads | None = None
     nears: tuple[Vector, ...] = ()  # of parts
     declared: Closures = field(default_factory=dict)  # own conditions
@@ -151,7 +156,7 @@ class Moment:
         loads = self.loads()
         declared, closures = self.closures(whole=whole)
         condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads), whole)
-        return replace(self._swept(condensation, condensation.right_side(loads), loads), declared=declared)
+        return replace(self._swept(condensation, condensation.right_side(loads), loads, "force"), declared=declared)
 
     def loads(self) -> CompartmentLoads:
         return CompartmentLoads(self.compartment, self.kinematics, self.fields)
@@ -176,7 +181,7 @@ class Moment:
         _, closures = self.closures()
         condensation = self._condense(closures, tolerance, answers)
         gaps = self.violations("residual" if level == "residual" else "rate")
-        return self._swept(condensation, condensation.corrections_of(gaps), None, tuple(nears))
+        return self._swept(condensation, condensation.corrections_of(gaps), None, level, tuple(nears))
 
     def _condense(
         self,
@@ -196,10 +201,46 @@ class Moment:
         condensation: PartedCondensation,
         right: RightSide,
         loads: CompartmentLoads | None,
+        level: str,
         nears: tuple[Vector, ...] = (),
     ) -> Condensed:
         swept = sweep(condensation.elimination, right, condensation.border_keys)
+        if self.compartment.law_rows.size:
+            return Condensed(self, condensation, self._with_laws(swept, level), loads, nears)
         return Condensed(self, condensation, swept, loads, nears)
+
+    def _with_laws(self, swept: Swept, level: str) -> LawSwept:
+        """The same with what laws hold or exert."""
+        rows, closures = self.compartment.law_rows, self.law_closures
+        if level == "force":
+            table = force_table(rows, self.tracer, rows.stacked(closures, "rate"), rows.numbers(self.kinematics))
+            return LawSwept(swept, rows, closures, table, rows.stacked(closures, "bias"))
+        level = "residual" if level == "residual" else "rate"
+        held = held_table(rows, self.tracer, level)
+        return LawSwept(swept, rows, closures, lambda off, _: held(off), rows.stacked(closures, level))
+
+    @cached_property
+    def law_closures(self) -> LawClosures:
+        """Rows of own laws."""
+        return trace_rows(self.kinematics, self.compartment.law_rows, self.compartment.twin.laws)
+
+    def law_guards(self, condensed: Condensed, solution: Solution) -> dict[tuple[Law, int, bool], Scalar]:
+        """Values whose rise through zero makes a law settle, of this compartment and its parts."""
+        rows, found = self.compartment.law_rows, {}
+        if isinstance(condensed.swept, LawSwept):
+            gap, rate = (rows.stacked(self.law_closures, what) for what in ("residual", "rate"))
+            forces = condensed.swept.forces(solution)
+            measures = ca.vertcat(ca.SX(0, 1), *[forces[k] for k in rows.measured if isinstance(k, int)])
+            acting = Acting(forces, measures, gap, rate, rows.numbers(self.kinematics))
+            found |= dict(zip(rows.keys(), trace_guards(rows, self.tracer, acting), strict=True))
+        for part in self.compartment.parts:
+            keys = part.inside.all_laws.keys()
+            if keys:
+                assert condensed.loads is not None
+                given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
+                values = self._ask(part, "law_guards", fields=fields, given=given)
+                found |= {key: values[k, :] for k, key in enumerate(keys)}
+        return found
 
     def settled(self) -> tuple[Moment, Condensed | None]:
         """This state with speeds that meet all conditions, and the factors that made them."""
@@ -214,7 +255,7 @@ class Moment:
         loads = self.loads()
         condensation = settled.condensation
         condensation.restate_answers(self.kinematics, closures, self._ask_forces(loads))
-        return self._swept(condensation, condensation.right_side(loads), loads)
+        return self._swept(condensation, condensation.right_side(loads), loads, "force")
 
     # -- down
 

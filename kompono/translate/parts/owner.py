@@ -97,8 +97,14 @@ class ByParts(SolvedEngine):
 
     def guards(self) -> Routine:
         tracer, _, now = self._settled
-        found = now.at(now.values).guards()
-        return tracer.routine("guards", [("values", ca.vertcat(*[found[event] for event in self.model.events]))])
+        now = now.at(now.values)
+        found = now.guards()
+        values = [found[event] for event in self.model.events]
+        if self.law_rows.size:
+            condensed = now.forces()
+            told = now.law_guards(condensed, condensed.resolve(ca.SX(0, 1)))
+            values += [told[key] for key in self.law_rows.keys()]
+        return tracer.routine("guards", [("values", ca.vertcat(*values))])
 
     def switch(self, number: int) -> Routine:
         tracer, _, now = self._settled

@@ -31,7 +31,8 @@ class PartedWriter(ChannelWriter):
         for key in condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
-        super().__init__(now.kinematics, condensed.loads, condensed.declared, solution)
+        laws = {law._rows: closure for law, closure in now.law_closures.items()}
+        super().__init__(now.kinematics, condensed.loads, {**condensed.declared, **laws}, solution)
         self.bodies = now.compartment.bodies
         self.inner = {part: self._ask(part) for part in now.compartment.parts}
 

@@ -1,0 +1,102 @@
+"""Rows that slide, in the native solver of laws: their equations, and their own multipliers taken out of them.
+
+Friction is limited by the size of a reaction N, along its present direction n: abs(N) = n N to first order, and N is
+linear in all multipliers. The equations are independent as long as friction does not feed itself more than it takes.
+"""
+
+from __future__ import annotations
+
+from kompono.compile.emit import BOOL, INT, REAL, Array, Value
+from kompono.compile.law_least import dot
+from kompono.compile.law_work import Work
+
+
+def write_slip_equations(work: Work) -> tuple[Value, Value]:
+    """z + d (mu n (n0 + B z) + limit) = 0 for rows that slide, n the present direction of N.
+
+    Whether a measured reaction limits any of them, and whether the direction of one is another than the last time.
+    """
+    code, count = work.code, work.active.get()
+    limited, turned = code.variable(BOOL, False), code.variable(BOOL, False)
+    with code.loop(work.sliding.get()) as s:
+        row, curve = work.which[s], work.curve(s)
+        direction = work.law(row, "direction")
+        with code.loop(count) as a:
+            curve[a] = 0.0
+        curve[s] = 1.0
+        curve[count] = 0.0 - direction * work.law(row, "limit")
+        size = _integer(work, row, "count")
+        with code.when(size > 0):
+            limited.set(True)
+            first = _integer(work, row, "first")
+            side = _point(work, first, size)
+            turned.set(turned.get() | (size > 1) | ~side.equals(work.sides[s]))
+            work.sides[s] = side
+            _add_limit(work, curve, direction * work.law(row, "mu"), first, size)
+    return limited.get(), turned.get()
+
+
+def _integer(work: Work, row: Value, field: str) -> Value:
+    return work.code.let(INT, f"call i64 @llvm.fptosi.sat.i64.f64(double {work.law(row, field).name})")
+
+
+def _point(work: Work, first: Value, size: Value) -> Value:
+    """The direction of N at the present z, to its places in `measured`; 1 or -1 as the sign of its first component.
+
+    Where N is zero a single reaction counts as positive, several have no direction.
+    """
+    code, rows = work.code, work.sizes.rows
+    n, n0, square = work.measured.at(first), work.n0.at(first), code.variable(REAL, 0.0)
+    with code.loop(size) as j:
+        value = code.variable(REAL, n0[j])
+        with code.loop(work.active.get()) as a:
+            value.set(value.get() + work.column(a).at(first + rows)[j] * work.z[a])
+        n[j] = value.get()
+        square.set(square.get() + value.get() * value.get())
+    nowhere, norm = square.get().equals(0.0), code.math("sqrt", square.get())
+    instead = code.select(size.equals(1), Value(code, "1.0", REAL), 0.0)
+    with code.loop(size) as j:
+        n[j] = code.select(nowhere, instead, n[j] / norm)
+    return code.select(n[0] < 0.0, Value(code, "-1.0", REAL), 1.0)
+
+
+def _add_limit(work: Work, curve: Array, factor: Value, first: Value, size: Value) -> None:
+    """Add factor * n (n0 + B z) to an equation."""
+    code, count, n = work.code, work.active.get(), work.measured.at(first)
+    with code.loop(count) as a:
+        answer = work.column(a).at(first + work.sizes.rows)
+        curve[a] = curve[a] + factor * dot(code, n, answer, size)
+    curve[count] = curve[count] - factor * dot(code, n, work.n0.at(first), size)
+
+
+def solve_for_slipping(work: Work) -> None:
+    """Solve the equations of sliding rows for their own multipliers, Gauss-Jordan with the largest pivots."""
+    code, sliding = work.code, work.sliding.get()
+    width = work.active.get() + 1
+    with code.loop(sliding) as s:
+        pivot = _largest_below(work, s)
+        mine, other = work.curve(s), work.curve(pivot)
+        with code.when(~pivot.equals(s)), code.loop(width) as a:
+            kept = mine[a]
+            mine[a] = other[a]
+            other[a] = kept
+        inverse = 1.0 / mine[s]
+        with code.loop(width) as a:
+            mine[a] = mine[a] * inverse
+        with code.loop(sliding) as i:
+            curve = work.curve(i)
+            share = curve[s]
+            with code.when(~(i.equals(s) | share.equals(0.0))), code.loop(width) as a:
+                curve[a] = curve[a] - share * mine[a]
+
+
+def _largest_below(work: Work, s: Value) -> Value:
+    """The equation, from s on, with the largest coefficient of multiplier s."""
+    code = work.code
+    best, largest = code.variable(INT, s), code.variable(REAL, 0.0)
+    with code.loop(work.sliding.get() - s) as i:
+        size = code.math("fabs", work.curve(i + s)[s])
+        with code.when(size > largest.get()):
+            largest.set(size)
+            best.set(i + s)
+    return best.get()

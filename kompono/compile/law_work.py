@@ -1,0 +1,65 @@
+"""What the native solver of laws works on: the columns of its call, and memory on the stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kompono.compile.emit import INT, Array, Code, Value, Variable, room
+from kompono.compile.law_least import Equations, make_equations
+from kompono.translate.laws.naming import FIELDS, Sizes
+
+MOST = 64  # rows that may be held or slide at the same time; with more of them all z are NaN
+
+
+@dataclass(frozen=True)
+class Work:
+    """The columns of a call and the memory of the solver.
+
+    Active rows are numbered with those that slide first: `which` is their place in the table. `columns` has what the
+    machine answers to one unit of each, `curves` the equations of sliding rows: coefficients of all active multipliers
+    and the right side.
+    """
+
+    code: Code
+    sizes: Sizes
+    most: int
+    given: Array
+    out: Array
+    which: Array
+    columns: Array
+    curves: Array
+    measured: Array
+    sides: Array
+    z: Array
+    sliding: Variable
+    active: Variable
+    held: Equations
+
+    def law(self, i: Value, field: str) -> Value:
+        """An entry of the table of laws, of a row by its place there."""
+        return self.given[i * len(FIELDS) + (self.sizes.factor + FIELDS.index(field))]
+
+    @property
+    def n0(self) -> Array:
+        """Measured reactions without multipliers."""
+        return self.given.at(self.sizes.factor + len(FIELDS) * self.sizes.rows)
+
+    def column(self, a: Value) -> Array:
+        """What the machine answers to an active row: A z on rows, B z on measures."""
+        return self.columns.at(a * (self.sizes.rows + self.sizes.measures))
+
+    def curve(self, s: Value) -> Array:
+        """The equation of a sliding row."""
+        return self.curves.at(s * (self.most + 1))
+
+
+def make_work(code: Code, known: Sizes) -> Work:
+    """Memory of a solver of these sizes."""
+    most = max(1, min(known.rows, MOST))
+    which, sides, z = (room(code, most) for _ in range(3))
+    return Work(
+        code, known, most, Array(code, "%in"), Array(code, "%out"), Array(code, which.pointer, INT),
+        room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
+        room(code, max(1, known.measures)), sides, z, code.variable(INT, 0), code.variable(INT, 0),
+        make_equations(code, most),
+    )  # fmt: skip
