@@ -65,8 +65,8 @@ class ChannelWriter:
         self.channels: list[Channel] = []
         self.values: list[Vector] = []
         self._transmitted: dict[Carrier, Vector] | None = None
-        self.seen_laws = LawReadings(kinematics, closures, solution.rows)
-        self.readings = Readings(kinematics, closures, solution.rows, self.reaction, self.seen_laws.of)
+        laws = LawReadings(kinematics, closures, solution.rows)
+        self.readings = Readings(kinematics, closures, solution.rows, self.reaction, laws.of)
 
     def write(
         self,
@@ -309,9 +309,8 @@ class ChannelWriter:
 
     def drift(self) -> None:
         """Largest violation of the loop conditions, and of what laws hold, on coordinate and velocity level."""
-        found = drifts(self.kinematics, self.closures)
-        for name, level, worst in zip(("position", "velocity"), ("residual", "rate"), found, strict=True):
-            self.write("drift", (name,), "", self.seen_laws.drift(level, worst))
+        for name, worst in zip(("position", "velocity"), drifts(self.kinematics, self.closures), strict=True):
+            self.write("drift", (name,), "", worst)
 
     def declared(self) -> None:
         """Outputs, inputs and modes; those of laws are seen by `mode` of their units."""
@@ -334,8 +333,8 @@ def joint_pose_of_first(joint: Joint, q: Vector) -> Pose:
 
 
 def drifts(kinematics: Kinematics, closures: Mapping[Element, Closure]) -> tuple[Scalar, Scalar]:
-    """Largest violation of conditions on coordinate and velocity level."""
-    found = []
+    """Largest violation of conditions, and of what laws hold, on coordinate and velocity level."""
+    found, laws = [], LawReadings(kinematics, closures)
     for kind in ("residual", "rate"):
         worst = ca.SX(0)
         for closure in closures.values():
@@ -343,6 +342,7 @@ def drifts(kinematics: Kinematics, closures: Mapping[Element, Closure]) -> tuple
                 worst = kinematics.tracer.call(
                     lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
                 )
+        worst = laws.drift(kind, worst)
         found.append(quaternion_drift(kinematics, worst) if kind == "residual" else worst)
     return found[0], found[1]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
 from kompono.model.element import Element
-from kompono.model.law import JointLaw, Law, PairLaw, Unit
+from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.reading import effort_unit
 from kompono.spatial.pose import Motion, symbolic_motion
 from kompono.translate.laws.rows import LawRows, Placed
@@ -28,7 +29,9 @@ PLANE = ("x", "y")
 class LawReadings:
     """Readings of all laws at a state; `closures` are by what stands for the rows of a law."""
 
-    def __init__(self, kinematics: Kinematics, closures: Mapping[Element, Closure], multipliers: Multipliers) -> None:
+    def __init__(
+        self, kinematics: Kinematics, closures: Mapping[Element, Closure], multipliers: Multipliers | None = None
+    ) -> None:
         self.kinematics, self.closures, self.multipliers = kinematics, closures, multipliers
         self.model, self.call = kinematics.model, kinematics.tracer.call
 
@@ -45,6 +48,7 @@ class LawReadings:
 
     def of(self, law: Law) -> Iterator[TracedReading]:
         """All that can be read off a law, unit by unit; a pair's load at last."""
+        assert self.multipliers is not None
         closure, span = self.closures[law._rows], self.rows.spans[law]
         forces = self.call(lambda m: -m, self.multipliers(law._rows))
         units = [entry for entry in self._modes if entry[0].law is law]
@@ -69,7 +73,7 @@ class LawReadings:
             yield TracedReading(_named(placed, name), ("",), (along,), value)
             yield TracedReading(_named(placed, "normal"), ("",), (unit,), forces[row])
         if shape.slips:
-            rows, names = slice(placed.slip_row - start, placed.slip_row - start + shape.slips), PLANE
+            rows = slice(placed.slip_row - start, placed.slip_row - start + shape.slips)
             names = ("",) if shape.slips == 1 else PLANE
             yield TracedReading(_named(placed, "slip"), names, (across,) * shape.slips, rate[rows, :])
             unit = effort_unit(across)
@@ -135,14 +139,14 @@ def units_of(law: Law, number: int) -> tuple[str, str]:
     return along, _told(unit.slip, motion.velocity, "m/s", "rad/s")
 
 
-def _only(expression: Unit | object, named: list[tuple[ca.SX, str]]) -> str:
+def _only(expression: Any, named: list[tuple[ca.SX, str]]) -> str:
     if expression is None:
         return ""
     found = {unit for symbol, unit in named if ca.depends_on(ca.SX(expression), symbol)}
     return found.pop() if len(found) == 1 else ""
 
 
-def _told(expression: object, symbols: Vector, line: str, turn: str) -> str:
+def _told(expression: Any, symbols: Vector, line: str, turn: str) -> str:
     if expression is None:
         return ""
     return line if ca.depends_on(ca.SX(expression), ca.SX(symbols)) else turn
