@@ -41,8 +41,8 @@ class Event(Element):
     """When `guard` goes from <= 0 to > 0, modes get new values: `Event(speed - limit, {self.stage: 1})`.
 
     The instant is located to 1e-12 s. Guard and new values may be expressions of time, coordinates, motion, inputs,
-    modes and results (loads, accelerations, what laws do) as they are at the event. An event is armed when its guard was
-    seen <= 0, at the start and again after it happened.
+    modes and results (loads, accelerations, what laws do) as they are at the event. An event is armed when its guard
+    was seen <= 0, at the start and again after it happened.
     """
 
     def __init__(self, guard: Any, changes: Mapping[Mode, Any]) -> None:

@@ -18,8 +18,8 @@ LOADED = (Joint, Constraint, Force, Effort, PairLaw)
 
 
 class LoadCell(Element):
-    """Measures what a joint, constraint, force, effort or law of a pair exerts: `LoadCell(self.pin, axes=self.arm)` gives
-    `cell.force.x` [N], `cell.torque.x` [N m], ...
+    """Measures what a joint, constraint, force, effort or law of a pair exerts: `LoadCell(self.pin, axes=self.arm)`
+    gives `cell.force.x` [N], `cell.torque.x` [N m], ...
 
     It is the load on the second body, or with `on="first"` the opposite one on the first. Components are in the axes of
     the frame `axes` (default: world); the torque is about the origin of the frame `at` (default: the second frame).
