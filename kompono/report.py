@@ -15,6 +15,7 @@ import numpy as np
 from kompono.interruption import heeded
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import Law
 from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
@@ -88,7 +89,8 @@ class Report:
 @heeded
 def inspect(model: Subsystem, **options: Any) -> Report:
     """Translate and assemble a model, and report its structure; options as of `Simulation` (engine, cut, ...)."""
-    simulation = Simulation(model, **{**options, "native": False})
+    native = isinstance(model, Subsystem) and any(isinstance(element, Law) for element in model.walk())
+    simulation = Simulation(model, **{**options, "native": native})  # only what laws hold at the start needs it
     translation = simulation.translation
     assembly = simulation.assemble()
     feed, parameters = simulation.feed(), simulation.parameters()
@@ -214,10 +216,13 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
-    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more."""
+    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more, but for one
+    with laws, which counts as a whole.
+    """
     if isinstance(translation.engine, NestedEngine):
         return _cell_types(translation.engine, translation.program.routines["derivative"])
-    kernels, shared = translation.program.kernels, translation.engine.shared
+    kernels = translation.program.kernels
+    shared = translation.engine.shared or translation.model.laws  # with laws it is inlined, whatever its size
     routine = translation.program.routines["derivative"] if shared else translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
     by_owner: dict[Element, list[str]] = {s: [] for s in translation.model.subsystems}
