@@ -1,8 +1,8 @@
 """Contacts in a scene: where they are closed, a ball at the point and an arrow along the force on the second body.
 
 The pieces of a contact are spanned between carriers of their own, whose places follow from its channels: its `point`,
-the `tip` of its force, and a `mark` that is a little off the point while it is closed. While it is open all three are at
-one place, and what is spanned between them has no size. The largest force of a run gets the longest arrow.
+the `tip` of its force, and a `mark` that is a little off the point while it is closed. While it is open all three are
+at one place, and what is spanned between them has no size. The largest force of a run gets the longest arrow.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def test_channels_of_a_pair(crate: Result) -> None:
 
 def test_energy_and_power_agree(crate: Result) -> None:
     """What friction takes is what the crate loses."""
-    power = sum(crate[f"feet.{k}.friction.x"] * crate[f"feet.{k}.slip.x"] for k in range(4))
+    power = np.sum([crate[f"feet.{k}.friction.x"] * crate[f"feet.{k}.slip.x"] for k in range(4)], axis=0)
     lost = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(crate.time))])
     assert crate["energy.total"] - crate["energy.total"][0] == pytest.approx(lost, abs=1e-8)
 
