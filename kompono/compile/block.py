@@ -55,6 +55,7 @@ _EVENTS = (
     "inside",
     "guard_checks",
     "settled",
+    "rated",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
@@ -136,6 +137,8 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     sizes["work"] = max(r.workspace for r in routines)
     if guard_count(program):
         sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
+    if program.laws:
+        sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,

@@ -66,6 +66,7 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     machine.copy("state", "next")
     block.set("time", reached)
     block.add("accepted")
+    events.keep_rate(machine, is_cut)
     events.note(machine, "values")
     with code.when(is_cut):
         block.set("inside", 1)

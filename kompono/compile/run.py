@@ -156,7 +156,9 @@ class Run(ABC):
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
-        self._block.history = self._block.checked = 0  # rates and guards remembered so far belong to other inputs
+        self._block.history = self._block.checked = self._block.rated = (
+            0  # rates and guards remembered so far belong to other inputs
+        )
 
     def hold(self, values: np.ndarray) -> None:
         """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""
@@ -164,7 +166,7 @@ class Run(ABC):
             self.set_inputs(values)
             return
         self._table[1][0] = values
-        self._block.history = self._block.checked = 0
+        self._block.history = self._block.checked = self._block.rated = 0
 
     def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
@@ -192,7 +194,7 @@ class Run(ABC):
         state, happened = self.settle(block.time, self.state, self._inputs_at(block.time), self._parameters, fired)
         self.state[:] = state
         pending[first:] = armed[first:] = 0.0
-        block.checked = 0
+        block.checked = block.rated = 0
         block.settled = 1
         block.event_count += 1
         self._begin_anew()
@@ -240,7 +242,7 @@ class Run(ABC):
     def _forget(self) -> None:
         """Nothing that happened before has a meaning for what comes."""
         block = self._block
-        block.history = block.checked = block.inside = block.event_count = 0
+        block.history = block.checked = block.inside = block.event_count = block.rated = 0
         if self._guards:
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
 

@@ -28,6 +28,8 @@ from kompono.model.joint import Joint
 from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Pose, symbolic_motion
 
+IMPACTS = ("poisson", "newton", "stronge", "moreau")
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -37,8 +39,9 @@ class Unit:
     gap [m, rad] is never negative; `speed` [m/s, rad/s] in its place makes a one-way clutch. `slip` are one or two
     speeds that are linear in velocities. `mu` acts on the force of the gap, or on the force of the joint `reaction`
     (then it may contain a lever arm); `limit` [N, N m] is added; what is static counts where it sticks. `restitution`
-    is that of Poisson. `name` is added to the path of the element where it has several units. `point` (3) [m] is where
-    the forces are shown to act, in the axes of the first frame of a pair (default: the second origin).
+    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the
+    element where it has several units. `point` (3) [m] is where the forces are shown to act, in the axes of the first
+    frame of a pair (default: the second origin).
     """
 
     name: str = ""
@@ -51,6 +54,7 @@ class Unit:
     limit_static: Any = None
     restitution: Any = 0.0
     reaction: Joint | None = None
+    impact: str = "poisson"
     point: Any = None
 
     @property
@@ -134,6 +138,8 @@ def check_units(given: Any, what: str) -> list[Unit]:
             raise ModelError("a unit has neither gap, speed nor slip.", fix="Give at least one of them.")
         if unit.gap is not None and unit.speed is not None:
             raise ModelError("a unit has a gap and a speed.", fix="Give one of them; use two units for both.")
+        if unit.impact not in IMPACTS:
+            raise ModelError(f"there is no law of impact {unit.impact!r}.", fix=f"Known: {', '.join(IMPACTS)}.")
         if unit.slips > 2:
             raise ModelError(f"a unit has {unit.slips} slip speeds.", fix="Give one, or two across each other.")
         if unit.point is not None and ca.SX(unit.point).shape != (3, 1):

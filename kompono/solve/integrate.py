@@ -15,6 +15,7 @@ import numpy as np
 from kompono.compile.block import ChunkEnd
 from kompono.compile.kernel import Unanswered
 from kompono.compile.snapshot import recall, snapshot
+from kompono.elsewhere.filed import filed
 from kompono.ending import Ending
 from kompono.errors import RunError
 from kompono.interruption import calls_users
@@ -141,11 +142,13 @@ def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progres
         recorder.take(run)
     except Unanswered:
         recorder.take(run)
-        return Ending.ELSEWHERE
+        ended = Ending.ELSEWHERE
     except MemoryError:
         recorder.thin()
         recorder.take(run)
         return Ending.NO_ROOM
+    if problem.journal is not None and ended is Ending.ELSEWHERE:
+        problem.journal.go_back(recorder.parts)
     if problem.journal is not None and ended is Ending.INTERRUPTED:
         problem.journal.keep(recorder.parts, *_memory(problem, course))
     return ended
@@ -155,7 +158,11 @@ def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np
     """Where a run is, as plain data: words, numbers, and all events so far."""
     fields, vectors = snapshot(course.run)
     words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
-    return words, {"vectors": vectors}, course.run.events
+    arrays = {"vectors": vectors}
+    if problem.kernel.program.opaque:
+        elsewhere, numbers = filed(problem.kernel.keep(course.run.state))
+        words, arrays = {**words, **elsewhere}, {**arrays, **numbers}
+    return words, arrays, course.run.events
 
 
 def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
@@ -169,14 +176,20 @@ def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
 
 
 def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
-    journal = problem.journal
-    if journal is not None and journal.due:
+    """About once a second to the file; where parts may be lost, it is remembered more often where the run was."""
+    journal, away = problem.journal, problem.report is not None
+    if journal is not None and (away or journal.due):
         recorder.take(course.run)
-        journal.write(recorder.parts, *_memory(problem, course))
+        where = _memory(problem, course)
+        if away:
+            journal.remember(recorder.parts, *where)
+        if journal.due:
+            journal.write(recorder.parts, *where)
 
 
 def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> Ending:
-    size, run, feed = 256, course.run, problem.feed
+    run, feed = course.run, problem.feed
+    size = 1 if problem.report else 256  # steps with parts elsewhere may take long, and a chunk is what a link loses
     looked = clock.perf_counter()
     while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):

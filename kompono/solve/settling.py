@@ -144,7 +144,9 @@ class Instant:
         chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._given(k)]
         part = self._part(chosen, self.view.rate)
         rebound = np.array([self._restitution(k) for k in chosen])
-        impulses, _ = impact(part.problem, part.units, rebound)
+        named = {self.units[k].impact for k in approach}
+        law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
+        impulses, _ = impact(part.problem, part.units, rebound, law)
         self._push(part.rows, impulses)
         self.view = self.look()
         return [(k, STRIKES) for k in approach]

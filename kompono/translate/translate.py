@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from kompono import kinds
-from kompono.errors import RunError
+from kompono.errors import ModelError, RunError
 from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
@@ -260,6 +260,11 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"{', '.join(paths)}: parts elsewhere are closed components of a model in joint coordinates.",
             fix="Use engine='relative', and close the components.",
         )
+    if near.program.laws:
+        raise ModelError(
+            f"contact and dry friction cannot be in a model with parts elsewhere ({', '.join(paths)}).",
+            path=near.program.laws[0].path, fix="Keep all parts in this process.",
+        )  # fmt: skip
     engine = AwayEngine(near.engine, paths)
     routines = _routines(engine, None, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):

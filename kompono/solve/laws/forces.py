@@ -79,7 +79,7 @@ class Reduced:
         """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
         if self.D is not None and self.gain is not None:
             loads = loads - self.D @ (self.gain @ loads)
-        if self.inverse is None:
+        if self.inverse is None or self.reach is None:
             return loads
         return loads - self.reach @ (self.inverse @ (self.system.A[self.held] @ loads))
 
@@ -89,7 +89,7 @@ class Reduced:
         z = np.zeros(system.size)
         if self.D is not None:
             z -= self.D @ self.limits
-        if self.inverse is None:
+        if self.inverse is None or self.reach is None:
             return z
         moved = system.b[self.held] if self.D is None else system.b[self.held] + system.A[self.held] @ z
         return z - self.reach @ (self.inverse @ moved)
@@ -146,7 +146,7 @@ def _inverted(matrix: np.ndarray) -> np.ndarray:
         return np.linalg.pinv(matrix)
 
 
-def solve(system: System, state: State, turning: Sequence[int] = ()) -> tuple[np.ndarray, bool]:
+def solve(system: System, state: State, turning: Sequence[int] = (), passes: int = PASSES) -> tuple[np.ndarray, bool]:
     """Multipliers (m) for these modes, and whether directions were found; those of `turning` units change in place."""
     sliding = [unit for unit, mode in enumerate(state.modes) if mode == SLIDES]
     measures, linear = system.layout.measures, system.layout.linear
@@ -158,7 +158,7 @@ def solve(system: System, state: State, turning: Sequence[int] = ()) -> tuple[np
     turning = [unit for unit in turning if state.modes[unit] == SLIDES]
     if not bent and not turning:
         return reduce(system, state, sliding, normals).offset(), True
-    for _ in range(PASSES):
+    for _ in range(passes):
         reduced = reduce(system, state, sliding, normals)
         z = reduced.offset()
         change = _turned(reduced, state, turning, z) if turning else 0.0

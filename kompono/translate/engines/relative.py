@@ -249,18 +249,12 @@ class RelativeEngine(SolvedEngine):
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
     ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
         """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
-        plan = self._plan(self.loops, self.sets)
-        for level in ("residual", "rate"):
-            kinematics = self._rebind(tracer, q, v)
-            closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
-            rows = trace_rows(kinematics, self.law_rows, self.laws)
-            change = correct(self.law_rows, kinematics, rows, condensation, level)
-            if level == "residual":
-                q = self._normalized(tracer, self._move(tracer, q, change))
-            else:
-                v = self._faster(tracer, v, change)
-        return q, v
+        plan, kinematics = self._plan(self.loops, self.sets), self._rebind(tracer, q, v)
+        closures = self._closures(kinematics, self.loops, self.sets)
+        condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
+        rows = trace_rows(kinematics, self.law_rows, self.laws)
+        changes = [correct(self.law_rows, kinematics, rows, condensation, level) for level in ("residual", "rate")]
+        return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
 
     def _shares(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Solution:
         """The least changes of speeds that undo violations of linear conditions."""

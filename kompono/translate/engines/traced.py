@@ -75,13 +75,15 @@ class TracedEngine(PosedEngine):
 
     @cached_property
     def _derivative(self) -> Routine:
+        return self.moving.tracer.routine("derivative", [("rate", self._rates())])
+
+    def _rates(self) -> Vector:
         moving = self.moving
-        rate = ca.vertcat(
+        return ca.vertcat(
             self._coordinate_rates(moving.kinematics),
             ca.SX(self.speed_rates(moving.solution)),
             ca.SX(len(self.model.modes), 1),
         )
-        return moving.tracer.routine("derivative", [("rate", rate)])
 
     def opened_derivative(self) -> Routine:
         """The same without calls of closed functions, so that it can be differentiated."""
@@ -109,9 +111,11 @@ class TracedEngine(PosedEngine):
         self._bind_results()
         call, path = self.present.tracer.call, self.model.path
         values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
-        if self.moving.acting is not None:
-            values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
-        return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+        if self.moving.acting is None:
+            return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+        values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
+        named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
+        return self.moving.tracer.routine("guards", named)
 
     def _bind_results(self) -> None:
         now = self.present

@@ -76,7 +76,9 @@ class LawRows:
                 gap_row, one_sided = (gap, len(units)) if shape.gap is not None else (rest, len(units))
                 gap, rest = (gap + 1, rest) if shape.gap is not None else (gap, rest + 1)
                 level = "position" if shape.gap is not None else "speed"
-                units.append(self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level))
+                units.append(
+                    self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact)
+                )
             if shape.slips:
                 slip_row, dry = rest, len(units)
                 rest += shape.slips
@@ -89,11 +91,11 @@ class LawRows:
 
     def _unit(
         self, kind: int, row: int, contact: int, span: tuple[int, int], modes: dict[str, Mode],
-        places: dict[int, int], path: str, number: int, level: str = "",
+        places: dict[int, int], path: str, number: int, level: str = "", impact: str = "poisson",
     ) -> LawUnit:  # fmt: skip
         names = {ONE_SIDED: ("closed",), DRY: ("slips",), PLANAR: ("slips", "direction.x", "direction.y")}[kind]
         found = tuple(places[id(modes[name])] for name in names)
-        return LawUnit(kind, row, contact, *span, found, len(self.model.events) + number, path, level)
+        return LawUnit(kind, row, contact, *span, found, len(self.model.events) + number, path, level, impact)
 
     def _measure(self, shape: Unit, gap_row: int, path: str) -> tuple[int, int]:
         """Which measures limit a unit's friction: first and count."""
@@ -116,7 +118,7 @@ class LawRows:
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}
         return [found[number] for number in range(len(self.units))]
 
-    def keys(self) -> list[tuple[Law, int, bool]]:
+    def identities(self) -> list[tuple[Law, int, bool]]:
         """Law, number of the unit there, and whether it is its friction, of each `LawUnit`."""
         found = {unit.one_sided: (unit.law, unit.number, False) for unit in self.placed}
         found |= {unit.dry: (unit.law, unit.number, True) for unit in self.placed}

@@ -36,6 +36,7 @@ def tell_units(law: Law, path: Callable[[Any], str]) -> Iterator[ToldUnit]:
         where = f"{path(law)}.{unit.name}" if unit.name else path(law)
         limit = _limit(unit, effort_unit(across), path) if unit.slips else ""
         rebound = "" if unit.gap is None or _zero(unit.restitution) else _number(unit.restitution)
+        rebound += f" by {unit.impact}" if rebound and unit.impact != "poisson" else ""
         yield ToldUnit(where, ", ".join(kinds), limit, rebound)
 
 

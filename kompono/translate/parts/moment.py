@@ -232,9 +232,9 @@ class Moment:
             forces = condensed.swept.forces(solution)
             measures = ca.vertcat(ca.SX(0, 1), *[forces[k] for k in rows.measured if isinstance(k, int)])
             acting = Acting(forces, measures, gap, rate, rows.numbers(self.kinematics))
-            found |= dict(zip(rows.keys(), trace_guards(rows, self.tracer, acting), strict=True))
+            found |= dict(zip(rows.identities(), trace_guards(rows, self.tracer, acting), strict=True))
         for part in self.compartment.parts:
-            keys = part.inside.all_laws.keys()
+            keys = part.law_units()
             if keys:
                 assert condensed.loads is not None
                 given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)

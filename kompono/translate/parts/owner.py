@@ -104,7 +104,7 @@ class ByParts(SolvedEngine):
         if self.law_rows.size:
             condensed = now.forces()
             told = now.law_guards(condensed, condensed.resolve(ca.SX(0, 1)))
-            values += [told[key] for key in self.law_rows.keys()]
+            values += [told[key] for key in self.law_rows.identities()]
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
 
     def switch(self, number: int) -> Routine:
