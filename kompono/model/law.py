@@ -128,6 +128,13 @@ class Law(Element):
         raise NotImplementedError
 
 
+def impact_named(name: Any) -> str:
+    """The name of a law of impact; ModelError if there is none of that name."""
+    if name not in IMPACTS:
+        raise ModelError(f"there is no law of impact {shown(name)}.", fix=f"Known: {', '.join(IMPACTS)}.")
+    return name
+
+
 def check_units(given: Any, what: str) -> list[Unit]:
     """The units a law gives."""
     units = [given] if isinstance(given, Unit) else given
@@ -138,8 +145,7 @@ def check_units(given: Any, what: str) -> list[Unit]:
             raise ModelError("a unit has neither gap, speed nor slip.", fix="Give at least one of them.")
         if unit.gap is not None and unit.speed is not None:
             raise ModelError("a unit has a gap and a speed.", fix="Give one of them; use two units for both.")
-        if unit.impact not in IMPACTS:
-            raise ModelError(f"there is no law of impact {unit.impact!r}.", fix=f"Known: {', '.join(IMPACTS)}.")
+        impact_named(unit.impact)
         if unit.slips > 2:
             raise ModelError(f"a unit has {unit.slips} slip speeds.", fix="Give one, or two across each other.")
         if unit.point is not None and ca.SX(unit.point).shape != (3, 1):

@@ -94,8 +94,9 @@ def _measured(rows: LawRows, kinematics: Kinematics, solution: Solution, z: Vect
             continue
         force = reaction(solution, entry)[:3]
         q, _ = kinematics.joint_state(entry)
-        for along in ca.horzsplit(ca.SX(joint_subspace(entry, q, False))[:3, :]) if entry.freedoms else ():
-            if along.nnz():
+        for column in ca.horzsplit(ca.SX(joint_subspace(entry, q, False))) if entry.freedoms else ():
+            along, turning = column[:3], column[3:]
+            if along.nnz() and not turning.nnz():  # a screw transmits force along its axis
                 unit = along / ca.norm_2(ca.densify(along))
                 force = force - unit * ca.dot(unit, force)
         found.append(ca.densify(force))
