@@ -104,9 +104,7 @@ def solved(
     return solver(ca.densify(ca.vertcat(factor, table, n0)))
 
 
-def force_table(
-    rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]
-) -> Callable[..., Vector]:
+def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> Callable[..., Vector]:
     """Seven numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number; from b, and
     whether given limits count.
     """
