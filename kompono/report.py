@@ -21,6 +21,7 @@ from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
 from kompono.translate.engines.large.engine import NestedEngine
+from kompono.translate.laws.told import tell_units
 from kompono.translate.motion.conditions import group_sizes, path_joints
 from kompono.translate.program import Routine
 from kompono.translate.structure.topology import common_owner
@@ -59,6 +60,7 @@ class Report:
     kernels: int
     calls: int
     operations: dict[str, int]
+    laws: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [
@@ -76,6 +78,8 @@ class Report:
         lines += [f"  {line}" for line in self.redundant]
         if self.redundant:
             lines.append("  Reactions of these and of the joints of their loops: one of many sets that fit the motion.")
+        if self.laws:
+            lines += ["", f"Laws: {len(self.laws)} units", *(f"  {line}" for line in self.laws)]
         if self.moved:
             moved = ", ".join(f"{name} by {change:+.6g}" for name, change in self.moved.items())
             lines += ["", f"Assembly moved {moved}"]
@@ -129,6 +133,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
         kernels=kernels,
         calls=calls,
         operations={name: operations(program.routines[name], program.kernels) for name in names},
+        laws=tuple(str(unit) for law in translation.model.laws for unit in tell_units(law, translation.model.path)),
     )
 
 

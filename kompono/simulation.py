@@ -205,12 +205,14 @@ class Simulation:
         """
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
-    def started(self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0) -> np.ndarray:
-        """The state a run begins with: with the modes of its laws, on the discrete engine with the deflections that
-        carry the loads there.
+    def started(
+        self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
+    ) -> np.ndarray:
+        """The state a run (with steps of `step` s, if they are equal) begins with: with the modes of its laws, on the
+        discrete engine with the deflections that carry the loads there.
         """
         if self.settler is not None:
-            state = self.settler.start(time, state, feed.at(time), parameters)
+            state = self.settler.start(time, state, feed.at(time), parameters, step)
         return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
 
     @property

@@ -31,6 +31,7 @@ class ChunkEnd(IntEnum):
     GUARD_NOT_FINITE = 9  # the guard of an event is NaN; state and time are the last good ones
     ELSEWHERE = 10  # a part that runs elsewhere gives no answers any more; state and time are the last good ones
     LAWS = 11  # a law must change its modes; `Run.advance` lets it and goes on, so nobody else sees this
+    NO_FORCES = 12  # no forces of laws fit (`Run.jam` says where); state and time are those before the event
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
@@ -55,6 +56,7 @@ _EVENTS = (
     "inside",
     "guard_checks",
     "settled",
+    "rated",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
@@ -136,6 +138,8 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     sizes["work"] = max(r.workspace for r in routines)
     if guard_count(program):
         sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
+    if program.laws:
+        sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,

@@ -52,7 +52,8 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             with code.when(each):
                 machine.record(time, "state", counts=False)
     with code.when(block.checked.equals(0)):
-        _watch(machine, time, "state", "values")
+        _watch(machine, time, "state", "values", "known")
+        block.set("rated", 1)
         fail_if_not_a_number(machine)
         note(machine, "values")
     first_law = machine.guards - len(machine.program.laws)
@@ -67,6 +68,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             machine.record(time, "state", counts=False)
         block.add("event_count")
         block.set("checked", 0)
+        block.set("rated", 0)
         block.set("history", 0)
         if adaptive:
             block.set("step_size", 0.0)
@@ -98,7 +100,7 @@ def cut(
     result is where the step ends now, `next` and `values` belonging to it, and whether that is before `end`.
     """
     code = machine.code
-    _watch(machine, end, "next", "values")
+    _watch(machine, end, "next", "values", "coming")
     fail_if_not_a_number(machine)
     reached, size = code.variable(REAL, end), end - time
     low, high = code.variable(REAL, 0.0), code.variable(REAL, size)
@@ -258,6 +260,18 @@ def _largest(machine: Machine, values: str, mask: str = "armed", span: tuple[int
     return largest.get()
 
 
-def _watch(machine: Machine, time: Value, state: str, target: str) -> None:
-    """target = the values of the guards."""
-    machine.evaluate(machine.program.routines["guards"], time, state, target)
+def keep_rate(machine: Machine, is_cut: Value) -> None:
+    """The rate that came with the guards at the end of a step is that of the next one, unless the step was cut."""
+    code, block = machine.code, machine.block
+    if machine.tells_rates:
+        with code.when(~is_cut):
+            machine.copy("known", "coming")
+        block.set("rated", code.select(is_cut, Value(code, "0", INT), Value(code, "1", INT)))
+
+
+def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "") -> None:
+    """target = the values of the guards; the rate that may come with them goes to a vector if that is named."""
+    wanted = (target, rate) if rate and machine.tells_rates else (target,)
+    machine.evaluate(machine.program.routines["guards"], time, state, *wanted)
+    if machine.tells_rates:
+        machine.block.add("evaluations")

@@ -136,6 +136,7 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
         stop_if_unanswered(machine)
         machine.copy("state", "next")
         block.set("time", reached)
+        block.set("rated", 0)
         block.add("accepted")
 
 

@@ -148,9 +148,24 @@ class Machine:
             target[i] = first[i] + share * (second[i] - first[i])
 
     def rate(self, time: Value, state: str, target: str) -> None:
-        """target = derivative(time, state)."""
+        """target = derivative(time, state); that of the present state may have come with its guards."""
+        if self.tells_rates and state == "state":
+            known = self.block.rated > 0
+            with self.code.when(known):
+                self.copy(target, "known")
+            with self.code.when(~known):
+                self._rate(time, state, target)
+        else:
+            self._rate(time, state, target)
+
+    def _rate(self, time: Value, state: str, target: str) -> None:
         self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
+
+    @property
+    def tells_rates(self) -> bool:
+        """Whether guards come with the rate of the state: where they see forces of laws."""
+        return self.guards > 0 and len(self.program.routines["guards"].outputs) > 1
 
     def project(self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False) -> Value:
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.

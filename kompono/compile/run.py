@@ -23,15 +23,15 @@ from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.tableaux import dense_weights
 from kompono.compile.walls.places import Places
-from kompono.errors import RunError
+from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
 
 _FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
 EVENTS = 64  # room in the first event log
 
-# (time, state, inputs, parameters, units of laws whose guards fired) -> state, and numbers of what happened
-Settle = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, list[int]]]
+# (time, state, inputs, parameters, units of laws whose guards fired, step) -> state, and numbers of what happened
+Settle = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], tuple[np.ndarray, list[int]]]
 
 
 class Run(ABC):
@@ -40,6 +40,7 @@ class Run(ABC):
     elsewhere: Places | None = None  # where parts run that do not run here
     losses = 0  # there, before this run
     settle: Settle | None = None  # chooses the modes of laws
+    jam = ""  # where no forces of laws fit, and why
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -156,7 +157,9 @@ class Run(ABC):
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
-        self._block.history = self._block.checked = 0  # rates and guards remembered so far belong to other inputs
+        self._block.history = self._block.checked = self._block.rated = (
+            0  # rates and guards remembered so far belong to other inputs
+        )
 
     def hold(self, values: np.ndarray) -> None:
         """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""
@@ -164,7 +167,7 @@ class Run(ABC):
             self.set_inputs(values)
             return
         self._table[1][0] = values
-        self._block.history = self._block.checked = 0
+        self._block.history = self._block.checked = self._block.rated = 0
 
     def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
@@ -177,7 +180,11 @@ class Run(ABC):
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
             if status is ChunkEnd.LAWS:
-                self._settle()
+                try:
+                    self._settle()
+                except NoForces as found:
+                    self.jam = found.message
+                    return ChunkEnd.NO_FORCES
                 continue
             if status is not ChunkEnd.LOG_FULL:
                 return self._heard(status) if self._program.opaque else status
@@ -189,10 +196,11 @@ class Run(ABC):
         block, first = self._block, self._guards - len(self._program.laws)
         pending, armed = self._vector("pending"), self._vector("armed")
         fired = np.flatnonzero(pending[first:] > 0)
-        state, happened = self.settle(block.time, self.state, self._inputs_at(block.time), self._parameters, fired)
+        inputs = self._inputs_at(block.time)
+        state, happened = self.settle(block.time, self.state, inputs, self._parameters, fired, self._equal_steps)
         self.state[:] = state
         pending[first:] = armed[first:] = 0.0
-        block.checked = 0
+        block.checked = block.rated = 0
         block.settled = 1
         block.event_count += 1
         self._begin_anew()
@@ -233,6 +241,11 @@ class Run(ABC):
     def _taken(self) -> int:
         """What the budget of a chunk counts."""
 
+    @property
+    def _equal_steps(self) -> float:
+        """The length of the steps [s], 0 if they vary."""
+        return 0.0
+
     def _begin_anew(self) -> None:
         """What comes is not the smooth continuation of what was."""
         self._block.history = 0
@@ -240,7 +253,7 @@ class Run(ABC):
     def _forget(self) -> None:
         """Nothing that happened before has a meaning for what comes."""
         block = self._block
-        block.history = block.checked = block.inside = block.event_count = 0
+        block.history = block.checked = block.inside = block.event_count = block.rated = 0
         if self._guards:
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
 
@@ -262,6 +275,10 @@ class FixedRun(Run):
     def step(self) -> int:
         """The number of the next step, 0 at the start; time = start + step * h."""
         return self._block.step
+
+    @property
+    def _equal_steps(self) -> float:
+        return self._block.step_size
 
     def restart(self, time: float, state: ArrayLike) -> None:
         """Go on from another state: forget the past and count steps and records from here (records one at once)."""
@@ -351,6 +368,11 @@ class AdaptiveRun(Run):
     @property
     def _taken(self) -> int:
         return self._block.accepted + self._block.rejected
+
+    @property
+    def _equal_steps(self) -> float:
+        """The length of the steps [s], 0 if they vary."""
+        return 0.0
 
     def _begin_anew(self) -> None:
         super()._begin_anew()

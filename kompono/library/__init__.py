@@ -4,6 +4,7 @@ from kompono.library import shapes, solids
 from kompono.library.bench import Bench
 from kompono.library.clutches import Brake, Clutch, FreeWheel
 from kompono.library.constraints import Distance, Drive, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.contact import Contact
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
 from kompono.library.friction import DryFriction
 from kompono.library.gears import Backlash, Gear
@@ -29,6 +30,7 @@ __all__ = [
     "Brake",
     "Bushing",
     "Clutch",
+    "Contact",
     "Cylindrical",
     "Distance",
     "Drive",

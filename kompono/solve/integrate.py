@@ -16,6 +16,7 @@ import numpy as np
 from kompono.compile.block import ChunkEnd
 from kompono.compile.kernel import Unanswered
 from kompono.compile.snapshot import recall, snapshot
+from kompono.elsewhere.filed import filed
 from kompono.ending import Ending
 from kompono.errors import RunError
 from kompono.interruption import calls_users
@@ -65,6 +66,7 @@ class Problem:
     started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
     journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
+    jam: str = ""  # where no forces of laws fit at the start, and why
     columns: int = 0  # channels that will be computed from each row
     report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
 
@@ -151,11 +153,13 @@ def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progres
         recorder.take(run)
     except Unanswered:
         recorder.take(run)
-        return Ending.ELSEWHERE
+        ended = Ending.ELSEWHERE
     except MemoryError:
         recorder.thin()
         recorder.take(run)
         return Ending.NO_ROOM
+    if problem.journal is not None and ended is Ending.ELSEWHERE:
+        problem.journal.go_back(recorder.parts)
     if problem.journal is not None and ended is Ending.INTERRUPTED:
         problem.journal.keep(recorder.parts, *_memory(problem, course))
     return ended
@@ -165,7 +169,11 @@ def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np
     """Where a run is, as plain data: words, numbers, and all events so far."""
     fields, vectors = snapshot(course.run)
     words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
-    return words, {"vectors": vectors}, course.run.events
+    arrays = {"vectors": vectors}
+    if problem.kernel.program.opaque:
+        elsewhere, numbers = filed(problem.kernel.keep(course.run.state))
+        words, arrays = {**words, **elsewhere}, {**arrays, **numbers}
+    return words, arrays, course.run.events
 
 
 def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
@@ -179,15 +187,24 @@ def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
 
 
 def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
-    journal = problem.journal
-    if journal is not None and journal.due:
+    """About once a second to the file; where parts may be lost, it is remembered more often where the run was."""
+    journal, away = problem.journal, problem.report is not None
+    if journal is not None and (away or journal.due):
         recorder.take(course.run)
-        journal.write(recorder.parts, *_memory(problem, course))
+        where = _memory(problem, course)
+        if away:
+            journal.remember(recorder.parts, *where)
+        if journal.due:
+            journal.write(recorder.parts, *where)
 
 
 def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> Ending:
-    size, run, feed = 256, course.run, problem.feed
+    run, feed = course.run, problem.feed
+    size = 1 if problem.report else 256  # steps with parts elsewhere may take long, and a chunk is what a link loses
     looked = clock.perf_counter()
+    if problem.jam:
+        run.advance(0)
+        return Ending.NO_FORCES
     while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
             run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())

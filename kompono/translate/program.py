@@ -151,7 +151,7 @@ class LawUnit:
     the one-sided unit that must be closed for it to act (-1: none), which of the measured reactions limit it, where its
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
-    `level` is that of a one-sided row, "position" or "speed".
+    `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution.
     """
 
     kind: int
@@ -163,6 +163,7 @@ class LawUnit:
     guard: int
     path: str
     level: str = ""
+    impact: str = "poisson"
 
 
 LAW_EVENTS = ("strikes", "closes", "opens", "sticks", "slips")  # what can happen to a unit of a law

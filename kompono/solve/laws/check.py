@@ -92,11 +92,12 @@ class _Look:
     def friction(self, unit: int) -> Flaw | None:
         """Sticking friction keeps to its static limit, sliding friction at rest must be overcome."""
         mode, contact = self.state.modes[unit], self.system.layout.contacts[unit]
-        if mode == OFF or (contact is not None and self.z[self.system.layout.rows[contact][0]] < 0.0):
+        if mode == OFF or not self.freedom.free[unit]:
             return None
         if mode == HELD:
-            return self._sticking(unit) if self.freedom.free[unit] else None
-        return self._sliding(unit) if self.freedom.free[unit] else None
+            return self._sticking(unit)
+        pulled = contact is not None and self.z[self.system.layout.rows[contact][0]] < 0.0
+        return None if pulled else self._sliding(unit)
 
     def _sticking(self, unit: int) -> Flaw | None:
         rows = self.system.layout.rows[unit]

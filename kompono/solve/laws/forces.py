@@ -18,6 +18,7 @@ from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
 OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
 STILL = 1e-13  # directions that change less are found
 PASSES = 60  # of Newton's method, at most
+IMMOBILE = 1e-13  # a row that forces move less than this part of the most mobile one is moved by rounding alone
 TURN = 0.7  # rad a direction turns in one pass, at most
 
 
@@ -53,7 +54,7 @@ class System:
         self.problem, self.A, self.b = problem, problem.A, problem.b
         self.B, self.n0, self.size = problem.B, problem.n0, len(problem.b)
         diagonal = self.A.diagonal()
-        self.root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        self.root = np.sqrt(np.where(diagonal > IMMOBILE * diagonal.max(initial=0.0), diagonal, 1.0))
         self.scale = 1.0 / self.root
         self.mu, self.limit = problem.mu.tolist(), problem.limit.tolist()
         self.mu_static, self.limit_static = problem.mu_static.tolist(), problem.limit_static.tolist()
@@ -79,7 +80,7 @@ class Reduced:
         """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
         if self.D is not None and self.gain is not None:
             loads = loads - self.D @ (self.gain @ loads)
-        if self.inverse is None:
+        if self.inverse is None or self.reach is None:
             return loads
         return loads - self.reach @ (self.inverse @ (self.system.A[self.held] @ loads))
 
@@ -89,7 +90,7 @@ class Reduced:
         z = np.zeros(system.size)
         if self.D is not None:
             z -= self.D @ self.limits
-        if self.inverse is None:
+        if self.inverse is None or self.reach is None:
             return z
         moved = system.b[self.held] if self.D is None else system.b[self.held] + system.A[self.held] @ z
         return z - self.reach @ (self.inverse @ moved)
@@ -146,7 +147,7 @@ def _inverted(matrix: np.ndarray) -> np.ndarray:
         return np.linalg.pinv(matrix)
 
 
-def solve(system: System, state: State, turning: Sequence[int] = ()) -> tuple[np.ndarray, bool]:
+def solve(system: System, state: State, turning: Sequence[int] = (), passes: int = PASSES) -> tuple[np.ndarray, bool]:
     """Multipliers (m) for these modes, and whether directions were found; those of `turning` units change in place."""
     sliding = [unit for unit, mode in enumerate(state.modes) if mode == SLIDES]
     measures, linear = system.layout.measures, system.layout.linear
@@ -158,7 +159,7 @@ def solve(system: System, state: State, turning: Sequence[int] = ()) -> tuple[np
     turning = [unit for unit in turning if state.modes[unit] == SLIDES]
     if not bent and not turning:
         return reduce(system, state, sliding, normals).offset(), True
-    for _ in range(PASSES):
+    for _ in range(passes):
         reduced = reduce(system, state, sliding, normals)
         z = reduced.offset()
         change = _turned(reduced, state, turning, z) if turning else 0.0

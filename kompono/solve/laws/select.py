@@ -19,6 +19,7 @@ from kompono.solve.laws.proposals import proposals
 from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit, Problem, Unit
 
 TIE = 1e-6  # flaws as large as the worst but for this part are mended with it
+PASSES = 6  # for directions, before modes are looked at again
 
 
 def select(
@@ -63,12 +64,14 @@ class Search:
         """Mend flaws one after the other, or nothing if that does not end."""
         layout, seen, patient = self.system.layout, set(), True
         for _ in range(20 + 6 * layout.count):
-            z, settled = solve(self.system, state, self.turning)
+            z, settled = solve(self.system, state, self.turning, PASSES)
             self.solves += 1
             state.z = z
             wrong = flaws(self.system, state, z, self.freedom)
+            if not wrong and settled:
+                return choice_of(state, z)
             if not wrong:
-                return choice_of(state, z) if settled else None
+                continue
             self.concerned.update(flaw.unit for flaw in wrong)
             key = tuple(zip(state.modes, ((x > 0, y > 0) for x, y in state.ways), strict=True))
             if key in seen:

@@ -12,12 +12,13 @@ import casadi as ca
 from kompono.model.element import Element
 from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.engines.channels import trace_channels
+from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
+from kompono.translate.motion.signals import bind_results
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -74,13 +75,15 @@ class TracedEngine(PosedEngine):
 
     @cached_property
     def _derivative(self) -> Routine:
+        return self.moving.tracer.routine("derivative", [("rate", self._rates())])
+
+    def _rates(self) -> Vector:
         moving = self.moving
-        rate = ca.vertcat(
+        return ca.vertcat(
             self._coordinate_rates(moving.kinematics),
             ca.SX(self.speed_rates(moving.solution)),
             ca.SX(len(self.model.modes), 1),
         )
-        return moving.tracer.routine("derivative", [("rate", rate)])
 
     def opened_derivative(self) -> Routine:
         """The same without calls of closed functions, so that it can be differentiated."""
@@ -104,12 +107,20 @@ class TracedEngine(PosedEngine):
         return self.present.tracer.routine(name, [("channels", chosen)])
 
     def guards(self) -> Routine:
-        """Expressions whose rise through zero is an event."""
+        """Expressions whose rise through zero is an event; they may use results."""
+        self._bind_results()
         call, path = self.present.tracer.call, self.model.path
         values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
-        if self.moving.acting is not None:
-            values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
-        return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+        if self.moving.acting is None:
+            return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
+        values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
+        named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
+        return self.moving.tracer.routine("guards", named)
+
+    def _bind_results(self) -> None:
+        now = self.present
+        writer = ChannelWriter(now.kinematics, now.loads, now.closures, now.solution)
+        bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
 
     def law_view(self) -> Routine:
         """What the laws are at a state: gap, rate and free acceleration of the rows, free measured reactions, and five
@@ -130,7 +141,8 @@ class TracedEngine(PosedEngine):
         return respond_routine(self.moving.tracer, self.law_rows, acting, self.speed_rates)
 
     def switch(self, number: int) -> Routine:
-        """state -> state after an event."""
+        """state -> state after an event; new values may use results."""
+        self._bind_results()
         tracer, event = self.present.tracer, self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in event.changes:
