@@ -32,6 +32,7 @@ from kompono.solve.integrate import Problem, Settings
 from kompono.solve.outcome import Outcome, Outputs, opening, reporter
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
+from kompono.solve.settings import check_events
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
@@ -239,6 +240,7 @@ class Simulation:
     def prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
         begun = clock.perf_counter()
+        check_events(self.program, method)
         if hasattr(self.kernel, "prepare"):
             needed = routines_of(method, self.program.routines)
             self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method)

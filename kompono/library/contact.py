@@ -12,9 +12,9 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import choice, scalar, shown
+from kompono.given import scalar, shown
 from kompono.library.surfaces import Touch, bounds, fits, touches
-from kompono.model.law import IMPACTS, PairLaw, Unit
+from kompono.model.law import PairLaw, Unit, impact_named
 from kompono.model.surface import Surface
 from kompono.spatial.pose import Motion
 
@@ -27,21 +27,15 @@ _PAIRS = (
 class Contact(PairLaw):
     """Two surfaces touch: `Contact(self.floor.plane(), self.crate.corners(), mu=0.5, restitution=0.2)`.
 
-    `mu` is the coefficient of friction (`mu_static` where it sticks), `restitution`, from 0 to 1, belongs to
-    the law of `impact` ("poisson", "newton", "stronge", "moreau"); all numbers may be expressions of time, inputs,
-    parameters and motion. With several points each is a unit of its own: "0", "1", ...
+    `mu` is the coefficient of friction (`mu_static` where it sticks), `restitution`, from 0 to 1, that of the law of
+    `impact`: "poisson", "newton", "stronge" or "moreau"; numbers may be expressions of time, inputs, parameters and
+    motion. With several points each is a unit of its own: "0", "1".
     """
 
     def __init__(
-        self,
-        first: Surface,
-        second: Surface,
-        *,
-        mu: Any = 0.0,
-        mu_static: Any = None,
-        restitution: Any = 0.0,
+        self, first: Surface, second: Surface, *, mu: Any = 0.0, mu_static: Any = None, restitution: Any = 0.0,
         impact: str = "poisson",
-    ) -> None:
+    ) -> None:  # fmt: skip
         for surface in (first, second):
             if not isinstance(surface, Surface):
                 fix = "Use body.plane(), body.sphere(radius=...), body.corners(), ..."
@@ -55,7 +49,7 @@ class Contact(PairLaw):
         self.mu = _coefficient(mu, "mu")
         self.mu_static = None if mu_static is None else _coefficient(mu_static, "mu_static")
         self.restitution = _coefficient(restitution, "restitution", most=1.0)
-        self.impact = choice(impact, "impact =", IMPACTS, "Contact")
+        self.impact = impact_named(impact)
         self._check_static(mu_static)
 
     def _check_static(self, given: Any) -> None:
@@ -79,7 +73,7 @@ class Contact(PairLaw):
             slip = ca.vertcat(*[ca.dot(tangent, moved) for tangent in touch.tangents])
         return Unit(
             name=touch.name, gap=touch.gap, slip=slip, mu=self.mu, mu_static=self.mu_static,
-            restitution=self.restitution, impact=self.impact,
+            restitution=self.restitution, impact=self.impact, point=touch.point,
         )  # fmt: skip
 
 

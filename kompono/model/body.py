@@ -77,7 +77,7 @@ class Frame(Surfaces):
 
     @property
     def acceleration(self) -> ca.SX:
-        """Acceleration in the world [m/s^2], three symbols; for outputs only."""
+        """Acceleration in the world [m/s^2], three symbols; for outputs and events only."""
         return self._signal("acceleration")
 
     @property
@@ -87,7 +87,7 @@ class Frame(Surfaces):
 
     @property
     def angular_acceleration(self) -> ca.SX:
-        """Angular acceleration [rad/s^2] in world axes, three symbols; for outputs only."""
+        """Angular acceleration [rad/s^2] in world axes, three symbols; for outputs and events only."""
         return self._signal("angular_acceleration")
 
 

@@ -27,7 +27,7 @@ from kompono.solve.methods import METHODS, Family
 from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import integrate_scipy
-from kompono.solve.settings import Settings, check_settings
+from kompono.solve.settings import Settings, check_events, check_settings
 
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
@@ -70,6 +70,13 @@ class Problem:
     report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
 
 
+def _choose_modes(problem: Problem) -> None:
+    """Choose the modes of laws at the start anew, now that callables have told the inputs."""
+    if getattr(problem.kernel, "settle", None) is not None and problem.lanes == 1:
+        start = problem.kernel.settle.start
+        problem.state = start(0.0, problem.state, problem.feed.at(0.0), problem.parameters)
+
+
 def integrate(problem: Problem, settings: Settings, progress: Progress | bool | None) -> Trajectory:
     """Run with the method asked for; progress is told to who is given, or shown if asked for (None: on terminals)."""
     check_settings(settings)
@@ -81,10 +88,10 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
     if settings.guard_checks > 1 and not method.guard_checks:
         fix = "Its steps are tiny; leave it out."
         raise RunError(f"guard_checks goes with other methods than {method.name}.", fix=fix)
-    if problem.kernel.program.events and not method.native:
-        raise RunError(f"{method.name} cannot locate events.", fix=method.instead(lambda other: other.native))
+    check_events(problem.kernel.program, settings.method)
     if problem.journal is None or problem.journal.resumed is None:
-        problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
+        if problem.feed.sample(0.0, _reader(problem, 0.0, problem.state)) and problem.feed.stop is None:
+            _choose_modes(problem)
         if problem.started is not None and problem.feed.stop is None:
             problem.started(problem.feed.at(0.0))
     given = (
