@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from nonsmooth.touching_machines import Ball, Disc, G, Table, Top, normals, times
+from nonsmooth.touching_machines import Ball, Disc, G, Rocking, Rod, Table, Top, normals, times
 
 from kompono import Body, Ground, Subsystem, simulate
 from kompono.library import Contact, Gravity, solids
@@ -113,3 +113,30 @@ def test_a_brief_touch_is_seen_if_asked_for() -> None:
             self.touch = Contact(self.ground.sphere(0.1), self.ball.sphere(0.1))
 
     assert times(run(Graze(), 0.05, 0.025, guard_checks=50), "strikes")
+
+
+class Spun(Subsystem):
+    """A box that slides and spins on a rough floor: its corners slip in directions that turn until it stops."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.box = Body(
+            solids.box(mass=2.0, size=(0.2, 0.1, 0.05)), start_position=(0, 0, 0.025), start_velocity=(1.0, 0.2, 0),
+            start_angular_velocity=(0, 0, 8.0),
+        )  # fmt: skip
+        self.feet = Contact(self.ground.plane(), self.box.corners(), mu=0.3)
+
+
+@pytest.mark.parametrize(("step", "error"), [(1e-3, 2e-7), (2.5e-4, 2e-8)])
+def test_a_spinning_box_stops_where_it_should(step: float, error: float) -> None:
+    known = run(Spun(), 0.6, 1e-2, method="dopri5", rtol=1e-12, atol=1e-14)
+    found = run(Spun(), 0.6, step)
+    for axis in "xy":
+        assert found[f"box.position.{axis}"][-1] == pytest.approx(known[f"box.position.{axis}"][-1], abs=error)
+
+
+@pytest.mark.parametrize(("model", "until"), [(lambda: Rod(1.0, 0.8), 1.12), (lambda: Rocking(0.1, 0.5, 0.1), 2.0)])
+def test_engines_agree(model: Any, until: float) -> None:
+    first, second = (run(model(), until, engine=engine).statistics["events"] for engine in ("relative", "absolute"))
+    assert [name for _, name in first] == [name for _, name in second]
+    assert [t for t, _ in first] == pytest.approx([t for t, _ in second], abs=1e-12)
