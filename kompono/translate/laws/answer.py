@@ -123,7 +123,8 @@ def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vecto
                 kind = acts * ca.if_else(slips, SLIDES, HELD)
                 dry, row = rows.units[unit.dry], unit.slip_row + k
                 limit = limited * given[2]
-                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, dry.count)
+                measured = -1 if dry.count == 1 and unit.shape.reaction is None else dry.count  # -1: it only pushes
+                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, measured)
         return ca.vertcat(*lines)
 
     return table
