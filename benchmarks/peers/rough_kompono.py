@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import casadi as ca
@@ -73,6 +74,9 @@ def settings() -> dict[str, float]:
 def _run(model: Subsystem, until: float, step: float, **options: Any) -> tuple[Result, float]:
     """A result, and seconds per second."""
     result = simulate(model, until=until, step=step, progress=False, **options)
+    assert result.time[-1] == until
+    if not result.status.ok:
+        print(f"{NAME}, {type(model).__name__}, {step:g} s: {result.status.message}", file=sys.stderr)
     return result, result.statistics["seconds_run"] / until
 
 
