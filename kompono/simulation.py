@@ -35,6 +35,7 @@ from kompono.solve.scipy_methods import routines_of
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
+from kompono.translate.laws.soft import STEP
 from kompono.translate.engines.registry import check_options, engine_named
 from kompono.translate.starts.start import check_tuned_bodies
 
@@ -68,6 +69,7 @@ class Simulation:
         projection: str | None = None,
         metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
+        contact: str = "events",
         native: bool = True,
         cache: bool = True,
         threads: int | None = None,
@@ -202,6 +204,10 @@ class Simulation:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
+        names = self.program.parameters
+        if STEP in names and parameters[names.index(STEP)] == self.parameters()[names.index(STEP)]:
+            parameters = parameters.copy()
+            parameters[names.index(STEP)] = step
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
     def started(self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0) -> np.ndarray:

@@ -48,6 +48,7 @@ def simulate(
     projection: str | None = None,
     metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
+    contact: str = "events",
     native: bool = True,
     cache: bool = True,
     threads: int | None = None,

@@ -39,7 +39,8 @@ class Unit:
     gap [m, rad] is never negative; `speed` [m/s, rad/s] in its place makes a one-way clutch. `slip` are one or two
     speeds that are linear in velocities. `mu` acts on the force of the gap, or on the force of the joint `reaction`
     (then it may contain a lever arm); `limit` [N, N m] is added; what is static counts where it sticks. `restitution`
-    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the element where it has several units.
+    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the element where it has several units. `stiffness` [N/m, N m/rad] is that of contact="soft"
+    (None: as high as the step allows).
     """
 
     name: str = ""
@@ -53,6 +54,7 @@ class Unit:
     restitution: Any = 0.0
     reaction: Joint | None = None
     impact: str = "poisson"
+    stiffness: Any = None
 
     @property
     def normal(self) -> bool:

@@ -87,7 +87,9 @@ def law_names(kind: type) -> frozenset[str]:
 
 
 def _units(units: list[Unit]) -> list[Any]:
-    quantities = [part for unit in units for part in (unit.gap, unit.speed, unit.slip) if part is not None]
+    quantities = [
+        part for unit in units for part in (unit.gap, unit.speed, unit.slip, unit.stiffness) if part is not None
+    ]  # fmt: skip
     return [*quantities, *[unit.numbers() for unit in units]]
 
 

@@ -11,4 +11,5 @@ def referenced_joints(model: Elaborated) -> tuple[Joint, ...]:
     named = {used for element in model.uses.values() for used in element}
     named |= {joint for coupling in model.couplings for joint in coupling.joints}
     named |= {effort.joint for effort in model.efforts}
+    named |= {joint for soft in model.soft for joint in getattr(soft.law, "joints", ())}
     return tuple(joint for joint in model.joints if joint in named)

@@ -15,6 +15,7 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
+from kompono.translate.laws.soft import mode_rates
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -81,7 +82,7 @@ class TracedEngine(PosedEngine):
         return ca.vertcat(
             self._coordinate_rates(moving.kinematics),
             ca.SX(self.speed_rates(moving.solution)),
-            ca.SX(len(self.model.modes), 1),
+            mode_rates(self.model, moving.kinematics),
         )
 
     def opened_derivative(self) -> Routine:

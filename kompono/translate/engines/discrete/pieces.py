@@ -160,7 +160,7 @@ class Pieces:
         """What some forces, efforts or fields exert on bodies, in body axes about the centre of mass (eqs 2, 3)."""
         kinds = [tuple(load for load in loads if isinstance(load, kind)) for kind in (Force, Effort, Field)]
         self.kinematics.frames = _Points(self.kinematics.topology, self.numbers)  # data of this piece alone
-        self.kinematics.model = replace(self.model, forces=kinds[0], efforts=kinds[1], fields=kinds[2])
+        self.kinematics.model = replace(self.model, forces=kinds[0], efforts=kinds[1], fields=kinds[2], soft=())
         found = Loads(self.kinematics)
         self.kinematics.model = self.model
         wrenches = [(self._index[key], wrench) for key, wrench in found.wrenches.items() if key in self._index]

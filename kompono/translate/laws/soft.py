@@ -1,0 +1,238 @@
+"""Laws as ordinary forces, `contact="soft"`: no modes, no events, so that all engines, methods and lanes have them.
+
+Each law becomes a force or efforts (`SoftForce`, `SoftEffort`), and each of its rows on velocities a bristle: a number
+of the state that has a rate. Stiffness is given (`Unit.stiffness`), or as high as the step allows: `contact_step` [s]
+is a parameter of the program for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+
+from kompono.errors import ModelError
+from kompono.model.event import Mode
+from kompono.model.force import Effort, Force
+from kompono.model.joint import Joint
+from kompono.model.law import JointLaw, Law, PairLaw, Unit, split_rows
+from kompono.model.signal import Parameter, time
+from kompono.spatial.pose import Motion, Wrench
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.laws.mobility import joint_mobility, pair_mobility
+from kompono.translate.laws.soft_laws import bristle, limit_of, pushed_back
+from kompono.translate.motion.conditions import column_of, differentiate_conditions
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.symbolic import Matrix, Scalar, Vector
+
+STEP = "contact_step"  # the parameter
+
+
+class Strength(NamedTuple):
+    """How stiff laws are for a step h and mobility a: h^2 k a of gaps, h^2 k a and h c a of bristles."""
+
+    gap: float
+    bristle: float
+    damper: float
+
+
+ALONE = Strength(0.1, 0.5, 0.5)
+LINKED = Strength(0.02, 0.5, 0.25)  # on engines whose joints are links, which leave less of what a step can bear
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a law at a state: units, gap and rate (rows), what they act on, mobility (rows)."""
+
+    units: list[Unit]
+    gap: Vector
+    rate: Vector
+    on: Matrix | dict[Joint, Matrix]
+    mobility: Vector
+
+
+@dataclass(frozen=True)
+class Softly:
+    """Forces (rows) of a law; rates of its bristles, and what they are a step later."""
+
+    forces: Vector
+    rates: Vector
+    later: Vector
+
+
+class SoftLaw:
+    """A law as forces; `step` is the symbol [s] that stiffness follows from."""
+
+    def __init__(self, law: Law, step: ca.SX, strength: Strength) -> None:
+        self.law, self.step, self.strength = law, step, strength
+        self.bristles = tuple(self._bristles())
+
+    def _bristles(self) -> Sequence[Mode]:
+        found = []
+        for unit in self.law._shapes():
+            names = ["hold"] if unit.speed is not None else []
+            names += ["bristle"] if unit.slips == 1 else [f"bristle.{axis}" for axis in "xy"[: unit.slips]]
+            for name in names:
+                mode = Mode(0.0)
+                mode._owner = self.law  # type: ignore[assignment]
+                mode._name = f"{unit.name}.{name}" if unit.name else name
+                found.append(mode)
+        return found
+
+    @cached_property
+    def loads(self) -> tuple[Force | Effort, ...]:
+        """What it exerts."""
+        if isinstance(self.law, JointLaw):
+            return tuple(SoftEffort(self, joint) for joint in dict.fromkeys(self.law.joints))
+        return (SoftForce(self),)
+
+    @cached_property
+    def _conditions(self):  # noqa: ANN202
+        return differentiate_conditions(self.law._rows)  # type: ignore[arg-type]
+
+    def rows_at(self, motion: Motion) -> Rows:
+        """Rows of a pair."""
+        law, known = self.law, self._conditions
+        assert isinstance(law, PairLaw)
+        speed = ca.densify(ca.vertcat(motion.velocity, motion.angular_velocity))
+        g, g_dot, _, gamma = known.all(column_of(motion.pose), speed, ca.SX(6, 1), known.signals)
+        return Rows(law.units_at(motion), g, g_dot, gamma, pair_mobility(law, motion, gamma))
+
+    @cached_property
+    def rows_now(self) -> Rows:
+        """Rows on joints, in their symbols."""
+        law = self.law
+        assert isinstance(law, JointLaw)
+        units, joints = law.units_now(), list(dict.fromkeys(law.joints))
+        gaps, rates = (ca.vertcat(ca.SX(0, 1), *map(ca.vec, part)) for part in split_rows(units))
+        q = ca.vertcat(*[joint.q for joint in joints])
+        q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
+        g_dot = ca.vertcat(ca.jtimes(gaps, q, q_dot) + ca.jacobian(gaps, time), rates)
+        on = {joint: ca.jacobian(g_dot, joint.v) for joint in joints}
+        return Rows(units, ca.vertcat(gaps, ca.SX.zeros(rates.numel())), g_dot, on, joint_mobility(law, on))
+
+    def exerted(self, rows: Rows) -> Softly:
+        """What the law does."""
+        row = first = sum(unit.gap is not None for unit in rows.units)
+        gap, forces, rates, later = 0, ca.SX.zeros(rows.rate.numel()), [ca.SX(0, 1)], [ca.SX(0, 1)]
+
+        def hold(unit: Unit, count: int, limit: tuple[Scalar, Scalar] | Scalar) -> Scalar:
+            nonlocal row
+            span, mobility = slice(row, row + count), ca.mmax(rows.mobility[row : row + count])
+            z = ca.vertcat(*[ca.SX(mode) for mode in self.bristles[row - first : row - first + count]])
+            k = self._stiffness(unit, mobility, self.strength.bristle)
+            c = self.strength.damper / self.strength.bristle**0.5 * ca.sqrt(k / mobility)
+            forces[span], rate, after = bristle(z, rows.rate[span], limit, k, c, ca.SX(self.step))
+            rates.append(rate)
+            later.append(after)
+            row += count
+            return forces[span]
+
+        for unit in rows.units:
+            normal, (mu, mu_static, given, most, restitution) = ca.SX(0), ca.vertsplit(unit.numbers())
+            if unit.gap is not None:
+                k = self._stiffness(unit, rows.mobility[gap], self.strength.gap)
+                normal = pushed_back(rows.gap[gap], rows.rate[gap], k, rows.mobility[gap], restitution)
+                forces[gap] = normal
+                gap += 1
+            if unit.speed is not None:
+                normal = hold(unit, 1, (ca.SX(-ca.inf), ca.SX(0)))
+            if unit.slips:
+                slip = rows.rate[row : row + unit.slips]
+                limit = limit_of(mu * normal + given, mu_static * normal + most, slip)
+                hold(unit, unit.slips, (-limit, limit) if unit.slips == 1 else limit)
+        return Softly(forces, ca.vertcat(*rates), ca.vertcat(*later))
+
+    def _stiffness(self, unit: Unit, mobility: Scalar, share: float) -> Scalar:
+        """[N/m, N m/rad]."""
+        return share / (self.step**2 * mobility) if unit.stiffness is None else ca.SX(unit.stiffness)
+
+    def bristles_at(self, kinematics: Kinematics, later: bool = False) -> Vector:
+        """Rates of the bristles at a state, or what they are a step later."""
+        if not self.bristles:
+            return ca.SX(0, 1)
+        law, call, path = self.law, kinematics.tracer.call, kinematics.model.path(self.law)
+
+        def chosen(rows: Rows) -> Vector:
+            exerted = self.exerted(rows)
+            return exerted.later if later else exerted.rates
+
+        if isinstance(law, JointLaw):
+            return call(lambda: chosen(self.rows_now), path=path, free=True)
+        assert isinstance(law, PairLaw)
+        motion = kinematics.motion(law.first, law.second)
+        place = motion.position, motion.rotation, motion.velocity, motion.angular_velocity
+        return call(lambda p, r, v, w: chosen(self.rows_at(Motion(p, r, v, w))), *place, path=path, free=True)
+
+
+class _OfLaw:
+    """Loads have the place of their law."""
+
+    soft: SoftLaw
+
+    @property
+    def _owner(self):  # noqa: ANN202
+        return self.soft.law._owner
+
+    @property
+    def _name(self) -> str:
+        return self.soft.law._name
+
+
+class SoftForce(_OfLaw, Force):  # type: ignore[misc]
+    """The force of a law between two frames."""
+
+    def __init__(self, soft: SoftLaw) -> None:
+        assert isinstance(soft.law, PairLaw)
+        self.soft = soft
+        super().__init__(soft.law.first, soft.law.second)
+
+    def wrench(self, motion: Motion) -> Wrench:
+        """Forces of all rows."""
+        rows = self.soft.rows_at(motion)
+        load = rows.on.T @ self.soft.exerted(rows).forces  # type: ignore[union-attr]
+        return Wrench(load[:3], load[3:])
+
+
+class SoftEffort(_OfLaw, Effort):  # type: ignore[misc]
+    """The effort of a law on one of its joints."""
+
+    def __init__(self, soft: SoftLaw, joint: Joint) -> None:
+        self.soft = soft
+        super().__init__(joint)
+
+    def effort(self, q: Vector, v: Vector) -> Vector:
+        """Forces of all rows, in the symbols of the joints."""
+        rows = self.soft.rows_now
+        return rows.on[self.joint].T @ self.soft.exerted(rows).forces  # type: ignore[index]
+
+
+def softened(model: Elaborated, step: float, linked: bool) -> Elaborated:
+    """The model with its laws as forces, for steps [s]; `linked`: on an engine whose joints are links."""
+    if not model.laws:
+        return model
+    for law in model.laws:
+        if any(unit.reaction is not None for unit in law._shapes()):
+            raise ModelError(
+                "friction by the reaction of a joint follows from accelerations, and soft laws from positions and "
+                "speeds alone.", path=model.path(law), fix="Give its limit, or use contact='events' or 'steps'.",
+            )  # fmt: skip
+    clock = Parameter(step, unit="s")
+    clock._owner, clock._name = model.model, STEP  # type: ignore[assignment]
+    soft = tuple(SoftLaw(law, clock, LINKED if linked else ALONE) for law in model.laws)
+    modes = [mode for mode in model.modes if not isinstance(mode._owner, Law)]
+    modes += [mode for one in soft for mode in one.bristles]
+    return replace(model, laws=(), modes=tuple(modes), parameters=(*model.parameters, clock), soft=soft)
+
+
+def mode_rates(model: Elaborated, kinematics: Kinematics, later: bool = False) -> Vector:
+    """Rates of all modes, which only bristles have; or what modes are a step later."""
+    own = len(model.modes) - sum(len(one.bristles) for one in model.soft)
+    kept = ca.SX(own, 1)
+    if later and own:
+        symbols = ca.vertcat(*[ca.SX(mode) for mode in model.modes[:own]])
+        kept = kinematics.tracer.call(lambda: symbols, free=True)
+    return ca.vertcat(kept, *[one.bristles_at(kinematics, later) for one in model.soft])
