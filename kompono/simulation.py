@@ -22,7 +22,7 @@ from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
-from kompono.request import Request
+from kompono.request import STEPS, Request
 from kompono.result import Result, Status
 from kompono.running import run
 from kompono.solve.assemble import Assembly
@@ -112,7 +112,7 @@ class Simulation:
         self.program = self.translation.program
         make = functools.partial(compile_program, native=asked.native, cache=asked.cache, threads=asked.threads)
         self.kernel: Any = away_kernel(self.translation, hosts, make) if hosts else make(self.program)
-        self.settler: Settler | None = settler_of(self.kernel)
+        self.settler: Settler | None = settler_of(self.kernel, asked.contact == STEPS)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""

@@ -9,7 +9,7 @@ fit (`laws/select.py`), and what holds is brought to rest exactly. A contact who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,8 @@ class View:
 class Settler:
     """Chooses modes of all laws of a program."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Any, steps: bool = False) -> None:
+        self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
         self.kernel, self.program = kernel, kernel.program
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         program = kernel.program
@@ -60,6 +61,16 @@ class Settler:
         changed = instant.choose(fired)
         return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
+    def step(
+        self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float
+    ) -> tuple[np.ndarray, list[int]]:
+        """The state a step of a size [s] later, whatever happens in it, and numbers of what did; `feed` gives inputs.
+        """
+        from kompono.solve.moreau import Step  # few runs need it
+
+        made = Step(self, time, state, feed, parameters, size)
+        return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
+
     def start(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """A state with modes that fit, before anything moves."""
         gaps = self.kernel.evaluate("law_view", time, state, inputs, parameters)[0]
@@ -72,13 +83,13 @@ class Settler:
         return self(time, state, inputs, parameters, ())[0]
 
 
-def settler_of(kernel: Any) -> Settler | None:
+def settler_of(kernel: Any, steps: bool = False) -> Settler | None:
     """What chooses the modes of a program's laws, told to whoever runs it; None if it has none."""
     if not kernel.program.laws:
         return None
     if not hasattr(kernel, "settle"):
         raise RunError("contact and dry friction are solved in native code only.", fix="Use native=True.")
-    kernel.settle = Settler(kernel)
+    kernel.settle = Settler(kernel, steps)
     return kernel.settle
 
 

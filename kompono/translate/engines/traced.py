@@ -66,7 +66,7 @@ class TracedEngine(PosedEngine):
             for k in range(len(self.model.events)):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
         if self.law_rows.size:
-            made |= {"law_view": self.law_view, "law_respond": self.law_respond}
+            made |= {"law_view": self.law_view, "law_respond": self.law_respond, "law_free": self.law_free}
         return made
 
     def derivative(self) -> Routine:
@@ -125,6 +125,13 @@ class TracedEngine(PosedEngine):
         numbers = ca.vertcat(*[acting.numbers[k] for k in self.law_rows.numbered()])
         named = [("gap", acting.gap), ("rate", acting.rate), ("w", acting.w0), ("measures", acting.n0)]
         return self.moving.tracer.routine("law_view", [*named, ("numbers", numbers)])
+
+    def law_free(self) -> Routine:
+        """Rates of the speeds without any force of a law, for time stepping."""
+        acting = self.moving.acting
+        assert acting is not None
+        rates = self.speed_rates(acting.pushed(ca.SX.zeros(self.law_rows.size)))
+        return self.moving.tracer.routine("law_free", [("rate", ca.SX(rates))])
 
     def law_respond(self) -> Routine:
         """What forces on the rows do, conditions being held: accelerations of the rows, measured reactions, speeds. The
