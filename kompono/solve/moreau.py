@@ -28,11 +28,14 @@ LEAST = 10  # steps a rebound must last; a shorter one is none
 
 
 class Step:
-    """A step of `size` [s] from a state; `end` is the state behind it, `happened` what did, by unit."""
+    """A step of `size` [s] from a state; `end` is the state behind it, `happened` what did, by unit. What rebounds may be
+    a little inside of what it struck; `out`: not so.
+    """
 
     def __init__(
-        self, settler: Settler, time: float, state: np.ndarray, feed: Feed, parameters: np.ndarray, size: float
-    ) -> None:
+        self, settler: Settler, time: float, state: np.ndarray, feed: Feed, parameters: np.ndarray, size: float,
+        out: bool = False,
+    ) -> None:  # fmt: skip
         self.settler, self.kernel, self.parameters, self.size = settler, settler.kernel, parameters, size
         self.speeds = slice(settler.first_speed, settler.first_mode)
         half, end = time + size / 2, time + size
@@ -49,8 +52,7 @@ class Step:
         self.end = self._moved(middle, after, half, feed)
         self.now.state = self.end
         self._write(chosen, found)
-        if "project" in settler.program.routines:
-            self.end[:] = self._evaluate("project", end, self.end, feed(end))
+        self._correct(end, feed(end), out)
         self.happened = [(k, STRIKES) for k in self.struck] + self.now._changes()
 
     def _evaluate(self, routine: str, time: float, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
@@ -108,6 +110,22 @@ class Step:
         rate = self._evaluate("rates", time, end, feed(time))
         end[: len(rate)] += self.size / 2 * rate
         return end
+
+    def _correct(self, time: float, inputs: np.ndarray, out: bool) -> None:
+        """Bring the end on all conditions that hold there, and `out` of what was struck, too."""
+        if "project" not in self.settler.program.routines:
+            return
+        end, first = self.end, self.settler.first_mode
+        inside = []
+        if out and self.struck:
+            gap = self._evaluate("law_view", time, end, inputs)
+            inside = [k for k in self.struck if gap[self.settler.units[k].row] < 0]
+        if inside:
+            closed = end.copy()
+            closed[[first + self.settler.units[k].modes[0] for k in inside]] = 1.0
+            count = self.settler.first_speed
+            end[:count] = self._evaluate("project", time, closed, inputs)[:count]
+        end[:] = self._evaluate("project", time, end, inputs)
 
     def _write(self, chosen: Sequence[int], found: Choice | None) -> None:
         """Modes at the end: what parts from what it struck is open."""

@@ -62,13 +62,15 @@ class Settler:
         return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
     def step(
-        self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float
-    ) -> tuple[np.ndarray, list[int]]:
+        self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float,
+        out: bool = False,
+    ) -> tuple[np.ndarray, list[int]]:  # fmt: skip
         """The state a step of a size [s] later, whatever happens in it, and numbers of what did; `feed` gives inputs.
+        `out`: nothing is inside of what it struck then.
         """
         from kompono.solve.moreau import Step  # few runs need it
 
-        made = Step(self, time, state, feed, parameters, size)
+        made = Step(self, time, state, feed, parameters, size, out)
         return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
 
     def start(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:

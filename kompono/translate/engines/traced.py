@@ -16,6 +16,7 @@ from kompono.translate.engines.channels import trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
 from kompono.translate.laws.soft import mode_rates
+from kompono.translate.laws.soft_seen import soft_channels
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -93,7 +94,8 @@ class TracedEngine(PosedEngine):
     def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
         now = self.present
         channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
-        return channels, ca.densify(ca.vertcat(*values))
+        named, found = soft_channels(now.kinematics)
+        return (*channels, *named), ca.densify(ca.vertcat(*values, *found))
 
     @property
     def channels(self) -> tuple[Channel, ...]:

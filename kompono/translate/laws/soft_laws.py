@@ -18,7 +18,6 @@ import casadi as ca
 
 from kompono.translate.symbolic import Scalar, Vector
 
-STRIBECK = 1e-3  # slip speed [m/s, rad/s] at which static friction has become kinetic
 LEAST = 0.103  # restitution; what is given lower is this
 _TINY = 1e-300
 _BETA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.4, 2.8, 3.2, 3.7, 4.2)
@@ -56,8 +55,8 @@ def bristle(z: Vector, v: Vector, low_high: tuple[Vector, Vector] | Scalar, k: S
     return -force, (force - k * z) / c, (h * cut(k * (z + h * v) + c * v) + c * z) / (c + k * h)
 
 
-def limit_of(kinetic: Scalar, static: Scalar, slip: Vector) -> Scalar:
-    """Limit of friction at slip speeds: static at rest."""
+def limit_of(kinetic: Scalar, static: Scalar, slip: Vector, scale: Scalar) -> Scalar:
+    """Limit of friction at slip speeds: static at rest, kinetic above the speed static friction gives with `scale`."""
     if ca.is_equal(kinetic, static, 20):
         return kinetic
-    return kinetic + (static - kinetic) * ca.exp(-ca.sumsqr(slip) / STRIBECK**2)
+    return kinetic + (static - kinetic) * ca.exp(-ca.sumsqr(slip) / ((scale * static) ** 2 + _TINY))
