@@ -21,6 +21,7 @@ class Ending(StrEnum):
     TOO_MANY_EVENTS = "too many events"  # one event causes the next, without end
     OFF_CONSTRAINTS = "off constraints"  # no projection leads back to the conditions
     TOO_FAST = "too fast"  # a body turns by more than a radian in one step of the discrete engine
+    NO_FORCES = "no forces fit"  # no forces of contact and friction are consistent with the motion (Painleve)
     GUARD_NOT_FINITE = "guard not finite"  # the guard of an event is NaN
     HOPELESS = "hopeless"  # so many more steps would be needed that the end is not reached
 

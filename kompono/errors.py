@@ -127,6 +127,10 @@ class RunError(KomponoError):
     """The run was asked for something it cannot do (method, step, channel)."""
 
 
+class NoForces(RunError):
+    """No contact forces fit what holds and what slides (Painleve); a run ends there, with all results up to it."""
+
+
 class FileError(RunError):
     """A file that is not what it should be: cut off, damaged, of another kind, or out of reach."""
 

@@ -55,7 +55,7 @@ def kept(simulation: Any, request: Request, noted: Mapping[str, Any] | None) -> 
     path, old = checked_file(request.hdf5, "hdf5"), checked_file(request.resume, "resume")
     if old is not None and request.realtime:
         raise RunError("a run in real time cannot be resumed.", fix="Leave realtime out.")
-    refuse_elsewhere(simulation.program, "to resume a run", old is not None)
+    refuse_elsewhere(simulation.program, "to resume a run", old is not None and not simulation.kernel.lasts)
     if path is not None and old is not None and path != old:
         raise RunError("a resumed run goes on in its own file.", fix="Leave hdf5 out.")
     where = old or path
@@ -112,6 +112,8 @@ class Keeping:
 
         def values_of(rows: np.ndarray) -> np.ndarray:
             end = 1 + kernel.program.state_size
+            if kernel.program.opaque:  # they were computed as the run went on, and stand behind
+                return rows[:, end + len(kernel.program.inputs) :]
             return kernel.map(outputs.routine, rows[:, 0], rows[:, 1:end], rows[:, end:], parameters)
 
         if self.stored is not None:
@@ -136,8 +138,11 @@ class Keeping:
         assert self.stored is not None
         head = self.stored.head
         _compare(self.path, head["identity"], _plain(identity))
-        for name, now in (("parameters", parameters), ("start", state)):
-            before = np.array(head[name], dtype=float)
+        own = len(state) - len(self._simulation.program.opaque)  # what is behind are handles
+        starts = np.array(head["start"], dtype=float)[:own], state[:own]
+        for name, before, now in (
+            ("parameters", np.array(head["parameters"], dtype=float), parameters), ("start", *starts)
+        ):  # fmt: skip
             if before.shape != now.shape or not np.allclose(before, now, rtol=NEAR, atol=NEAR):
                 raise _other(self.path, f"the {name} of the model {'are' if name[-1] == 's' else 'is'} not the same")
 

@@ -15,11 +15,13 @@ import numpy as np
 from kompono.interruption import heeded
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import Law
 from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
 from kompono.translate.engines.large.engine import NestedEngine
+from kompono.translate.laws.told import tell_units
 from kompono.translate.motion.conditions import group_sizes, path_joints
 from kompono.translate.program import Routine
 from kompono.translate.structure.topology import common_owner
@@ -58,6 +60,7 @@ class Report:
     kernels: int
     calls: int
     operations: dict[str, int]
+    laws: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [
@@ -75,6 +78,8 @@ class Report:
         lines += [f"  {line}" for line in self.redundant]
         if self.redundant:
             lines.append("  Reactions of these and of the joints of their loops: one of many sets that fit the motion.")
+        if self.laws:
+            lines += ["", f"Laws: {len(self.laws)} units", *(f"  {line}" for line in self.laws)]
         if self.moved:
             moved = ", ".join(f"{name} by {change:+.6g}" for name, change in self.moved.items())
             lines += ["", f"Assembly moved {moved}"]
@@ -88,7 +93,8 @@ class Report:
 @heeded
 def inspect(model: Subsystem, **options: Any) -> Report:
     """Translate and assemble a model, and report its structure; options as of `Simulation` (engine, cut, ...)."""
-    simulation = Simulation(model, **{**options, "native": False})
+    native = isinstance(model, Subsystem) and any(isinstance(element, Law) for element in model.walk())
+    simulation = Simulation(model, **{**options, "native": native})  # only what laws hold at the start needs it
     translation = simulation.translation
     assembly = simulation.assemble()
     feed, parameters = simulation.feed(), simulation.parameters()
@@ -127,6 +133,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
         kernels=kernels,
         calls=calls,
         operations={name: operations(program.routines[name], program.kernels) for name in names},
+        laws=tuple(str(unit) for law in translation.model.laws for unit in tell_units(law, translation.model.path)),
     )
 
 
@@ -214,10 +221,13 @@ def _redundant(rows: np.ndarray, labels: tuple[str, ...], implied: np.ndarray) -
 
 
 def _types(translation: Translation) -> tuple[tuple[ComponentType, ...], int, int]:
-    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more."""
+    """Group subsystems whose shared kernels are the same; a model whose kernels are inlined is traced once more, but
+    for one with laws, which counts as a whole.
+    """
     if isinstance(translation.engine, NestedEngine):
         return _cell_types(translation.engine, translation.program.routines["derivative"])
-    kernels, shared = translation.program.kernels, translation.engine.shared
+    kernels = translation.program.kernels
+    shared = translation.engine.shared or translation.model.laws  # with laws it is inlined, whatever its size
     routine = translation.program.routines["derivative"] if shared else translation.make_engine(True).derivative()
     owner_of = {translation.model.path(e): e.owner for e in translation.model.model.walk()}
     by_owner: dict[Element, list[str]] = {s: [] for s in translation.model.subsystems}

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kompono.elsewhere.filed import unfiled
 from kompono.elsewhere.kernel import refuse_elsewhere
-from kompono.errors import ModelWarning, RunWarning, warn
+from kompono.errors import ModelWarning, NoForces, RunWarning, warn
 from kompono.interruption import asked
-from kompono.keeping import kept, scenery
+from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
 from kompono.request import Request
 from kompono.result import Result, matching
@@ -25,6 +26,7 @@ from kompono.solve.estimate import announce, estimate
 from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Trajectory, integrate
+from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outputs
 from kompono.solve.settings import Settings, check_method, check_settings
 
@@ -52,23 +54,29 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, settings.step)
-    started = simulation.started(assembly.state, values, feed)
+    step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
+    started, jam = assembly.state, ""
+    try:
+        started = simulation.started(started, values, feed, step=step)
+    except NoForces as found:  # the run ends at once
+        jam = found.message
     seconds_compile = simulation.prepare(settings.method, outputs.routine)
     known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
-    with at_work(feed.sources) as sources, simulation.kernel.begun(started) as state:
+    with at_work(feed.sources) as sources, _begun(simulation, started, keeping) as state:
         feed = Feed(sources)
         session = _session(simulation, request.realtime, feed, outputs, values) if request.realtime else None
         with session or nullcontext():
             journal = None
-            if keeping and not session and not simulation.program.opaque:  # else it is written at the end
+            if keeping and not session and simulation.kernel.lasts:  # else it is written at the end
                 journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
             begun, made = clock.perf_counter(), simulation.reader.seconds
             problem = simulation.problem(state, values, session.feed if session else feed, outputs, settings)
-            problem.journal = journal
+            problem.journal, problem.jam = journal, jam
             if request.watcher is not None:
                 problem.watch = _watch(simulation, request.watcher, values, feed)
-                problem.watch(0.0, state)
+                if journal is None or journal.resumed is None:
+                    problem.watch(0.0, state)
             trajectory = integrate(problem, settings, progress)
             made = simulation.reader.seconds - made
             seconds = clock.perf_counter() - begun - made
@@ -82,6 +90,15 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         result = _result(simulation, trajectory, outputs, settings, values, scene)
     result = session.complete(result) if session else result
     return keeping.finish(result) if keeping else result
+
+
+def _begun(simulation: Any, started: np.ndarray, keeping: Keeping | None) -> Any:
+    """The state a run begins with; parts elsewhere go on where they were, if it is resumed."""
+    count = len(simulation.program.opaque)
+    if keeping is None or keeping.stored is None or not count:
+        return simulation.kernel.begun(started)
+    kept = unfiled(keeping.stored.words, keeping.stored.arrays, count)
+    return simulation.kernel.begun(started, kept=kept)
 
 
 def paced(settings: Settings, request: Request) -> tuple[Settings, bool | None]:

@@ -32,6 +32,7 @@ from kompono.solve.integrate import Problem, Settings
 from kompono.solve.outcome import Outcome, Outputs, opening, reporter
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
+from kompono.solve.settings import check_events
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
@@ -210,12 +211,14 @@ class Simulation:
             parameters[names.index(STEP)] = step
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
-    def started(self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0) -> np.ndarray:
-        """The state a run begins with: with the modes of its laws, on the discrete engine with the deflections that
-        carry the loads there.
+    def started(
+        self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
+    ) -> np.ndarray:
+        """The state a run (with steps of `step` s, if they are equal) begins with: with the modes of its laws, on the
+        discrete engine with the deflections that carry the loads there.
         """
         if self.settler is not None:
-            state = self.settler.start(time, state, feed.at(time), parameters)
+            state = self.settler.start(time, state, feed.at(time), parameters, step)
         return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
 
     @property
@@ -243,6 +246,7 @@ class Simulation:
     def prepare(self, method: str, outputs: str) -> float:
         """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
         begun = clock.perf_counter()
+        check_events(self.program, method)
         if hasattr(self.kernel, "prepare"):
             needed = routines_of(method, self.program.routines)
             self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method)

@@ -1,6 +1,6 @@
 """Supplier and customer on one machine, as two hosts where that is possible.
 
-    python examples/supplier/run.py [--until 0.2] [--step 1e-3] [--keep FOLDER]
+    python examples/supplier/run.py [--until 0.2] [--step 1e-3]
 
 1. The supplier seals its damper (machine code, no names, no numbers) and makes certificates: for its server, and for
    its customer.

@@ -17,6 +17,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+LONG = 100_000  # characters of a text from which on its loops are not worth the full optimizer (see `jit`)
+
 _lock = threading.Lock()
 
 
@@ -37,7 +39,9 @@ def target_machine() -> Any:
 
 
 def assemble(text: str, *, loops: bool = False) -> bytes:
-    """Object code for this processor; `loops` asks for the full optimizer. Invalid text raises RuntimeError."""
+    """Object code for this processor; `loops` asks for the full optimizer, which only short texts get. Invalid text
+    raises RuntimeError.
+    """
     return emit(text, target_machine(), loops=loops)
 
 
@@ -48,7 +52,7 @@ def emit(text: str, machine: Any, *, loops: bool) -> bytes:
     """
     with _lock, llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
-        _optimize(module, machine, loops)
+        _optimize(module, machine, loops and len(text) < LONG)
         return machine.emit_object(module)
 
 

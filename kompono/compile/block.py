@@ -31,6 +31,7 @@ class ChunkEnd(IntEnum):
     GUARD_NOT_FINITE = 9  # the guard of an event is NaN; state and time are the last good ones
     ELSEWHERE = 10  # a part that runs elsewhere gives no answers any more; state and time are the last good ones
     LAWS = 11  # a law must change its modes; `Run.advance` lets it and goes on, so nobody else sees this
+    NO_FORCES = 12  # no forces of laws fit (`Run.jam` says where); state and time are those before the event
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property

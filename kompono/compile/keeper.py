@@ -208,7 +208,7 @@ def _pin(made: _Operation) -> None:
 
 def _start(made: _Operation) -> None:
     code, size = made.code, made.part.size
-    x, start = made.room(size), Context(code).array("start")
+    x, start = made.room(size), Array(code, Context(code).array("start").pointer, made.lanes.real)
     with made.given(_rows(made, size)):
         with code.loop(size) as i:
             x[i] = start[i] + made.number(i)

@@ -114,6 +114,11 @@ class Kernel:
         if method:
             self._objects.loop_function(_known(method), Lanes(lanes))
 
+    @property
+    def lasts(self) -> bool:
+        """Whether a run can go on in another process: all it needs is here."""
+        return True
+
     @contextmanager
     def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
         """The state a run begins with, from one that was assembled: the same, if nothing is kept elsewhere."""
@@ -268,6 +273,11 @@ class Interpreter:
     def instructions(self) -> Mapping[str, int]:
         """SX instructions executed by one evaluation of each routine."""
         return _instructions(self.program)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a run can go on in another process: all it needs is here."""
+        return True
 
     @contextmanager
     def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:

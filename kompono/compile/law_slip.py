@@ -1,7 +1,8 @@
 """Rows that slide, in the native solver of laws: their equations, and their own multipliers taken out of them.
 
 Friction is limited by the size of a reaction N, along its present direction n: abs(N) = n N to first order, and N is
-linear in all multipliers. The equations are independent as long as friction does not feed itself more than it takes.
+linear in all multipliers. A count of -1 says that N is one number that pushes (the force of the contact itself): it is
+taken as it is, so that where friction would have to pull, that is seen by its sign. The equations are independent as long as friction does not feed itself more than it takes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ def write_slip_equations(work: Work) -> tuple[Value, Value]:
             curve[a] = 0.0
         curve[s] = 1.0
         curve[count] = 0.0 - direction * work.law(row, "limit")
-        size = _integer(work, row, "count")
+        given = _integer(work, row, "count")
+        pushes = given < 0
+        size = code.select(pushes, Value(code, "1", INT), given)
         with code.when(size > 0):
             limited.set(True)
             first = _integer(work, row, "first")
             side = _point(work, first, size)
+            with code.when(pushes):
+                work.measured.at(first)[0] = 1.0
+            side = code.select(pushes, Value(code, "1.0", REAL), side)
             turned.set(turned.get() | (size > 1) | ~side.equals(work.sides[s]))
             work.sides[s] = side
             _add_limit(work, curve, direction * work.law(row, "mu"), first, size)

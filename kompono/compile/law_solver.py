@@ -23,7 +23,7 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 1  # of the algorithm
+VERSION = 2  # of the algorithm
 _TRIES = 12  # of Newton's method
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding

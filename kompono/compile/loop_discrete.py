@@ -20,6 +20,8 @@ from kompono.compile.machine import Machine
 class Leapfrog:
     """A `StepRule` for programs that have the routines `kick` and `drift`."""
 
+    alike = True
+
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""
         code, block, program = machine.code, machine.block, machine.program

@@ -18,6 +18,8 @@ from kompono.compile.tableaux import MIDPOINT, Tableau
 class StepRule(Protocol):
     """A method of fixed step size."""
 
+    alike: bool  # `partial` is `advance`: the method knows nothing of the steps before
+
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""
         ...
@@ -37,6 +39,8 @@ class StepRule(Protocol):
 
 class RungeKutta:
     """An explicit Runge-Kutta method."""
+
+    alike = True
 
     def __init__(self, tableau: Tableau) -> None:
         self.tableau = tableau

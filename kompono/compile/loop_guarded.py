@@ -42,10 +42,13 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     code, block = machine.code, machine.block
     k, time, inside, each = now
     end = machine.grid(k + 1, block.step_size)
-    with code.when(inside):
-        step.partial(machine, time, end - time)
-    with code.when(~inside):
-        step.advance(machine, time, block.step_size)
+    if step.alike:  # all its stages once
+        step.advance(machine, time, code.select(inside, end - time, block.step_size))
+    else:
+        with code.when(inside):
+            step.partial(machine, time, end - time)
+        with code.when(~inside):
+            step.advance(machine, time, block.step_size)
     machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
     come_back(machine, end, "next")
 

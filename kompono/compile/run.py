@@ -24,15 +24,15 @@ from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.tableaux import dense_weights
 from kompono.compile.walls.places import Places
-from kompono.errors import RunError
+from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
 
 _FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
 EVENTS = 64  # room in the first event log
 
-# (time, state, inputs, parameters, units of laws whose guards fired) -> state, and numbers of what happened
-Settle = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, list[int]]]
+# (time, state, inputs, parameters, units of laws whose guards fired, step) -> state, and numbers of what happened
+Settle = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], tuple[np.ndarray, list[int]]]
 
 
 class Run(ABC):
@@ -42,6 +42,7 @@ class Run(ABC):
     losses = 0  # there, before this run
     settle: Settle | None = None  # chooses the modes of laws
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
+    jam = ""  # where no forces of laws fit, and why
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -182,7 +183,11 @@ class Run(ABC):
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
             if status is ChunkEnd.LAWS:
-                self._settle()
+                try:
+                    self._settle()
+                except NoForces as found:
+                    self.jam = found.message
+                    return ChunkEnd.NO_FORCES
                 continue
             if status is not ChunkEnd.LOG_FULL:
                 return self._heard(status) if self._program.opaque else status
@@ -194,7 +199,8 @@ class Run(ABC):
         block, first = self._block, self._guards - len(self._program.laws)
         pending, armed = self._vector("pending"), self._vector("armed")
         fired = np.flatnonzero(pending[first:] > 0)
-        state, happened = self.settle(block.time, self.state, self._inputs_at(block.time), self._parameters, fired)
+        inputs = self._inputs_at(block.time)
+        state, happened = self.settle(block.time, self.state, inputs, self._parameters, fired, self._equal_steps)
         self.state[:] = state
         pending[first:] = armed[first:] = 0.0
         block.checked = block.rated = 0
@@ -213,7 +219,10 @@ class Run(ABC):
         assert self.settle is not None
         begun, step = block.time, cast(Any, self.settle).step
         state, happened = step(begun, self.state, self._inputs_at, self._parameters, end - begun, True)
-        state, more = self.settle(end, state, self._inputs_at(end), self._parameters, np.zeros(0, dtype=int))
+        nobody = np.zeros(0, dtype=int)
+        state, more = self.settle(
+            end, state, self._inputs_at(end), self._parameters, nobody, self._equal_steps
+        )
         self.state[:] = state
         self._arrive(end)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
@@ -270,6 +279,11 @@ class Run(ABC):
     def _taken(self) -> int:
         """What the budget of a chunk counts."""
 
+    @property
+    def _equal_steps(self) -> float:
+        """The length of the steps [s], 0 if they vary."""
+        return 0.0
+
     def _begin_anew(self) -> None:
         """What comes is not the smooth continuation of what was."""
         self._block.history = 0
@@ -299,6 +313,10 @@ class FixedRun(Run):
     def step(self) -> int:
         """The number of the next step, 0 at the start; time = start + step * h."""
         return self._block.step
+
+    @property
+    def _equal_steps(self) -> float:
+        return self._block.step_size
 
     def restart(self, time: float, state: ArrayLike) -> None:
         """Go on from another state: forget the past and count steps and records from here (records one at once)."""
@@ -400,6 +418,11 @@ class AdaptiveRun(Run):
     @property
     def _taken(self) -> int:
         return self._block.accepted + self._block.rejected
+
+    @property
+    def _equal_steps(self) -> float:
+        """The length of the steps [s], 0 if they vary."""
+        return 0.0
 
     def _begin_anew(self) -> None:
         super()._begin_anew()

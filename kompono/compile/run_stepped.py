@@ -10,6 +10,7 @@ import numpy as np
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.run import FixedRun
+from kompono.errors import NoForces
 
 
 class SteppedRun(FixedRun):
@@ -27,8 +28,12 @@ class SteppedRun(FixedRun):
                 return ChunkEnd.OK
             if self._stop[0]:
                 return ChunkEnd.STOPPED
-            if not self._one(time, block.start + (k + 1) * block.step_size):
-                return ChunkEnd.NOT_FINITE
+            try:
+                if not self._one(time, block.start + (k + 1) * block.step_size):
+                    return ChunkEnd.NOT_FINITE
+            except NoForces as found:
+                self.jam = found.message
+                return ChunkEnd.NO_FORCES
             block.step += 1
             block.accepted += 1
 

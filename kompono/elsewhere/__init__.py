@@ -4,6 +4,7 @@ session.py   one part in one run, as native code of its owner knows it, and how 
 keeper.py    the far side: what keeps the state and answers frames
 hosts.py     who keeps a part, and opens sessions
 kernel.py    native code of a model with such parts
+filed.py     sessions as the file of a run keeps them
 greeting.py  the first words of a session with a supplier
 serve.py     the supplier's side
 remote.py    the customer's side: the element `Remote`

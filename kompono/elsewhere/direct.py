@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from kompono.elsewhere.serve import Opener
+from kompono.errors import RemoteError
 
 
 class DirectLine:
     """What a `Line` of the network is to its customer."""
 
-    def __init__(self, opener: Opener, hello: bytes, name: str = "part") -> None:
+    def __init__(self, opener: Opener, hello: bytes, name: str = "part", kept: bytes | None = None) -> None:
         self.keeper, self.welcome = opener(name, hello, "here")
+        self._mark = hashlib.sha256(self.welcome).digest()
+        if kept is not None:
+            if not kept.startswith(self._mark):
+                raise RemoteError("the part was changed since this run began.", fix="Start the run anew.")
+            self.keeper.restore(kept[len(self._mark) :])
         self.round_trips = 0
         self._replies: dict[int, bytes] = {}
 
@@ -27,10 +35,14 @@ class DirectLine:
         """Send a frame and wait for the reply."""
         return self.collect(self.post(frame))
 
+    def keep(self) -> bytes:
+        """What a later line (`kept=`) goes on from."""
+        return self._mark + self.keeper.snapshot()
+
     def close(self) -> None:
         """Nothing is left to be done."""
 
 
 def direct(opener: Opener) -> object:
     """What `Remote(..., connect=...)` wants, for a part in this process."""
-    return lambda hello: DirectLine(opener, hello)
+    return lambda hello, kept=None: DirectLine(opener, hello, kept=kept)

@@ -8,14 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from kompono.elsewhere.keeper import Keeper
-from kompono.elsewhere.session import Carrier, Here, Session
+from kompono.elsewhere.session import Carrier, Here, KeptSession, Session
 
 
 class Host(Protocol):
     """Keeps the state of a part, wherever that is. A part is as its owner has it (`translate.parts.away.AwayPart`)."""
 
-    def open(self, part: Any, lanes: int) -> Session:
-        """A session for one run on so many lanes."""
+    lasts: bool  # whether what it keeps can outlive a run, which goes on later
+
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
+        """A session for one run on so many lanes; it goes on from what was `kept` of another, if it lasts."""
         ...
 
     def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
@@ -26,17 +28,19 @@ class Host(Protocol):
 class InProcess:
     """Keeps a closed part in this very process: the same frames, and nothing travels."""
 
+    lasts = False
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def open(self, part: Any, lanes: int) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
         """A session with a keeper of its own."""
         from kompono.translate.parts.far import kept_part
 
         with self._lock:
-            kept, functions = kept_part(part.near)
-        keeper = Keeper(kept, functions, np.zeros(kept.size), lanes=lanes)
-        return Session(self.carrier(keeper), part.path, kept.size, lanes)
+            inside, functions = kept_part(part.near)
+        keeper = Keeper(inside, functions, np.zeros(inside.size), lanes=lanes)
+        return Session(self.carrier(keeper), part.path, inside.size, lanes)
 
     def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
         """x as it was assembled."""

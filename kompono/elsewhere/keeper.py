@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import casadi as ca
 import numpy as np
 
 from kompono.compile import jit
-from kompono.compile.far import HEADER, RING
+from kompono.compile.far import HEADER, OPERATION, RING, Op
 from kompono.compile.keeper_frames import ANSWER, CONTEXT
 from kompono.compile.kept import place_keeper
 from kompono.errors import RemoteError
@@ -25,6 +26,22 @@ BOOK = 1 << 11  # recorded states that are kept
 REPLY = 1 << 16  # doubles of the largest reply
 _SNAPSHOT = struct.Struct("<8sqqqq")
 _MARK = b"KOMPKEEP"
+
+
+def _evaluations(frame: list[float]) -> int:
+    """How many evaluations a frame is: as many as it asks any one function for, and one if it asks none. So who puts
+    many questions into a frame has asked as often as who sends many frames.
+    """
+    asked: Counter[float] = Counter()
+    place = HEADER
+    while place + OPERATION <= len(frame):
+        op, _, count = frame[place : place + OPERATION]
+        if op >= Op.FUNCTION:
+            asked[op] += 1
+        if not 0 <= count <= len(frame):
+            break  # what is behind makes no sense, and is not answered
+        place += OPERATION + int(count)
+    return max(asked.values(), default=1)
 
 
 class Keeper:
@@ -64,7 +81,7 @@ class Keeper:
             self._context[CONTEXT.index("frame")] = given.ctypes.data
             self._context[CONTEXT.index("length")] = len(given) if len(frame) % 8 == 0 else 0
             self._answer(ctypes.c_void_p(self.context))
-            self.evaluations += 1
+            self.evaluations += self.lanes * _evaluations(given.tolist())
             return self._reply[: self._context[CONTEXT.index("replied")]].astype("<f8").tobytes()
 
     def snapshot(self) -> bytes:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from kompono.compile import AdaptiveRun, FixedRun, Kernel
+from kompono.compile.kernel import Unanswered
 from kompono.elsewhere.hosts import Host
 from kompono.elsewhere.keeper import BOOK
-from kompono.elsewhere.session import Session, session_of
+from kompono.elsewhere.session import KeptSession, Session, session_of
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
@@ -24,21 +25,37 @@ class AwayKernel(Kernel):
         self.engine, self.hosts = engine, dict(hosts)
 
     @contextmanager
-    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
-        """Parts are told where they start; they can be asked about any state of the run until this ends."""
+    def begun(
+        self, state: np.ndarray, lanes: int = 1, kept: Sequence[KeptSession] | None = None
+    ) -> Iterator[np.ndarray]:  # fmt: skip
+        """Parts are told where they start, or go on where they were `kept`; they can be asked about any state of the
+        run until this ends.
+        """
         given = np.asarray(state, dtype=float).reshape(-1, lanes)
         sessions: list[Session] = []
         try:
-            for part in self.engine.parts:
-                sessions.append(self.hosts[part.path].open(part, lanes))
+            for part, before in zip(self.engine.parts, kept or [None] * len(self.engine.parts), strict=True):
+                sessions.append(self.hosts[part.path].open(part, lanes, before))
             rows = [
-                self.hosts[part.path].start(part, session, given[places])
+                self.hosts[part.path].start(part, session, given[places]) if kept is None else session.first
                 for part, session, places in zip(self.engine.parts, sessions, self.engine.inner, strict=True)
             ]
             yield np.concatenate([given[self.engine.kept], np.array(rows)]).ravel()
         finally:
             for session in sessions:
                 session.close()
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a run can go on in another process."""
+        return all(host.lasts for host in self.hosts.values())
+
+    def keep(self, state: np.ndarray) -> list[KeptSession]:
+        """What another process needs of all parts to go on from here; Unanswered if it cannot be told."""
+        found = [session.keep() for session in self.sessions(state)]
+        if None in found:
+            raise Unanswered(self.trouble(state) or "a part elsewhere cannot be kept")
+        return [one for one in found if one is not None]
 
     def sessions(self, state: np.ndarray) -> list[Session]:
         """The open sessions a state belongs to, part by part."""

@@ -16,7 +16,7 @@ import numpy as np
 from kompono.compile import carry, jit
 from kompono.compile.keeper_frames import ANSWER
 from kompono.elsewhere.keeper import Keeper
-from kompono.elsewhere.session import FRAME, Session
+from kompono.elsewhere.session import FRAME, KeptSession, Session
 from kompono.errors import KomponoError, RunError
 
 T = TypeVar("T")
@@ -59,6 +59,9 @@ class Over:
         self._fields = host.wires.packed(carry.ASKING, **given)
         self.context, self._host, self._number = self._fields.ctypes.data, host, number
 
+    def keep(self) -> None:
+        """The keeper ends with the run."""
+
     def close(self) -> None:
         """The keeper is not needed any more."""
         self._host.say("close", self._number)
@@ -66,6 +69,8 @@ class Over:
 
 class RankHost:
     """Another rank as who keeps parts."""
+
+    lasts = False
 
     def __init__(self, wires: Wires, rank: int) -> None:
         self.wires, self.rank, self._count = wires, rank, 0
@@ -79,7 +84,7 @@ class RankHost:
             raise answer
         return answer
 
-    def open(self, part: Any, lanes: int) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
         """A session with a keeper of its own there."""
         number, size = self.say("open", part.path, lanes)
         return Session(Over(self, number, lanes), part.path, size, lanes)

@@ -21,7 +21,7 @@ import numpy as np
 
 from kompono.compile.far import FRAME, HEADER, Op
 from kompono.elsewhere.greeting import Hello, Welcome
-from kompono.elsewhere.session import Session, Through
+from kompono.elsewhere.session import KeptSession, Session, Through
 from kompono.errors import KomponoError, RemoteError
 from kompono.sealed.code import Native
 from kompono.sealed.element import Sealed
@@ -30,7 +30,9 @@ from kompono.sealed.shape import Described, Shape
 
 REMEMBERED = 1 << 14  # values asked before a run that are not asked again
 
-Connect = Callable[[bytes], Any]  # a hello to a line, which has `welcome`, `post`, `collect`, `ask` and `close`
+# A hello to a line, which has `welcome`, `post`, `collect`, `ask` and `close`; one that has `keep`, too, can be opened
+# again with what that gave (`kept=`).
+Connect = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class RemoteCode:
         self.address, self._connect = address, connect
         line = connect(Hello(None).pack())
         self.welcome = Welcome.unpack(line.welcome, address)
+        self.lasts = hasattr(line, "keep")  # so that runs can go on later
         line.close()
         self.manifest = _Manifest(self.welcome.shape, self.welcome.digest)
         self.stem = f"remote_{self.welcome.digest[:24]}"
@@ -89,9 +92,10 @@ class RemoteCode:
                 self._lines[base] = _Questions(self, base)
             return self._lines[base].ask(name, column)
 
-    def line(self, base: str | None, lanes: int) -> Any:
-        """A new session."""
-        line = self._connect(Hello(base, lanes).pack())
+    def line(self, base: str | None, lanes: int, kept: bytes | None = None) -> Any:
+        """A new session, or one that goes on from what was kept of another."""
+        hello = Hello(base, lanes).pack()
+        line = self._connect(hello) if kept is None else self._connect(hello, kept=kept)
         if Welcome.unpack(line.welcome, self.address).digest != self.welcome.digest:
             line.close()
             raise RemoteError(
@@ -166,15 +170,15 @@ class RemoteHost:
     """The supplier as who keeps the part; each run is a session of its own."""
 
     def __init__(self, code: RemoteCode) -> None:
-        self.code = code
+        self.code, self.lasts = code, code.lasts
 
-    def open(self, part: Any, lanes: int) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
         """A session over a new line."""
         try:
-            line = self.code.line(part.near.base, lanes)
+            line = self.code.line(part.near.base, lanes, kept and kept.line)
         except KomponoError as error:
             raise RemoteError(str(error), path=part.path) from error
-        return Session(Through(line), part.path, part.near.variant.size, lanes)
+        return Session(Through(line), part.path, part.near.variant.size, lanes, kept)
 
     def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
         """The part's own start, moved by what assembly moved it."""
@@ -216,4 +220,4 @@ def _network(address: str, options: dict[str, Any]) -> Connect:
         raise RemoteError(
             "lines to suppliers need the extra `remote`.", path=address, fix="pip install 'kompono[remote]'."
         ) from error
-    return lambda hello: line(address, hello, **options)
+    return lambda hello, **kept: line(address, hello, **options, **kept)

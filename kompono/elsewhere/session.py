@@ -11,6 +11,7 @@ import itertools
 import threading
 import weakref
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,6 +36,7 @@ from kompono.translate.program import Program
 
 FRAME = 1 << 16  # doubles of the largest frame
 _POSTED = 1 << 14  # left for what is asked when posted operations are sent by themselves
+KEPT = ("index", "next", "next_pinned", "sequence", "round_trips")  # fields of a session that goes on
 _lock = threading.Lock()
 _counter = itertools.count()
 _open: weakref.WeakValueDictionary[int, Session] = weakref.WeakValueDictionary()
@@ -51,6 +53,10 @@ class Carrier(Protocol):
     context: int
     problem: KomponoError | None
 
+    def keep(self) -> bytes | None:
+        """What another process needs to go on from here; None if none can."""
+        ...
+
     def close(self) -> None:
         """The session is over."""
         ...
@@ -65,6 +71,9 @@ class Here:
         self.keeper = keeper
         self.transmit, self.receive = keeper.addresses[TRANSMIT], keeper.addresses[RECEIVE]
         self.context = keeper.context
+
+    def keep(self) -> None:
+        """The keeper ends with this process."""
 
     def close(self) -> None:
         """Nothing is left to be done."""
@@ -105,28 +114,43 @@ class Through:
         ctypes.memmove(reply, data, len(data))
         return len(data) // 8
 
+    def keep(self) -> bytes | None:
+        """What the line keeps of it, if it does."""
+        return self.line.keep() if hasattr(self.line, "keep") else None
+
     def close(self) -> None:
         """Say so on the line; whether anybody hears it does not matter any more."""
         with suppress(KomponoError):
             self.line.close()
 
 
-class Session:
-    """One part in one run on so many lanes; `path` is the part's, for people."""
+@dataclass(frozen=True)
+class KeptSession:
+    """Where a session was, and what its line needs to go on from there."""
 
-    def __init__(self, carrier: Carrier, path: str, size: int, lanes: int = 1) -> None:
+    fields: dict[str, int]
+    line: bytes
+
+
+class Session:
+    """One part in one run on so many lanes; `path` is the part's, for people. `kept` is where it goes on."""
+
+    def __init__(
+        self, carrier: Carrier, path: str, size: int, lanes: int = 1, kept: KeptSession | None = None
+    ) -> None:  # fmt: skip
         if not 1 <= lanes <= MOST_LANES:
             raise RunError(f"a part elsewhere runs on 1 to {MOST_LANES} lanes, not on {lanes}.", path=path)
         self.carrier, self.path, self.size, self.lanes = carrier, path, size, lanes
         self._out, self._reply = np.zeros(FRAME), np.zeros(REPLY + HEADER + lanes)
         self.flags = np.zeros(lanes)
         self._fields = np.zeros(len(desk.FIELDS), dtype=np.int64)
-        self.index = _enter(self)
+        before = {} if kept is None else kept.fields
+        self.index = _enter(self, before.get("index"))
         given = {
             "transmit": carrier.transmit, "receive": carrier.receive, "context": carrier.context,
             "out": self._out.ctypes.data, "out_length": HEADER, "out_room": FRAME, "reply": self._reply.ctypes.data,
             "reply_room": len(self._reply), "next": 1, "next_pinned": PINNED, "flags": self.flags.ctypes.data,
-            "lanes": lanes, "index": self.index,
+            "lanes": lanes, **before, "index": self.index,
         }  # fmt: skip
         for name, value in given.items():
             self[name] = value
@@ -168,6 +192,16 @@ class Session:
         self._out[place + OPERATION : place + OPERATION + len(flat)] = flat
         self["out_length"], self[field] = place + OPERATION + len(flat), number + 1
         return np.full(self.lanes, float((self.index << NUMBER_BITS) + number))
+
+    @property
+    def first(self) -> np.ndarray:
+        """The handle (lanes,) of its start, which the keeper may have forgotten."""
+        return np.full(self.lanes, float((self.index << NUMBER_BITS) + PINNED))
+
+    def keep(self) -> KeptSession | None:
+        """What another process needs to go on from here; None if none can."""
+        line = self.carrier.keep() if self.sync() else None
+        return None if line is None else KeptSession({name: self[name] for name in KEPT}, line)
 
     def sync(self) -> bool:
         """Send what was posted and wait for the reply; whether all is well."""
@@ -216,12 +250,18 @@ def _table() -> Any:
     return (ctypes.c_void_p * (1 << SESSION_BITS)).from_address(desk.table_address())
 
 
-def _enter(session: Session) -> int:
+def _enter(session: Session, wanted: int | None) -> int:
+    """A place in the table; that of a session that goes on is in all its handles."""
     with _lock:
         most = (1 << SESSION_BITS) - 1  # a place is not used again at once: old handles shall find nobody
         index = next((k for _ in range(most) if (k := 1 + next(_counter) % most) not in _open), 0)
         if not index:
             raise RunError(f"there are {1 << SESSION_BITS} parts elsewhere in runs of this process already.")
+        if wanted is not None:
+            index = wanted
+            if not 0 < index <= most or index in _open:
+                fix = "Let that end first, or go on in a process of its own."
+                raise RunError("another run of this process is where this one was.", path=session.path, fix=fix)
         _open[index] = session
         _table()[index] = session._fields.ctypes.data
         return index

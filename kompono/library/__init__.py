@@ -2,8 +2,12 @@
 
 from kompono.library import shapes, solids
 from kompono.library.bench import Bench
-from kompono.library.constraints import Distance, Drive, Gear, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.clutches import Brake, Clutch, FreeWheel
+from kompono.library.constraints import Distance, Drive, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.contact import Contact
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
+from kompono.library.friction import DryFriction
+from kompono.library.gears import Backlash, Gear
 from kompono.library.joints import (
     Cylindrical,
     Free,
@@ -17,15 +21,23 @@ from kompono.library.joints import (
 )
 from kompono.library.rods import Link, Strut
 from kompono.library.rolling import Rolling
+from kompono.library.stops import EndStops
 
 __all__ = [
     "AppliedLoad",
+    "Backlash",
     "Bench",
+    "Brake",
     "Bushing",
+    "Clutch",
+    "Contact",
     "Cylindrical",
     "Distance",
     "Drive",
+    "DryFriction",
+    "EndStops",
     "Free",
+    "FreeWheel",
     "Gear",
     "Gravity",
     "JointEffort",

@@ -1,4 +1,4 @@
-"""Constraints: rods, points on lines and planes, the CAD mate, parallel axes, gears and drives."""
+"""Constraints: rods, points on lines and planes, the CAD mate, parallel axes and drives."""
 
 from __future__ import annotations
 
@@ -102,30 +102,6 @@ def chosen(joint: Joint, names: tuple[str, ...], name: str | None, keyword: str 
 def unit_of(joint: Joint, name: str | None) -> str:
     """The unit of a joint's only or named coordinate."""
     return (joint.units or ("",) * len(joint.coordinates))[joint.coordinates.index(name) if name else 0]
-
-
-class Gear(Coupling):
-    """second = ratio * first + offset, for a coordinate of each of two joints (gears, racks, differentials)."""
-
-    def __init__(
-        self,
-        first: Joint,
-        second: Joint,
-        *,
-        ratio: Any,
-        offset: Any = 0.0,
-        first_coordinate: str | None = None,
-        second_coordinate: str | None = None,
-    ) -> None:
-        super().__init__(first, second)
-        a = coordinate_of(first, first_coordinate, "first_coordinate")
-        b = coordinate_of(second, second_coordinate, "second_coordinate")
-        ratio, offset = scalar(ratio, "the ratio"), scalar(offset, "the offset")
-        self.residual = b - ratio * a - offset
-        self.units = (unit_of(second, second_coordinate),)
-
-    def conditions(self) -> list[Any]:
-        return [self.residual]
 
 
 class Drive(Coupling):

@@ -2,7 +2,8 @@
 closable.
 
 Frames coincide at coordinates zero. Start values are keywords named as the coordinates, rates with the suffix `_rate`:
-`Revolute(a, b, axis="y", angle=0.3, angle_rate=2.0)`.
+`Revolute(a, b, axis="y", angle=0.3, angle_rate=2.0)`. Stops at the ends of the way are `limits=(lower, upper)` with a
+`restitution` from 0 to 1; `limits={"angle": (lower, upper)}` where there are several coordinates.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ __all__ = ["Cylindrical", "Free", "Planar", "Prismatic", "Revolute", "Screw", "S
 
 
 class _AxisJoint(Joint):
-    def __init__(self, first: Frame, second: Frame, *, axis: Axis = "z", **start: float | None) -> None:
-        super().__init__(first, second, start=dotted(start))
+    def __init__(
+        self, first: Frame, second: Frame, *, axis: Axis = "z", limits: Any = None, restitution: Any = 0.0,
+        **start: float | None,
+    ) -> None:  # fmt: skip
+        super().__init__(first, second, start=dotted(start), limits=limits, restitution=restitution)
         self.axis = unit_axis(axis)
 
 
@@ -119,8 +123,11 @@ class Screw(_AxisJoint):
     coordinates = ("angle",)
     units = ("rad",)
 
-    def __init__(self, first: Frame, second: Frame, *, pitch: float, axis: Axis = "z", **start: float | None) -> None:
-        super().__init__(first, second, axis=axis, **start)
+    def __init__(
+        self, first: Frame, second: Frame, *, pitch: float, axis: Axis = "z", limits: Any = None,
+        restitution: Any = 0.0, **start: float | None,
+    ) -> None:  # fmt: skip
+        super().__init__(first, second, axis=axis, limits=limits, restitution=restitution, **start)
         self.pitch = number(pitch, "the pitch [m/rad]", fix="Give a number that is not zero.")
         if self.pitch == 0:
             raise ModelError("a screw needs a pitch [m/rad], not 0.", fix="Use Revolute for no advance.")
@@ -150,9 +157,10 @@ class Universal(Joint):
     units = ("rad", "rad")
 
     def __init__(
-        self, first: Frame, second: Frame, *, first_axis: Axis = "x", second_axis: Axis = "y", **start: float | None
-    ) -> None:
-        super().__init__(first, second, start=dotted(start))
+        self, first: Frame, second: Frame, *, first_axis: Axis = "x", second_axis: Axis = "y", limits: Any = None,
+        restitution: Any = 0.0, **start: float | None,
+    ) -> None:  # fmt: skip
+        super().__init__(first, second, start=dotted(start), limits=limits, restitution=restitution)
         self.first_axis, self.second_axis = unit_axis(first_axis), unit_axis(second_axis)
         if abs(self.first_axis @ self.second_axis) > 1e-9:
             raise ModelError("the axes of a universal joint must be perpendicular.", fix='Use "x" and "y".')
@@ -215,8 +223,11 @@ class Planar(Joint):
     coordinates = ("x", "y", "angle")
     units = ("m", "m", "rad")
 
-    def __init__(self, first: Frame, second: Frame, *, normal: Axis = "z", **start: float | None) -> None:
-        super().__init__(first, second, start=dotted(start))
+    def __init__(
+        self, first: Frame, second: Frame, *, normal: Axis = "z", limits: Any = None, restitution: Any = 0.0,
+        **start: float | None,
+    ) -> None:  # fmt: skip
+        super().__init__(first, second, start=dotted(start), limits=limits, restitution=restitution)
         self.normal = unit_axis(normal)
 
     def pose(self, q: Any) -> Pose:

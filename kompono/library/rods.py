@@ -42,9 +42,11 @@ class Link(Joint):
         length: float,
         axis: Axis = "z",
         along: Axis | None = None,
+        limits: Any = None,
+        restitution: Any = 0.0,
         **start: float | None,
     ) -> None:
-        super().__init__(first, second, start=dotted(start))
+        super().__init__(first, second, start=dotted(start), limits=limits, restitution=restitution)
         self.length = number(length, "the length", positive=True, fix="Give a positive length [m].")
         self.axis = unit_axis(axis)
         self.along = across(self.axis)[0] if along is None else unit_axis(along)

@@ -55,12 +55,14 @@ class Rolling(Joint):
         normal: Axis = "z",
         axis: Axis | None = None,
         orientation: Any = None,
+        limits: Any = None,
+        restitution: Any = 0.0,
         **start: float | None,
     ) -> None:
         turned = constant_quaternion(orientation)
         if orientation is not None:
             start = {**{f"e{k}": float(turned[k]) for k in range(4)}, **start}
-        super().__init__(first, second, start=start)
+        super().__init__(first, second, start=start, limits=limits, restitution=restitution)
         self.radius = number(radius, "the radius", positive=True, fix="Give a positive number [m].")
         self.normal = unit_axis(normal)
         self.axis = None if axis is None else unit_axis(axis)

@@ -22,6 +22,7 @@ from kompono.solve.inputs import Feed, Source
 from kompono.solve.many import Batch, run_group
 from kompono.solve.outcome import Outcome
 from kompono.solve.progress import Progress
+from kompono.solve.settling import settler_of
 from kompono.translate.program import Program
 
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep all others waiting
@@ -78,6 +79,7 @@ class Kernels:
         """The kernel of a program; those asked for longest ago go first."""
         with _lock:
             kernel = self.made.pop(key, None) or compile_program(program)
+            settler_of(kernel)
             self.made[key] = kernel
             while len(self.made) > KERNELS:
                 del self.made[next(iter(self.made))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kompono.errors import AssemblyError, ModelWarning, warn
+from kompono.errors import AssemblyError, KomponoError, ModelWarning, warn
 from kompono.many.vary import Variation
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
@@ -34,7 +34,7 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     distinct, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     starts = Starts(np.full((variation.runs, simulation.near.program.state_size), np.nan))
     told: dict[int, list[str]] = {}
-    error: AssemblyError | None = None
+    error: KomponoError | None = None
     member = member.reshape(-1)
     alike = np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
     for run, runs in zip(first, alike, strict=True):
@@ -50,6 +50,8 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
         starts.degrees_of_freedom, starts.redundant = assembly.degrees_of_freedom, assembly.redundant
         said = remarks(assembly)
         told.update((int(i), said) for i in runs if said)
+    if simulation.settler is not None:
+        error = _choose_modes(simulation, starts, parameters, feed) or error
     if error and len(starts.failed) == variation.runs:
         raise error
     if told:
@@ -57,6 +59,18 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
         text = f"in {len(told)} of {variation.runs} runs assembly changed the start; run {run}: "
         warn(text + " ".join(told[run]), ModelWarning)
     return starts
+
+
+def _choose_modes(simulation: Simulation, starts: Starts, parameters: np.ndarray, feed: Feed) -> KomponoError | None:
+    """Let laws choose what holds and what slides at the start of each run, for limits may differ; the first error."""
+    error: KomponoError | None = None
+    for run in [run for run in range(len(parameters)) if run not in starts.failed]:
+        try:
+            starts.states[run] = simulation.started(starts.states[run], parameters[run], feed)
+        except KomponoError as cause:
+            error = error or cause
+            starts.failed[run] = str(cause)
+    return error
 
 
 def _seen_by_assembly(simulation: Simulation) -> list[int]:

@@ -28,6 +28,7 @@ def elements_in(value: Any, name: str, where: str) -> Iterator[tuple[str, Elemen
     """
     if isinstance(value, Element):
         yield name, value
+        yield from value._comes_with(name)
     elif isinstance(value, list | tuple):
         for number, item in enumerate(value):
             if not isinstance(item, float | int | str):

@@ -19,6 +19,7 @@ from kompono.errors import ModelError
 from kompono.given import column, entries_of, has_symbols, number, numbers, scalar, shown
 from kompono.model.element import Element
 from kompono.model.shape import Shape, shapes_of
+from kompono.model.surface import Surfaces
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix
@@ -50,7 +51,7 @@ _PROPERTIES = "Body(solids.sphere(...)) or Body(mass=..., inertia=...)"
 _HERE = Pose.constant()  # shared by all bodies: models may have many
 
 
-class Frame:
+class Frame(Surfaces):
     """A frame fixed on a body: `position` in body axes from the centre of mass [m] and a constant orientation."""
 
     def __init__(self, body: Carrier, pose: Pose) -> None:
@@ -76,7 +77,7 @@ class Frame:
 
     @property
     def acceleration(self) -> ca.SX:
-        """Acceleration in the world [m/s^2], three symbols; for outputs only."""
+        """Acceleration in the world [m/s^2], three symbols; for outputs and events only."""
         return self._signal("acceleration")
 
     @property
@@ -86,7 +87,7 @@ class Frame:
 
     @property
     def angular_acceleration(self) -> ca.SX:
-        """Angular acceleration [rad/s^2] in world axes, three symbols; for outputs only."""
+        """Angular acceleration [rad/s^2] in world axes, three symbols; for outputs and events only."""
         return self._signal("angular_acceleration")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kompono.model.declared import Declared
@@ -46,6 +47,10 @@ class Element(metaclass=Declared):
 
     def _built_on(self) -> tuple[Element, ...]:
         """The bodies or joints this acts on or looks at."""
+        return ()
+
+    def _comes_with(self, path: str) -> Iterable[tuple[str, Element]]:
+        """Elements that are members wherever this one is, and their paths there, if its own is `path`."""
         return ()
 
     def _taken(self, keywords: dict[str, Any]) -> dict[str, Any]:

@@ -40,8 +40,9 @@ class Mode(Element, Symbol):
 class Event(Element):
     """When `guard` goes from <= 0 to > 0, modes get new values: `Event(speed - limit, {self.stage: 1})`.
 
-    The instant is located to 1e-12 s. New values may be expressions of time, coordinates, motion, inputs and modes as
-    they are at the event. An event is armed when its guard was seen <= 0, at the start and again after it happened.
+    The instant is located to 1e-12 s. Guard and new values may be expressions of time, coordinates, motion, inputs,
+    modes and results (loads, accelerations, what laws do) as they are at the event. An event is armed when its guard
+    was seen <= 0, at the start and again after it happened.
     """
 
     def __init__(self, guard: Any, changes: Mapping[Mode, Any]) -> None:

@@ -25,8 +25,10 @@ class Free(Joint):
     units = ("m", "m", "m", "", "", "", "")
     speeds = ("vx", "vy", "vz", "wx", "wy", "wz")
 
-    def __init__(self, first: Frame, second: Frame, **start: float | None) -> None:
-        super().__init__(first, second, start=start)
+    def __init__(
+        self, first: Frame, second: Frame, *, limits: Any = None, restitution: Any = 0.0, **start: float | None
+    ) -> None:
+        super().__init__(first, second, start=start, limits=limits, restitution=restitution)
 
     def pose(self, q: Any) -> Pose:
         return Pose(q[:3], rotation_of(q[3:]))

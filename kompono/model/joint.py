@@ -9,7 +9,7 @@ declared one with the derived one.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -30,6 +30,9 @@ class Joint(Element):
 
     coordinates: names of q; units: of each, "rad" or "m" or ""; speeds: names of v where q_dot is not v; speed_units:
     of each of those, found from the subspace where they turn or slide only.
+
+    `limits` = (lower, upper) [m, rad] keep the coordinate between stops with that `restitution`, as an element
+    `<joint>.limits`; None for a side without one; {"angle": (lower, upper)} where there are several coordinates.
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
@@ -37,8 +40,13 @@ class Joint(Element):
     speeds: ClassVar[tuple[str, ...] | None] = None
     speed_units: ClassVar[tuple[str, ...]] = ()
     force, torque = force_reading(), torque_reading()
+    limits: Any = None  # as they were given
+    _stops: Element | None = None  # the law that keeps them
 
-    def __init__(self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None) -> None:
+    def __init__(
+        self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None, limits: Any = None,
+        restitution: Any = 0.0,
+    ) -> None:  # fmt: skip
         if not isinstance(first, Frame) or not isinstance(second, Frame):
             raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
         check_names(type(self))
@@ -46,6 +54,18 @@ class Joint(Element):
         self.q = Symbol.column("q", len(self.coordinates))
         self.v = Symbol.column("v", self.freedoms)
         self.start = self._checked_start({} if start is None else start)
+        if limits is not None:
+            self._limit(limits, restitution)
+
+    def _limit(self, limits: Any, restitution: Any) -> None:
+        """Keep coordinates within limits: the law for that is a member wherever the joint is one."""
+        from kompono.model.stops import Stops, check_bounds, fraction  # a law is built on joints
+
+        self.limits = limits
+        self._stops = Stops(self, check_bounds(self, limits), fraction(restitution, "the restitution"))
+
+    def _comes_with(self, path: str) -> Iterable[tuple[str, Element]]:
+        return () if self._stops is None else ((f"{path}.limits", self._stops),)
 
     def _checked_start(self, start: Mapping[str, float | None]) -> dict[str, float]:
         """Start values by name, those given."""

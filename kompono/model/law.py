@@ -11,6 +11,7 @@ The limit of dry friction is mu times a reaction (that of the unit's own gap, or
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,9 +25,8 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.event import Mode
 from kompono.model.joint import Joint
-from kompono.model.reading import Reading
+from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Pose, symbolic_motion
-
 
 IMPACTS = ("poisson", "newton", "stronge", "moreau")
 
@@ -39,8 +39,10 @@ class Unit:
     gap [m, rad] is never negative; `speed` [m/s, rad/s] in its place makes a one-way clutch. `slip` are one or two
     speeds that are linear in velocities. `mu` acts on the force of the gap, or on the force of the joint `reaction`
     (then it may contain a lever arm); `limit` [N, N m] is added; what is static counts where it sticks. `restitution`
-    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the element where it has several units. `stiffness` [N/m, N m/rad] is that of contact="soft"
-    (None: as high as the step allows).
+    is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the
+    element where it has several units. `point` (3) [m] is where the forces are shown to act, in the axes of the first
+    frame of a pair (default: the second origin). `stiffness` [N/m, N m/rad] is that of contact="soft" (None: as high as the
+    step allows).
     """
 
     name: str = ""
@@ -54,6 +56,7 @@ class Unit:
     restitution: Any = 0.0
     reaction: Joint | None = None
     impact: str = "poisson"
+    point: Any = None
     stiffness: Any = None
 
     @property
@@ -74,13 +77,32 @@ class Unit:
         return ca.vertcat(mu, static, limit, most, ca.SX(self.restitution))
 
 
-class Law(Element):
-    """What changes its structure. Derive from `PairLaw` or `JointLaw`, and give its units."""
+class UnitsReading(Reading):
+    """Symbols of all units of a law."""
 
-    normal: Any = Reading(1, "Force [N] (or torque [N m]) that closes the first unit's gap; never negative")
-    friction: Any = Reading(1, "Magnitude of the first unit's friction [N, N m]")
-    gap: Any = Reading(1, "Gap of the first unit [m, rad]")
-    slip: Any = Reading(1, "Slip speed of the first unit [m/s, rad/s]")
+    def __init__(self, meaning: str) -> None:
+        super().__init__(0, meaning)
+
+    def count(self, element: Any) -> int:
+        """How many a law has."""
+        counts: dict[str, Callable[[Unit], int]] = {
+            "gap": lambda unit: unit.gap is not None, "normal": lambda unit: unit.normal, "mode": lambda unit: 1,
+        }  # fmt: skip
+        return sum(counts.get(self.name, lambda unit: unit.slips)(unit) for unit in element._shapes())
+
+
+class Law(Element):
+    """What changes its structure. Derive from `PairLaw` or `JointLaw`, and give its units.
+
+    What it does is read off by symbols with an entry for each unit that has such a thing (two where it slips in two
+    directions): one symbol, `self.stop.normal`, where there is only one.
+    """
+
+    gap: Any = UnitsReading("Gaps [m, rad]")
+    normal: Any = UnitsReading("Forces [N, N m] of gaps and one-way speeds, never negative")
+    slip: Any = UnitsReading("Slip speeds [m/s, rad/s]")
+    friction: Any = UnitsReading("Forces [N, N m] along the slip speeds")
+    mode: Any = UnitsReading("What each unit does: 0 open, 1 closed or sticking, 2 slipping")
 
     def _shapes(self) -> list[Unit]:
         """The units on fixed symbols."""
@@ -108,6 +130,13 @@ class Law(Element):
         raise NotImplementedError
 
 
+def impact_named(name: Any) -> str:
+    """The name of a law of impact; ModelError if there is none of that name."""
+    if name not in IMPACTS:
+        raise ModelError(f"there is no law of impact {shown(name)}.", fix=f"Known: {', '.join(IMPACTS)}.")
+    return name
+
+
 def check_units(given: Any, what: str) -> list[Unit]:
     """The units a law gives."""
     units = [given] if isinstance(given, Unit) else given
@@ -118,15 +147,20 @@ def check_units(given: Any, what: str) -> list[Unit]:
             raise ModelError("a unit has neither gap, speed nor slip.", fix="Give at least one of them.")
         if unit.gap is not None and unit.speed is not None:
             raise ModelError("a unit has a gap and a speed.", fix="Give one of them; use two units for both.")
-        if unit.impact not in IMPACTS:
-            raise ModelError(f"there is no law of impact {unit.impact!r}.", fix=f"Known: {', '.join(IMPACTS)}.")
+        impact_named(unit.impact)
         if unit.slips > 2:
             raise ModelError(f"a unit has {unit.slips} slip speeds.", fix="Give one, or two across each other.")
+        if unit.point is not None and ca.SX(unit.point).shape != (3, 1):
+            raise ModelError("the point of a unit is no column of three.", fix="Use ca.vertcat(x, y, z).")
+    if len({unit.name for unit in units}) < len(units):
+        raise ModelError(f"two units of {what} have one name.", fix='Give each its own: Unit(name="left", ...).')
     return list(units)
 
 
 class PairLaw(Law):
     """A law between two frames: write `units(motion)`, with the motion of the second as seen from the first."""
+
+    force, torque = force_reading(), torque_reading()
 
     def __init__(self, first: Frame, second: Frame) -> None:
         if not isinstance(first, Frame) or not isinstance(second, Frame):

@@ -1,4 +1,4 @@
-"""Load cells: the load a joint, constraint or force transmits, at any point and in any axes."""
+"""Load cells: the load a joint, constraint, force or contact transmits, at any point and in any axes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
+from kompono.model.law import PairLaw
 from kompono.model.reading import force_reading, torque_reading
 
-LOADED = (Joint, Constraint, Force, Effort)
+LOADED = (Joint, Constraint, Force, Effort, PairLaw)
 
 
 class LoadCell(Element):
-    """Measures what a joint, constraint, force or effort exerts: `self.cell = LoadCell(self.pin, axes=self.arm)` gives
-    `cell.force.x` [N], `cell.torque.x` [N m], ...
+    """Measures what a joint, constraint, force, effort or law of a pair exerts: `LoadCell(self.pin, axes=self.arm)`
+    gives `cell.force.x` [N], `cell.torque.x` [N m], ...
 
     It is the load on the second body, or with `on="first"` the opposite one on the first. Components are in the axes of
     the frame `axes` (default: world); the torque is about the origin of the frame `at` (default: the second frame).
@@ -28,7 +29,7 @@ class LoadCell(Element):
 
     def __init__(
         self,
-        element: Joint | Constraint | Force | Effort,
+        element: Joint | Constraint | Force | Effort | PairLaw,
         *,
         axes: Frame | None = None,
         at: Frame | None = None,
@@ -36,7 +37,7 @@ class LoadCell(Element):
     ) -> None:
         if not isinstance(element, LOADED):
             raise ModelError(
-                f"a load cell measures a joint, constraint, force or effort, not {shown(element)}.",
+                f"a load cell measures a joint, constraint, force, effort or law of a pair, not {shown(element)}.",
                 fix="Give one of these; gears and drives have the channel effort.",
             )
         for given in (axes, at):

@@ -1,4 +1,6 @@
-"""What is read off forces, joints and constraints after a solution: symbols for outputs, which no law may use."""
+"""What is read off forces, joints, constraints and laws after a solution: symbols for outputs and events, which nothing
+that moves the machine may use.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,15 @@ from kompono.model.symbol import Symbol
 
 
 class Reading:
-    """An attribute that gives symbols of a result of its element: `self.pin.force` (3), in world axes, for outputs.
+    """An attribute that gives symbols of a result of its element: `self.pin.force` (3), in world axes, for outputs,
+    guards and new values of modes.
 
     An attribute of the same name that an element sets itself comes first.
     """
 
     def __init__(self, size: int, meaning: str, name: str = "") -> None:
         self.size, self.name = size, name
-        self.__doc__ = f"{meaning}; for outputs only."
+        self.__doc__ = f"{meaning}; for outputs and events only."
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = self.name or name
@@ -25,8 +28,12 @@ class Reading:
             return self
         symbols = vars(element).setdefault("_signals", {})
         if self.name not in symbols:
-            symbols[self.name] = Symbol.column(self.name, self.size)
+            symbols[self.name] = Symbol.column(self.name, self.count(element))
         return symbols[self.name]
+
+    def count(self, element: Any) -> int:
+        """How many symbols it is."""
+        return self.size
 
 
 def force_reading() -> Any:

@@ -75,10 +75,10 @@ class Sensor(Element):
 
     @property
     def acceleration(self) -> ca.SX:
-        """Acceleration [m/s^2], three symbols; for outputs only."""
+        """Acceleration [m/s^2], three symbols; for outputs and events only."""
         return self._signal("acceleration")
 
     @property
     def angular_acceleration(self) -> ca.SX:
-        """Angular acceleration [rad/s^2], three symbols; for outputs only."""
+        """Angular acceleration [rad/s^2], three symbols; for outputs and events only."""
         return self._signal("angular_acceleration")

@@ -51,7 +51,7 @@ class Subsystem(Element):
             object.__setattr__(self, name, value)
             return
         if isinstance(value, Element):
-            found = [(name, value)]
+            found = [(name, value), *value._comes_with(name)]
         elif isinstance(value, ca.SX) or value is None:
             found = []
         else:

@@ -132,5 +132,5 @@ def _check_size(servant: Servant, opening: messages.Open, largest: int) -> None:
     if size + len(opening.hello) + 1024 > largest:
         raise Refused(
             f"the state of the part, {size} bytes, is larger than the server takes back ({largest}).",
-            fix="The supplier can raise --largest-frame.",
+            fix="Run fewer at the same time (lanes), or ask the supplier to raise --largest-frame.",
         )

@@ -179,7 +179,7 @@ class Result(Mapping[str, np.ndarray]):
         """A picture of the channels that match globs: `save`, `show`, or a look at it in a notebook.
 
         compare: further results, one, several or by label. `out` is a file to write it to (png, svg, pdf). Options are
-        those of `kompono.edges.plot.plot`: x, difference, log, panels, title. Needs the extra `plot`.
+        those of `kompono.edges.plot.plot`: x, difference, log, panels, events, title. Needs the extra `plot`.
         """
         picture = edge("plot").plot(edge("plot").alongside(self, compare), *patterns, **options)
         if out is not None:

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 RANGES = 8  # channels whose range is shown
 JITTER = {"mean": "mean", "99": "99 %", "max": "at most"}
 TOLD = ("drift.", "energy.", "realtime.")  # channels with lines of their own
+NAMES = 12  # events that are told, by name
 FAILURES = 5  # failed runs that are told one by one
 
 
 def summarize(result: Result) -> str:
-    """How the run ended, what it cost, drift, energy and the ranges of the first channels."""
-    lines = [_outcome(result), *_cost(result), *_pace(result), *_quality(result), *_ambiguity(result), *_ranges(result)]
-    return "\n".join(lines)
+    """How the run ended, what it cost, drift, energy, what happened, and the ranges of the first channels."""
+    lines = [_outcome(result), *_cost(result), *_pace(result), *_quality(result), *_ambiguity(result)]
+    return "\n".join([*lines, *_happened(result), *_ranges(result)])
 
 
 def summarize_ensemble(ensemble: Ensemble) -> str:
@@ -110,6 +111,19 @@ def _ambiguity(result: Result) -> list[str]:
     more = f" and {len(redundant) - 3} more" if len(redundant) > 3 else ""
     whose = f"of {', '.join(redundant[:3])}{more} and of the joints of their loops"
     return [_line("reactions", f"{whose}: one of many sets that fit the motion")]
+
+
+def _happened(result: Result) -> list[str]:
+    """Lines about events: how often each happened, first and last."""
+    times: dict[str, list[float]] = {}
+    for time, name in result.statistics.get("events") or ():
+        times.setdefault(str(name), []).append(float(time))
+    lines, width = [], max(map(len, list(times)[:NAMES]), default=0)
+    for name, found in list(times.items())[:NAMES]:
+        when = f"{found[0]:.9g}" + (f" to {found[-1]:.9g}" if len(found) > 1 else "")
+        lines.append(_line("events", f"{len(found):6d} x {name:{width}s}  {when} s"))
+    left = list(times.values())[NAMES:]
+    return [*lines, _line("events", f"{sum(map(len, left)):6d} of {len(left)} more names")] if left else lines
 
 
 def _ranges(result: Result | Ensemble) -> list[str]:

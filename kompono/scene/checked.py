@@ -29,7 +29,7 @@ def check_scene(scene: Scene) -> None:
         _need(all(isinstance(path, str) for path in (*scene.redundant, *scene.violated)), "a path")
         for carrier in scene.carriers:
             _need(isinstance(carrier.path, str) and isinstance(carrier.kind, str), "a carrier")
-            _numbers((carrier.pose or (0.0,) * 7,), 7)
+            _numbers((carrier.pose or (0.0,) * 7, carrier.reach), 7, 1)
             _need(carrier.kind != "ground" or carrier.pose is not None or carrier.motion is not None, "a ground")
             if carrier.motion is not None:
                 _need(np.asarray(carrier.motion, dtype=float).shape == (len(carrier.motion), 8), "a motion")
@@ -51,7 +51,7 @@ def _piece(scene: Scene, piece: Any) -> None:
     _need(target is None or (type(target) is int and 0 <= target < len(scene.carriers)), "the end of a piece")
     _numbers((piece.position, piece.orientation, piece.end, piece.opacity), 3, 4, 3, 1)
     _need(isinstance(piece.colour, str) and _COLOUR.fullmatch(piece.colour) is not None, "a colour")
-    _need(piece.hold in ("", "both", "first", "second"), "how a piece is held")
+    _need(piece.hold in ("", "both", "all", "first", "second"), "how a piece is held")
     _need(isinstance(piece.sizes, Mapping), "the sizes of a piece")
     for name, value in piece.sizes.items():
         if isinstance(value, int | float):

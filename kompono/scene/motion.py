@@ -11,6 +11,7 @@ import numpy as np
 
 from kompono.errors import RunError
 from kompono.result.result import Result
+from kompono.scene.contacts import KINDS, contact_places
 from kompono.scene.scene import Scene
 from kompono.spatial.numeric import rotations
 
@@ -30,6 +31,8 @@ def poses(scene: Scene, result: Result, rows: Any = slice(None)) -> np.ndarray:
                 table[:, k, j] = np.interp(times, recorded[:, 0], recorded[:, 1 + j])
         elif carrier.kind == "ground":
             table[:, k] = carrier.pose
+        elif carrier.kind in KINDS:
+            table[:, k] = (0, 0, 0, 1, 0, 0, 0)
         elif f"{carrier.path}.{POSE[0]}" in result and f"{carrier.path}.{POSE[-1]}" in result:
             for j, name in enumerate(POSE):
                 table[:, k, j] = result[f"{carrier.path}.{name}"][rows]
@@ -41,6 +44,8 @@ def poses(scene: Scene, result: Result, rows: Any = slice(None)) -> np.ndarray:
             f"the result does not say where {missing[0]}{more} {'is' if not more else 'are'}.",
             fix="Record the channels '*.position.*' and '*.orientation.*' too.",
         )
+    for k, places in contact_places(scene, result, rows):
+        table[:, k, :3] = places
     e = table[:, :, 3:]
     e /= np.maximum(np.linalg.norm(e, axis=-1, keepdims=True), 1e-12)
     flips = np.where(np.einsum("nci,nci->nc", e[1:], e[:-1]) < 0, -1.0, 1.0)
@@ -86,5 +91,7 @@ def _spanned(pieces: list[Any], turns: np.ndarray, places: np.ndarray) -> tuple[
     aside = np.where(np.abs(z[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     x = np.cross(aside, z)
     x /= np.linalg.norm(x, axis=-1, keepdims=True)
-    stretch = np.where([piece.hold == "both" for piece in pieces], np.maximum(length, 1e-9), 1.0)
-    return np.stack([x, np.cross(z, x), z * stretch[..., None]], axis=-1), start
+    grown = np.maximum(length, 1e-9)
+    along = np.where([piece.hold in ("both", "all") for piece in pieces], grown, 1.0)[..., None]
+    across = np.where([piece.hold == "all" for piece in pieces], grown, 1.0)[..., None]
+    return np.stack([x * across, np.cross(z, x) * across, z * along], axis=-1), start

@@ -12,6 +12,7 @@ from kompono.errors import RunError
 from kompono.model.body import Body
 from kompono.model.subsystem import Subsystem
 from kompono.result.result import Result
+from kompono.scene.contacts import with_contacts
 from kompono.scene.describe import describe
 from kompono.scene.motion import poses
 from kompono.scene.scene import Scene
@@ -50,4 +51,5 @@ def record(
         return scene
     placed = [replace(c, pose=tuple(pose)) for c, pose in zip(scene.carriers, first[0].tolist(), strict=True)]
     scene = replace(scene, carriers=tuple(placed))
-    return replace(scene, violated=violations(model, scene, parameters, result))
+    scene = replace(scene, violated=violations(model, scene, parameters, result))
+    return with_contacts(scene, model, result)

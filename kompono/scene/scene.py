@@ -24,13 +24,15 @@ VERSION = 1
 class SceneBody:
     """A body or ground: its path, and its `pose` (x, y, z, e0, e1, e2, e3) in the world at the start, if known.
 
-    A moving ground has `motion`, rows (time, pose): channels tell only of bodies.
+    A moving ground has `motion`, rows (time, pose): channels tell only of bodies. Points of contacts are carriers, too
+    (`contacts.py`), with the length [m] of the largest force as `reach`.
     """
 
     path: str
     kind: str
     pose: tuple[float, ...] | None = None
     motion: tuple[tuple[float, ...], ...] | None = None
+    reach: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class ScenePiece:
 
     It is fixed on `carrier` at `position` (3) [m] and `orientation` (quaternion). With a `target` it goes from
     `position` on its carrier to the point `end` on the carrier number `target`, its z along that line: `hold` "both"
-    stretches a mesh of length 1, "first" and "second" keep its length at that end.
+    stretches a mesh of length 1, "all" also across that line, "first" and "second" keep its length at that end.
     """
 
     part: int
@@ -100,6 +102,9 @@ class Scene:
         plain = {"orientation": (1.0, 0.0, 0.0, 0.0), "position": (0.0,) * 3, "end": (0.0,) * 3}
         plain |= {"opacity": 1.0, "target": None, "hold": ""}
         kept = [{k: v for k, v in p.items() if k not in plain or v != plain[k]} for p in data.pop("pieces")]
+        for carrier in data["carriers"]:
+            if not carrier["reach"]:
+                del carrier["reach"]
         return {"version": VERSION, **data, "pieces": kept}
 
     @staticmethod

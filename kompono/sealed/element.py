@@ -53,6 +53,8 @@ class Sealed(Subsystem):
     def __init__(self, file: str | Path, *, isolate: bool = False, wall: str | None = None, **values: Any) -> None:
         self._file = str(file)
         try:
+            if not isinstance(file, str | Path):
+                raise ModelError(f"file {shown(file)} is no name of a file.", fix='Use e.g. Sealed("damper.part").')
             self._code = load_sealed(file, _wall(isolate, wall))
             self._declare(self._code, values)
         except KomponoError as problem:

@@ -45,6 +45,8 @@ def reason(ended: Ending, problem: Any, settings: Any, run: Any) -> str:
         return run.unanswered or far or "a part elsewhere cannot be asked any more"
     if ended is Ending.TOO_MANY_EVENTS:
         return _events(problem.kernel.program.events, run, settings)
+    if ended is Ending.NO_FORCES:
+        return problem.jam or run.jam
     if ended is Ending.GUARD_NOT_FINITE:
         return _guard(problem.kernel.program.events, run)
     if ended in (Ending.HOPELESS, Ending.STEP_TOO_SMALL):

@@ -15,6 +15,7 @@ import numpy as np
 from kompono.compile.block import ChunkEnd
 from kompono.compile.kernel import Unanswered
 from kompono.compile.snapshot import recall, snapshot
+from kompono.elsewhere.filed import filed
 from kompono.ending import Ending
 from kompono.errors import RunError
 from kompono.interruption import calls_users
@@ -26,7 +27,7 @@ from kompono.solve.methods import METHODS, Family
 from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import integrate_scipy
-from kompono.solve.settings import Settings, check_settings
+from kompono.solve.settings import Settings, check_events, check_settings
 
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
@@ -64,8 +65,16 @@ class Problem:
     started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
     journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
+    jam: str = ""  # where no forces of laws fit at the start, and why
     columns: int = 0  # channels that will be computed from each row
     report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
+
+
+def _choose_modes(problem: Problem) -> None:
+    """Choose the modes of laws at the start anew, now that callables have told the inputs."""
+    if getattr(problem.kernel, "settle", None) is not None and problem.lanes == 1:
+        start = problem.kernel.settle.start
+        problem.state = start(0.0, problem.state, problem.feed.at(0.0), problem.parameters)
 
 
 def integrate(problem: Problem, settings: Settings, progress: Progress | bool | None) -> Trajectory:
@@ -79,10 +88,10 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
     if settings.guard_checks > 1 and not method.guard_checks:
         fix = "Its steps are tiny; leave it out."
         raise RunError(f"guard_checks goes with other methods than {method.name}.", fix=fix)
-    if problem.kernel.program.events and not method.native:
-        raise RunError(f"{method.name} cannot locate events.", fix=method.instead(lambda other: other.native))
+    check_events(problem.kernel.program, settings.method)
     if problem.journal is None or problem.journal.resumed is None:
-        problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
+        if problem.feed.sample(0.0, _reader(problem, 0.0, problem.state)) and problem.feed.stop is None:
+            _choose_modes(problem)
         if problem.started is not None and problem.feed.stop is None:
             problem.started(problem.feed.at(0.0))
     given = (
@@ -141,11 +150,13 @@ def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progres
         recorder.take(run)
     except Unanswered:
         recorder.take(run)
-        return Ending.ELSEWHERE
+        ended = Ending.ELSEWHERE
     except MemoryError:
         recorder.thin()
         recorder.take(run)
         return Ending.NO_ROOM
+    if problem.journal is not None and ended is Ending.ELSEWHERE:
+        problem.journal.go_back(recorder.parts)
     if problem.journal is not None and ended is Ending.INTERRUPTED:
         problem.journal.keep(recorder.parts, *_memory(problem, course))
     return ended
@@ -155,7 +166,11 @@ def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np
     """Where a run is, as plain data: words, numbers, and all events so far."""
     fields, vectors = snapshot(course.run)
     words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
-    return words, {"vectors": vectors}, course.run.events
+    arrays = {"vectors": vectors}
+    if problem.kernel.program.opaque:
+        elsewhere, numbers = filed(problem.kernel.keep(course.run.state))
+        words, arrays = {**words, **elsewhere}, {**arrays, **numbers}
+    return words, arrays, course.run.events
 
 
 def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
@@ -169,15 +184,24 @@ def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
 
 
 def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
-    journal = problem.journal
-    if journal is not None and journal.due:
+    """About once a second to the file; where parts may be lost, it is remembered more often where the run was."""
+    journal, away = problem.journal, problem.report is not None
+    if journal is not None and (away or journal.due):
         recorder.take(course.run)
-        journal.write(recorder.parts, *_memory(problem, course))
+        where = _memory(problem, course)
+        if away:
+            journal.remember(recorder.parts, *where)
+        if journal.due:
+            journal.write(recorder.parts, *where)
 
 
 def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> Ending:
-    size, run, feed = 256, course.run, problem.feed
+    run, feed = course.run, problem.feed
+    size = 1 if problem.report else 256  # steps with parts elsewhere may take long, and a chunk is what a link loses
     looked = clock.perf_counter()
+    if problem.jam:
+        run.advance(0)
+        return Ending.NO_FORCES
     while not course.done:
         if feed.sample(run.time, _reader(problem, run.time, run.state)):
             run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())

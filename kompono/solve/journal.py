@@ -44,6 +44,7 @@ class Journal:
         self.resumed = resumed
         self.before = float(resumed.words["seconds"]) if resumed else 0.0  # [s] of computing in earlier processes
         self.last: tuple[Words, Arrays] | None = None  # where a run that was interrupted can go on
+        self._point: tuple[Words, Arrays, int] | None = None  # where one that loses a part could
         self._log: Log | None = None
         self._written = 0  # parts of the recorder that are in the file
         self._events = 0  # that are in the file
@@ -85,6 +86,16 @@ class Journal:
         now = clock.perf_counter()
         pause = max(PERIOD, SHARE * (now - begun)) * (10 if self._failed else 1)
         self._due, self._late = now + pause, now + max(pause, PATIENCE)
+
+    def remember(self, parts: list[np.ndarray], words: Words, arrays: Arrays, events: np.ndarray) -> None:
+        """The run could go on from here, if it cannot from where it comes to next."""
+        self._point = {**words, **self._more(), "seconds": self.seconds}, {**arrays, "events": events}, len(parts)
+
+    def go_back(self, parts: list[np.ndarray]) -> None:
+        """The run ends, and can go on from where that was remembered last."""
+        if self._point is not None:
+            words, arrays, count = self._point
+            self.last = words, {**arrays, "rows": _joined(parts[:count], parts)}
 
     def keep(self, parts: list[np.ndarray], words: Words, arrays: Arrays, events: np.ndarray) -> None:
         """The run is interrupted here: remember what is needed to go on, with all rows."""

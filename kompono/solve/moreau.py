@@ -19,8 +19,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from kompono.errors import NoForces
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Mode
+from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit
 from kompono.solve.settling import RESTING, SLOW, STRIKES, Instant, Settler
 
 Feed = Callable[[float], np.ndarray]
@@ -41,7 +42,7 @@ class Step:
         half, end = time + size / 2, time + size
         rate = self.kernel.evaluate("derivative", time, state, feed(time), parameters)[0]
         middle = state + size / 2 * rate
-        self.now = Instant(settler, half, middle, feed(half), parameters)
+        self.now = Instant(settler, half, middle, feed(half), parameters, size)
         free = middle.copy()
         free[self.speeds] = state[self.speeds] + size * self._evaluate("law_free", half, middle, feed(half))
         self.rates = self.kernel.evaluate("law_view", end, free, feed(end), parameters)[1]  # of the rows
@@ -71,7 +72,11 @@ class Step:
         problem = replace(
             given, n0=self.size * given.n0, limit=self.size * given.limit, limit_static=self.size * given.limit_static
         )
-        found = select(problem, part.units, self._start(chosen), [True] * len(chosen))
+        try:
+            found = select(problem, part.units, self._start(chosen), [True] * len(chosen))
+        except NoForcesFit as error:
+            raise NoForces(self.now.jam(error)) from error
+        self.slow = self.now._slow(replace(part, problem=problem), found) / self.size
         for row, impulse in zip(part.rows, found.z, strict=True):
             if impulse:
                 speeds += impulse * self.now.column(row)[2]
@@ -131,8 +136,9 @@ class Step:
         """Modes at the end: what parts from what it struck is open."""
         place = {number: i for i, number in enumerate(chosen)}
         for number, unit in enumerate(self.settler.units):
-            mode, direction = Mode.OFF, np.zeros(2)
+            mode, direction, slow = Mode.OFF, np.zeros(2), 0.0
             contact = number if unit.kind == Kind.ONE_SIDED else unit.contact
             if found is not None and number in place and contact not in self.apart:
-                mode, direction = Mode(int(found.modes[place[number]])), found.directions[place[number]]
-            self.now._write(number, mode, direction)
+                i = place[number]
+                mode, direction, slow = Mode(int(found.modes[i])), found.directions[i], self.slow[i]
+            self.now._write(number, mode, direction, slow)

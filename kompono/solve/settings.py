@@ -12,6 +12,7 @@ from kompono.given import shown
 from kompono.request import Request
 from kompono.solve.methods import METHODS
 from kompono.translate.engines.registry import EngineEntry, engine_named
+from kompono.translate.program import Program
 
 MOST = 1 << 53  # steps that can be counted in a double
 
@@ -54,6 +55,12 @@ def check_method(entry: EngineEntry, method: str) -> None:
         able = ", ".join(name for name, known in METHODS.items() if known.steps == entry.steps)
         fix = f"The {entry.name} engine steps with {able}; its default is method={entry.method!r}."
         raise RunError(f"method {method!r} does not go with engine {entry.name!r}.", fix=fix)
+
+
+def check_events(program: Program, method: str) -> None:
+    """Raise for a method that cannot locate events, or changes of laws, if there may be any."""
+    if program.events and not METHODS[method].native:
+        raise RunError(f"{method} cannot locate events.", fix=METHODS[method].instead(lambda other: other.native))
 
 
 def check_settings(settings: Settings) -> None:

@@ -15,17 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import AssemblyError, RunError
+from kompono.errors import AssemblyError, NoForces, RunError
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Mode, Problem, Unit
+from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit, Problem, Unit
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
 TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
 RESTING = 1e-9  # a speed [m/s, rad/s] of a gap below this is none
 OVERLAP = 1e-6  # [m, rad] at the start
 SLOW = 1e-8  # a slip speed [m/s, rad/s] below this is none
+BRIEF = 1e-6  # a step [s] where its length is not known
+STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
 LOWEST = 5e-12  # a rebound [m] below this is none
+STILL = np.zeros(2)
 STRIKES, CLOSES, OPENS, STICKS, SLIPS = range(len(LAW_EVENTS))
 
 
@@ -53,12 +56,18 @@ class Settler:
         self.first_event = len(program.events) - len(LAW_EVENTS) * len(self.units)
 
     def __call__(
-        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int]
-    ) -> tuple[np.ndarray, list[int]]:
-        """The state behind an event at which guards of some units `fired`, and numbers of what happened."""
-        instant = Instant(self, time, state.copy(), inputs, parameters)
-        struck = instant.strike(fired)
-        changed = instant.choose(fired)
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int],
+        step: float = 0.0,
+    ) -> tuple[np.ndarray, list[int]]:  # fmt: skip
+        """The state behind an event at which guards of some units `fired`, and numbers of what happened; `step` is
+        that of the method [s], 0 if it varies.
+        """
+        instant = Instant(self, time, state.copy(), inputs, parameters, step)
+        try:
+            struck = instant.strike(fired)
+            changed = instant.choose(fired)
+        except NoForcesFit as found:
+            raise NoForces(instant.jam(found)) from found
         return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
     def step(
@@ -73,7 +82,9 @@ class Settler:
         made = Step(self, time, state, feed, parameters, size, out)
         return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
 
-    def start(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    def start(
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
+    ) -> np.ndarray:
         """A state with modes that fit, before anything moves."""
         gaps = self.kernel.evaluate("law_view", time, state, inputs, parameters)[0]
         for unit in self.units:
@@ -82,7 +93,7 @@ class Settler:
                     f"the gap is {gaps[unit.row]:.3g} at the start: two bodies overlap.", path=unit.path,
                     fix="Start where nothing overlaps.",
                 )  # fmt: skip
-        return self(time, state, inputs, parameters, ())[0]
+        return self(time, state, inputs, parameters, (), step)[0]
 
 
 def settler_of(kernel: Any, steps: bool = False) -> Settler | None:
@@ -99,11 +110,13 @@ class Instant:
     """One moment of a machine whose laws settle; `state` changes."""
 
     def __init__(
-        self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+        self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
+        self.step = step or BRIEF
         self.units = settler.units
         self._columns: dict[int, tuple[np.ndarray, ...]] = {}
+        self.asked: list[int] = []  # units of the last small problem
         self.before = self.modes()
         self.view = self.look()
         self.touching = self._touching()
@@ -191,15 +204,16 @@ class Instant:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
         chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._leaves(k)]
         for number in set(range(len(self.units))) - set(chosen):
-            self._write(number, Mode.OFF, np.zeros(2))
+            self._write(number, Mode.OFF)
         if chosen:
             part = self._part(chosen, self.view.w)
             start = self._start(chosen)
             free = np.array([self._free(k) for k in chosen])
             left = {i: Mode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
             found = select(part.problem, part.units, start, free, left)
+            slow = self._slow(part, found)
             for i, number in enumerate(chosen):
-                self._write(number, Mode(int(found.modes[i])), found.directions[i])
+                self._write(number, Mode(int(found.modes[i])), found.directions[i], slow[i])
             self._rest(chosen, found)
         return self._changes()
 
@@ -236,7 +250,7 @@ class Instant:
             if speed > SLOW:
                 modes[i] = Mode.SLIDES
                 directions[i, : len(slip)] = slip / speed
-        return Choice(modes, directions, np.zeros(0))
+        return Choice(modes, directions, np.zeros(sum(len(self.rows(number)) for number in chosen)))
 
     def _rest(self, chosen: Sequence[int], found: Choice) -> None:
         """Bring rows that hold to rest, and give gaps that are closed no speed."""
@@ -246,25 +260,36 @@ class Instant:
         matrix = np.array([self.column(row)[0][held] for row in held]).T
         self._push(held, -np.linalg.lstsq(matrix, self.view.rate[held], rcond=1e-10)[0])
 
-    def _write(self, number: int, mode: Mode, direction: np.ndarray) -> None:
+    def _slow(self, part: Part, found: Choice) -> np.ndarray:
+        """The slip speed (units) below which the direction of planar friction leans to the chosen one."""
+        problem, sides = part.problem, np.zeros(len(part.rows))
+        reaction = problem.n0 + problem.B @ found.z
+        for i, unit in enumerate(part.units):
+            if unit.kind == Kind.PLANAR and found.modes[i] == Mode.SLIDES:
+                size = np.linalg.norm(reaction[unit.first : unit.first + unit.count])
+                sides[unit.row : unit.row + 2] = problem.mu[i] * size + problem.limit[i]
+        speeds = STEPS * self.step * (np.abs(problem.A) @ sides)
+        ends = [unit.row + (unit.kind == Kind.PLANAR) for unit in part.units]
+        return np.array([max(speeds[unit.row], speeds[end], SLOW) for unit, end in zip(part.units, ends, strict=True)])
+
+    def _write(self, number: int, mode: Mode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
         unit, first = self.units[number], self.settler.first_mode
         if unit.kind == Kind.ONE_SIDED:
             values = [float(mode == Mode.HELD)]
         elif unit.kind == Kind.DRY:
             values = [float(np.sign(direction[0])) if mode == Mode.SLIDES else 0.0]
         else:
-            values = [float(mode == Mode.SLIDES), *direction]
+            values = [slow * (mode == Mode.SLIDES), *direction]
         for place, value in zip(unit.modes, values, strict=True):
             self.state[first + place] = value
 
     def _changes(self) -> list[tuple[int, int]]:
         found = []
         for number, (unit, old, new) in enumerate(zip(self.units, self.before, self.modes(), strict=True)):
-            if unit.kind == Kind.ONE_SIDED and old[0] != new[0]:
-                found.append((number, CLOSES if new[0] > 0 else OPENS))
-            elif (
-                unit.kind != Kind.ONE_SIDED and self._now_acts(number) and (old[0] != new[0] or not self._acted(number))
-            ):
+            if unit.kind == Kind.ONE_SIDED:
+                if old[0] != new[0]:
+                    found.append((number, CLOSES if new[0] > 0 else OPENS))
+            elif self._now_acts(number) and (np.sign(old[0]) != np.sign(new[0]) or not self._acted(number)):
                 found.append((number, SLIPS if new[0] else STICKS))
         return found
 
@@ -272,9 +297,21 @@ class Instant:
         contact = self.units[number].contact
         return contact < 0 or bool(self.modes()[contact][0] > 0)
 
+    def jam(self, found: NoForcesFit) -> str:
+        """Where no forces fit, and what friction there is too much, in words."""
+        concerned = [self.asked[k] for k in found.units if k < len(self.asked)]
+        paths = sorted({self.units[number].path for number in concerned}) or [self.units[0].path]
+        why = ""
+        if found.critical is not None:
+            mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
+            paths = [self.units[concerned[0]].path]
+            why = f" (mu {max(mu):.6g} is above {found.critical:.6g} here)"
+        return f"no contact forces fit: {', '.join(paths)}{why}"
+
     # -- a small problem of some units
 
     def _part(self, chosen: Sequence[int], b: np.ndarray) -> Part:
+        self.asked = list(chosen)
         rows = [row for number in chosen for row in self.rows(number)]
         place = {row: i for i, row in enumerate(rows)}
         at = {number: i for i, number in enumerate(chosen)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from kompono import kinds
-from kompono.errors import RunError
+from kompono.errors import ModelError, RunError
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
@@ -221,7 +221,11 @@ def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topolo
 def _chosen(
     make: Callable[[bool], TracedEngine], model: Elaborated, closing: Iterable[Closing], limit: int
 ) -> TracedEngine:
-    """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly."""
+    """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
+    Laws are always inlined: their answer is cut out of the whole.
+    """
+    if model.laws:
+        return make(False)
     rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)
     if not chosen.shared and operations(chosen.derivative(), chosen.kernels) > limit:
@@ -265,6 +269,11 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"{', '.join(paths)}: parts elsewhere are closed components of a model in joint coordinates.",
             fix="Use engine='relative', and close the components.",
         )
+    if near.program.laws:
+        raise ModelError(
+            f"contact and dry friction cannot be in a model with parts elsewhere ({', '.join(paths)}).",
+            path=near.program.laws[0].path, fix="Keep all parts in this process.",
+        )  # fmt: skip
     engine = AwayEngine(near.engine, paths)
     routines = _routines(engine, None, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):

@@ -17,8 +17,8 @@ PARTS = {"actuator": ["gain", "command", "stroke"], "linkage": ["half"]}  # what
 class Watched(DirectLine):
     """A line that remembers what crossed, and breaks after so many frames."""
 
-    def __init__(self, *given: Any, breaks: int | None = None) -> None:
-        super().__init__(*given)
+    def __init__(self, *given: Any, breaks: int | None = None, kept: bytes | None = None) -> None:
+        super().__init__(*given, kept=kept)
         self.frames: list[bytes] = []
         self.replies: list[bytes] = []
         self.breaks, self.closed = breaks, False
@@ -48,9 +48,9 @@ class Supplier:
         self.lines: list[Watched] = []
         self.breaks: int | None = None
 
-    def connect(self, hello: bytes) -> Watched:
-        """A new line."""
-        self.lines.append(Watched(self.opener, hello, breaks=self.breaks))
+    def connect(self, hello: bytes, kept: bytes | None = None) -> Watched:
+        """A new line, or one that goes on."""
+        self.lines.append(Watched(self.opener, hello, breaks=self.breaks, kept=kept))
         return self.lines[-1]
 
     def remote(self, **values: Any) -> Remote:

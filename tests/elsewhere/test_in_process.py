@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from parts.machines import Rig, Walker
 
-from kompono import Simulation
+from kompono import Body, Ground, Simulation, Subsystem
 from kompono.elsewhere.hosts import InProcess
 from kompono.examples.car import Car
+from kompono.library import Revolute
 from kompono.request import Request
 from kompono.solve.settings import settings_of
 
@@ -64,3 +65,25 @@ def test_loops_through_the_border_events_and_modes_inside(rig: Pair, method: str
 
 def test_parts_on_grounds_of_their_own() -> None:
     same(*Pair(Walker, ("drive", "guide")).run("rk4", 0.1))
+
+
+class _Weight(Subsystem):
+    """A body, and nothing that moves in it."""
+
+    def __init__(self) -> None:
+        self.body = Body(mass=1.0, inertia=(0.1, 0.1, 0.1))
+        self.expose(self.body)
+
+
+class _Hung(Subsystem):
+    """It hangs on a pin."""
+
+    def __init__(self) -> None:
+        self.ground, self.weight = Ground(), _Weight()
+        self.pin = Revolute(self.ground, self.weight.body.at(0, 0, 0.5), axis="y", angle=0.3)
+
+
+def test_a_part_without_coordinates_is_not_projected() -> None:
+    simulation = Simulation(_Hung(), closed=["weight"], elsewhere={"weight": InProcess()})
+    assert "project" not in simulation.near.program.routines
+    assert "project" not in simulation.translation.program.routines

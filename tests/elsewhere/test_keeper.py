@@ -49,6 +49,22 @@ def start(number: int, *offsets: float) -> list[float]:
     return [Op.START, number, len(offsets), *offsets]
 
 
+def test_evaluations_are_counted_not_frames(supplier: Find) -> None:
+    """Many questions in one frame, or of many lanes, do not get past a limit."""
+    opened = supplier("swing").opener
+    variant = load_sealed(supplier("swing").path).manifest.shape.variant("box")
+    op = Op.FUNCTION + numbered(variant.functions)["condense"]
+    for lanes in (1, 4):
+        keeper, _ = opened("swing", Hello("box", lanes).pack(), "Bea")
+        keeper.answer(frame([op, 0, 0], [op, 0, 0], [op + 1, 0, 1, 0.0], [op, 0, 2, 0.0, 0.0]))
+        assert keeper.evaluations == 3 * lanes
+        keeper.answer(frame([Op.START, 1, 2, 0.0, 0.0]))
+        assert keeper.evaluations == 4 * lanes
+        for count in (-1.0, np.nan, np.inf, 1e300, 2.0**62):
+            keeper.answer(frame([op, 0, count]))
+        assert keeper.evaluations == 9 * lanes
+
+
 def test_sums_are_made_term_by_term(keeper: Keeper) -> None:
     keeper.answer(frame(start(1, 0.1, 0.2), start(2, 0.3, -0.7), [Op.COMBINE, 3, 3, 1, 0.1, 2]))
     x = keeper._ring

@@ -70,10 +70,13 @@ def told(tmp_path: Path, count: int, place: str) -> tuple[str, set[str]]:
 
 
 def test_the_same_bits_on_one_two_and_three_ranks(tmp_path: Path) -> None:
+    """Two under KOMPONO_LAWS: ranks that wait take as much time as those that work."""
     alone = told(tmp_path, 1, "{}")
     assert alone[1] == set()
-    assert told(tmp_path, 2, "{}") == (alone[0], {"drive", "guide"})
-    assert told(tmp_path, 3, "{'guide': 0}") == (alone[0], {"drive"})
+    assert told(tmp_path, 3, "{'guide': 1, 'drive': 2}") == (alone[0], {"drive", "guide"})
+    if os.environ.get("KOMPONO_LAWS"):
+        assert told(tmp_path, 2, "{}") == (alone[0], {"drive", "guide"})
+        assert told(tmp_path, 3, "{'guide': 0}") == (alone[0], {"drive"})
 
 
 def test_an_error_of_the_first_rank_ends_all(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from fuzz.machines import Clerk, Machine
 from kompono import KomponoError, Simulation, Subsystem, cost, inspect, simulate, simulate_many
 from kompono.solve.integrate import Settings
 
-SECONDS = float(os.environ.get("KOMPONO_FUZZ", "30")) / 3
+SECONDS = float(os.environ.get("KOMPONO_FUZZ", "12")) / 3
 SHARES = (0.0, 0.005, 0.01, 0.02, 0.1)  # of arguments that are wrong, one after the other
 
 
@@ -81,12 +81,11 @@ def replay(seed: int) -> str:
 def test_wrong_values_anywhere_are_refused_in_words() -> None:
     """Only a KomponoError or a result: no TypeError, ValueError, RuntimeError of a library, no crash."""
     begun, seed, failures = perf_counter(), 0, []
-    while perf_counter() - begun < SECONDS and len(failures) < 5:
+    while (perf_counter() - begun < SECONDS or seed <= 20) and len(failures) < 5:
         failure = replay(seed)
         seed += 1
         if failure:
             failures.append(failure)
-    assert seed > 20
     assert not failures, "\n\n".join(failures)
 
 

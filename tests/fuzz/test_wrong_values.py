@@ -28,7 +28,7 @@ from kompono import KomponoError
 from kompono.edges.cli import main
 from kompono.request import OPTIONS
 
-SECONDS = float(os.environ.get("KOMPONO_FUZZ", "30")) / 12
+SECONDS = float(os.environ.get("KOMPONO_FUZZ", "12")) / 12
 PATIENCE = 20  # s that a request may take
 EXITS = {0, 1, 2, 3}  # of commands that nobody interrupts
 

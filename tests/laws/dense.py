@@ -11,7 +11,7 @@ J V_dot + u = 0 (Gauss), by singular values, so dependent rows do no harm: the w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -456,15 +456,15 @@ def project_twists(m: Mechanism) -> float:
     return float(np.abs(jacobian @ twists + g_t).max())
 
 
-def solve(m: Mechanism) -> Solution:
-    """Accelerations and constraint wrenches."""
+def solve(m: Mechanism, held: Sequence[Row] = (), load: Array | float = 0.0) -> Solution:
+    """Accelerations and constraint wrenches, with further rows that are held, and further loads (n, 6)."""
     count = len(m.carriers)
     known = np.zeros((count, 6))
     for i in m.grounds:
         motion = m.carriers[i].motion(m.time)
         known[i] = np.concatenate(motion[4:])
     bodies = m.bodies
-    loads = applied(m)
+    loads = applied(m) + load
     factor = np.zeros((6 * len(bodies), 6 * len(bodies)))  # L of M = L L^T
     force = np.zeros(6 * len(bodies))
     for k, i in enumerate(bodies):
@@ -476,6 +476,7 @@ def solve(m: Mechanism) -> Solution:
         force[6 * k : 6 * k + 6] = loads[i] - gyroscopic
     free = np.linalg.solve(factor, force)  # L^T a of the free bodies
     rows, owners = all_rows(m)
+    rows, owners = [*rows, *held], [*owners, *(("law", k) for k in range(len(held)))]
     movable = columns(m, bodies)
     jacobian = np.array([row.jacobian for row in rows]).reshape(len(rows), 6 * count)
     target = -np.array([row.u for row in rows]) - jacobian @ known.ravel()

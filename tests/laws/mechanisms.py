@@ -8,6 +8,7 @@ numbers by a seed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -703,8 +704,8 @@ def joint_speeds(m: Mechanism, c: Connection) -> Array:
     return np.array([row.jacobian @ m.twists() for row in speed_rows(m, c)])
 
 
-def state_of(translation: Translation, built: Built, m: Mechanism) -> Array:
-    """The state of Kompono's tree, whichever it chose, at the poses and twists of the mechanism."""
+def state_of(translation: Translation, built: Built, m: Mechanism, modes: Sequence[float] = ()) -> Array:
+    """The state of Kompono's tree, whichever it chose, at the poses and twists of the mechanism, and with modes."""
     q, v = [], []
     for link in translation.topology.links:
         if link.joint is None:
@@ -721,7 +722,7 @@ def state_of(translation: Translation, built: Built, m: Mechanism) -> Array:
             v.append(np.concatenate([axes @ m.v[k], axes @ m.w[k]]))
     for joint in translation.engine.counted:  # angles integrated along to count turns
         q.append(m.joints[built.number(joint)].q)
-    state = np.concatenate([*q, *v]) if q else np.zeros(0)
+    state = np.concatenate([*q, *v, modes]) if q else np.asarray(modes, dtype=float)
     assert len(state) == translation.program.state_size
     return state
 

@@ -15,13 +15,11 @@ from kompono import (
     Constraint,
     Coupling,
     Effort,
-    Event,
     Force,
     Ground,
     Input,
     Joint,
     LoadCell,
-    Mode,
     ModelError,
     Motion,
     Output,
@@ -335,10 +333,6 @@ class Bad(Subsystem):
             self.push = AppliedLoad(self.rod, force=(self.felt.force[0], 0, 0))
         elif kind == "condition":
             self.hold = Held(self.ground, self.rod, value=self.spring.tension)
-        else:
-            self.mode = Mode(0)
-            self.breaks = Event(self.spring.power - 1, {self.mode: 1})
-            self.fine = Output(self.spring.power)
 
 
 class Held(Constraint):
@@ -357,7 +351,6 @@ class Held(Constraint):
         ("force", r"^push: it uses the force of spring"),
         ("cell", r"^push: it uses the force of felt"),
         ("condition", r"^hold: .*tension"),
-        ("guard", r"^breaks: it uses the power of spring"),
     ],
 )
 def test_laws_may_not_use_loads(kind: str, text: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from laws.mechanisms import Case, difference, evaluate, loops, nestings, redundant_loops, trees
-from laws.test_accelerations import check_motion, check_reactions, examples
+from laws.test_accelerations import EXACT, check_motion, check_reactions, examples
 
 from kompono.errors import ModelError, TranslationError
 
@@ -74,3 +74,30 @@ def test_parts_project_as_the_whole_does(data: Any, case: Case) -> None:
         if not case.solution.redundant:  # else how a violation is undone is one of many ways
             whole = flat.kernel.evaluate("project", case.m.time, e.state + push)[0]
             assert np.abs(projected - whole).max() < 1e-10
+
+
+@examples(2)
+@given(st.data(), st.one_of(trees(bodies=(3, 4)), loops(bodies=(3, 4)), redundant_loops()))
+def test_parts_move_as_the_whole_does(data: Any, case: Case) -> None:
+    nesting = data.draw(nestings(len(case.m.carriers)))
+    e = evaluated(case, nesting, data.draw(closings(nesting)))
+    flat = evaluate(case.m, nesting)
+    assume(e.translation.engine.speed_names() == flat.translation.engine.speed_names())
+    parts, whole = moved(e, case.m.time), moved(flat, case.m.time)
+    assume(np.abs(whole).max() < 100.0)  # some of them fly away, and rounding with them
+    assert difference(parts, whole) < EXACT
+
+
+def moved(e: Any, time: float, step: float = 2e-3) -> np.ndarray:
+    """The state a second later, by rk4 with projection."""
+    state = np.array(e.state)
+    for k in range(round(1.0 / step)):
+        t = time + k * step
+        a = e.kernel.evaluate("derivative", t, state)[0]
+        b = e.kernel.evaluate("derivative", t + step / 2, state + step / 2 * a)[0]
+        c = e.kernel.evaluate("derivative", t + step / 2, state + step / 2 * b)[0]
+        d = e.kernel.evaluate("derivative", t + step, state + step * c)[0]
+        state = state + step / 6 * (a + 2 * b + 2 * c + d)
+        if "project" in e.translation.program.routines:
+            state = e.kernel.evaluate("project", t + step, state)[0]
+    return state

@@ -54,7 +54,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return outcome("same_bits", 1, tmp_path_factory.mktemp("one"))[0]
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [2, 3, 4] if os.environ.get("KOMPONO_LAWS") else [3])
 def test_results_have_the_same_bits_on_any_number_of_ranks(count: int, alone: dict, tmp_path: Path) -> None:
     for rank, found in enumerate(outcome("same_bits", count, tmp_path)):
         for case, (names, table, ok) in found.items():

@@ -18,10 +18,11 @@ import pytest
 
 pytest.importorskip("grpc", reason="kompono[remote] is not installed")
 
-from kompono import Body, Ground, Remote, Sealed, Subsystem, seal, simulate
+from kompono import Body, Ground, Remote, Sealed, Subsystem, resume, seal, simulate
 from kompono.compile import targets
 from kompono.examples.car import Damper
 from kompono.library import Gravity, Revolute
+from kompono.remote import LinkLost
 from kompono.sealed import keys
 
 MAIN = "import sys; from kompono.edges.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -57,15 +58,37 @@ class Supplier:
         assert "serving" in process.stdout.readline()
         return process
 
-    def restart(self) -> None:
-        """As after a power cut."""
+    def kill(self) -> None:
+        """As by a power cut."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+    def start(self) -> None:
+        """At the same address as before."""
         self.process = self._started()
+
+    def restart(self) -> None:
+        """As after a power cut."""
+        self.kill()
+        self.start()
 
     def end(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=20)
+
+
+class Killer:
+    """Looks on for a while."""
+
+    channels: tuple[str, ...] = ("pin.angle",)
+
+    def __init__(self, server: Supplier) -> None:
+        self._server = server
+
+    def update(self, time: float, values: np.ndarray) -> None:
+        """Kill the server in the middle of the run."""
+        if time > 0.2:
+            self._server.kill()
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +132,21 @@ def test_a_supplier_that_is_killed_in_the_middle(supplier: tuple[Supplier, Path]
     assert server.process.pid != before
     assert time.perf_counter() - begun > 0.4  # the run was going on
     same(result, at_home)
+
+
+def test_a_supplier_that_does_not_come_back(supplier: tuple[Supplier, Path], at_home: Any, tmp_path: Path) -> None:
+    """The run ends with its reason and what it has; when the supplier is there again, it goes on with the same bits."""
+    server, address = supplier[0], f"127.0.0.1:{supplier[0].port}/damper"
+    model = Hanging(Remote(address, insecure=True, patience=0.5))
+    try:
+        with pytest.warns(match="nobody listens"):
+            lost = simulate(model, hdf5=tmp_path / "run.h5", watcher=Killer(server), **RUN)
+        with pytest.raises(LinkLost, match="nobody listens"):
+            resume(Hanging(Remote(address, insecure=True, patience=0.5)), tmp_path / "run.h5")
+    finally:
+        server.kill()
+        server.start()
+    count = len(lost.time) - 1  # the last is where it ended, on the grid of records or not
+    assert count > 2
+    assert all(np.array_equal(lost[name][:count], at_home[name][:count]) for name in at_home.names)
+    same(resume(Hanging(Remote(address, insecure=True)), tmp_path / "run.h5"), at_home)

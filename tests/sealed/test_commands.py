@@ -83,3 +83,11 @@ def test_a_damaged_file_is_not_added(folder: Path, capsys: pytest.CaptureFixture
         assert main(command) == 1
         assert "spring.part" in capsys.readouterr().err
     assert trust.trusted() == {}
+
+
+def test_a_sealed_part_is_no_model_to_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(folder / "spring.part", keys.new_identity("Grace"))
+    assert main(["run", str(path), "--until", "0.1"]) != 0
+    assert 'spring.part is no Python file. A sealed part belongs into a model: self.part = Sealed("spring.part")' in (
+        capsys.readouterr().err
+    )

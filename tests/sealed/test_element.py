@@ -252,6 +252,7 @@ def test_wrong_keywords_files_and_ports_are_said_with_the_path(files: Callable[[
         (lambda: Sealed(path, command=np.sin), ModelError, "neither a number nor an Input"),
         (lambda: Sealed("nowhere.part"), SealedError, "nowhere.part: cannot be read"),
         (lambda: Sealed(altered), SealedError, "altered.part"),
+        (lambda: Sealed(None), ModelError, "file None is no name of a file"),  # type: ignore[arg-type]
     ):
         with pytest.raises(error, match=rf"Model\.unit: .*{reason}"):
             model_of(make)
@@ -314,7 +315,17 @@ def test_what_cannot_be_a_port_or_a_condition(tmp_path: Path) -> None:
             self.wall = Ground()
             self.rope = Distance(self.wall.at(0, 0, 1), self.bob, length=1.2)
 
-    for part, reason in ((Shifted(), "eye depends on a parameter"), (Held(), "a constraint inside holds it")):
+    class Roped(Subsystem):
+        def __init__(self) -> None:
+            self.bobs = [Body(mass=1.0, inertia=(0.1, 0.1, 0.1), start_position=(0, 0, z)) for z in (0.0, 1.0)]
+            self.rope = Distance(*self.bobs, length=1.0)
+            self.expose(self.bobs[0])
+
+    for part, reason in (
+        (Shifted(), "eye depends on a parameter"),
+        (Held(), "a constraint inside holds it to a ground"),
+        (Roped(), "a constraint inside holds together bodies"),
+    ):
         with pytest.raises(ModelError, match=reason):
             seal(part, tmp_path / "f.part")
 

@@ -26,6 +26,7 @@ from kompono.sealed import keys
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 HERE = [str(targets.fitting(targets.TARGETS))]
+CHANNELS = ["load.position.x", "load.position.z", "load.velocity.y", "energy.kinetic"]
 SEEDS = range(24) if os.environ.get("KOMPONO_LAWS") else (4,)
 
 
@@ -94,13 +95,13 @@ class Owner(Subsystem):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_part_sealed_is_the_open_one(seed: int, me: keys.Identity, tmp_path: Path) -> None:
-    measured = simulate(Owner(Random(seed, None), seed, None), until=1e-3, step=1e-3)
+    measured = simulate(Owner(Random(seed, None), seed, None), until=1e-3, step=1e-3, method="RK45", native=False)
     inner = float(measured["part.rod.length"][0]) if "part.rod.length" in measured else None
     rod = float(measured["brace.length"][0])
-    whole = simulate(Owner(Random(seed, inner), seed, rod), until=0.3, step=1e-3)
+    whole = simulate(Owner(Random(seed, inner), seed, rod), until=0.3, step=1e-3, channels=CHANNELS)
     assert whole.status.ok, whole.status.message
     seal(Random(seed, inner), tmp_path / "random.part", author=me, targets=HERE)
-    found = simulate(Owner(Sealed(str(tmp_path / "random.part")), seed, rod), until=0.3, step=1e-3)
+    found = simulate(Owner(Sealed(str(tmp_path / "random.part")), seed, rod), until=0.3, step=1e-3, channels=CHANNELS)
     assert found.status.ok, found.status.message
-    for name in ("load.position.x", "load.position.z", "load.velocity.y", "energy.kinetic"):
+    for name in CHANNELS:
         assert np.abs(found[name] - whole[name]).max() < 1e-9 * (1 + np.abs(whole[name]).max()), name

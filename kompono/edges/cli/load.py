@@ -117,8 +117,9 @@ def _execute(path: Path) -> ModuleType:
     """The file as a module, under a name of its own so that it hides no other module."""
     linecache.checkcache(str(path))
     spec = importlib.util.spec_from_file_location(f"kompono_file_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        sealed = f' A sealed part belongs into a model: self.part = Sealed("{path.name}").'
+        raise LoadError(f"{path.name} is no Python file.{sealed if path.suffix == '.part' else ''}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses and pickle look it up there
     try:

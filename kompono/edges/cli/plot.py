@@ -23,6 +23,7 @@ def add_command(commands: Any) -> None:
     add("--difference", metavar="RESULT", help="subtract this reference, interpolated in time")
     add("--log", action="store_true", help="magnitudes on a logarithmic axis")
     add("--panels", default="unit", choices=("unit", "quantity", "channel"), help="what shares a panel (default: unit)")
+    add("--no-events", action="store_true", help="do not mark the events of the run")
     add("--label", action="append", default=[], metavar="TEXT", help="name of a run in the legend, in their order")
     add("--title", metavar="TEXT", help="title (default: model and method)")
 
@@ -44,6 +45,7 @@ def command(options: argparse.Namespace) -> int:
         log=options.log,
         panels=options.panels,
         title=options.title,
+        events=not options.no_events,
     )
     if options.out:
         print(picture.save(options.out))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kompono.edges.plot.curves import alongside, channels, curves, named
+from kompono.edges.plot.happened import happened
 from kompono.edges.plot.names import method
 from kompono.edges.plot.panels import Sheet, axis_label, group
 from kompono.edges.plot.picture import Picture, check_path
@@ -25,6 +26,7 @@ def plot(
     difference: Result | None = None,
     log: bool = False,
     panels: str = "unit",
+    events: bool = True,
     title: str | None = None,
     name: str = "",
     caption: str = "",
@@ -34,6 +36,7 @@ def plot(
     results: a `Result` or `Ensemble` (median, middle 90 % and range), several, or a dictionary of label to result.
     `x` is the channel of the horizontal axis. `difference` subtracts a reference result, interpolated in time.
     `log` shows magnitudes on a logarithmic axis. `panels`: one for each "unit" (the default), "quantity" or "channel".
+    `events` marks those of a single run over time: by lines and a sign for each name if they are few, else by ticks.
     At most eight curves a panel and eight panels are drawn; a note in the picture counts what was left out.
     """
     by_label = named(results)
@@ -52,6 +55,7 @@ def plot(
         axis_label(x, unit),
         log,
         "difference of" if difference is not None else "",
+        happened(shown) if events and x == "time" else (),
     )
     return Picture(sheet.draw, size=sheet.size, name=name or "plot", caption=caption)
 

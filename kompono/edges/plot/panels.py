@@ -5,6 +5,7 @@ Violation of conditions ("drift") has panels of its own with a logarithmic scale
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from kompono.edges.plot.curves import Curve
 from kompono.edges.plot.envelope import seen
+from kompono.edges.plot.happened import Happened, has_legend, mark_events
 from kompono.edges.plot.names import in_brackets, is_drift, label, quantity, shorten
 from kompono.edges.plot.style import COLOURS, DASHES, WIDTH
 from kompono.errors import RunError
@@ -26,7 +28,9 @@ KINDS = ("unit", "quantity", "channel")
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure shows: curves by panel, labels of the runs, title, label of the x axis, and how to scale."""
+    """What a figure shows: curves by panel, labels of the runs, title, label of the x axis, how to scale, and what
+    happened.
+    """
 
     panels: list[list[Curve]]
     runs: list[str]
@@ -34,6 +38,7 @@ class Sheet:
     axis: str
     log: bool
     prefix: str = ""
+    events: Happened = ()
 
     @property
     def size(self) -> tuple[float, float]:
@@ -42,6 +47,7 @@ class Sheet:
         longest = max((len(text) for texts in lists for text in texts), default=0)
         few = len(self.panels) == 1
         height = (3.0 if few else 0.6 + 1.85 * min(len(self.panels), PANELS)) + (0.25 if len(self.runs) > 1 else 0)
+        height += 0.1 + 0.16 * math.ceil(len({name for _, name in self.events}) / 4) if has_legend(self.events) else 0
         return WIDTH + 0.06 * min(max(longest - 16, 0), 40), height
 
     def draw(self, figure: Any) -> None:
@@ -60,6 +66,8 @@ class Sheet:
             lines = [_sample(axes[0], i, by_run) for i in range(len(self.runs))]
             below = figure.legend(lines, self.runs, loc="outside lower center", ncols=min(len(self.runs), 4))
             literally(*below.get_texts())
+        if self.events:
+            literally(*mark_events(figure, axes, self.events))
 
     def _panel(self, axis: Any, panel: list[Curve], by_run: bool) -> None:
         names = _names(panel)

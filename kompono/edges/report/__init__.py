@@ -246,6 +246,7 @@ def _model(gathered: _Gathered) -> Iterator[str]:
         yield structure.bodies(gathered.parts, gathered.request.get("parameters"))
         engine = str(gathered.request.get("engine", Request.engine))
         yield structure.connections(gathered.parts, gathered.report, engine)
+        yield structure.laws(gathered.parts)
         yield structure.loads(gathered.parts)
 
 

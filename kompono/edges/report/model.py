@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from kompono.edges.report.html import bullets, escape, folded, pairs, table
+from kompono.model.law import Law, PairLaw
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report
 from kompono.scene.values import SymbolValues
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.registry import ENGINES
+from kompono.translate.laws.told import tell_units
 
 MOST = 2000  # lines of the tree
 OPEN = 60  # members up to which the components of a model are open at first
@@ -118,9 +120,22 @@ def loads(model: Elaborated) -> str:
         rows.append((model.path(element), type(element).__name__, ", ".join(model.path(end) for end in touched)))
     for parameter in model.parameters:
         rows.append((model.path(parameter), "Parameter", f"{parameter.value:g} {parameter.unit}".strip()))
-    for signal in (*model.inputs, *model.outputs, *model.modes, *model.events):
+    modes = (mode for mode in model.modes if not isinstance(mode._owner, Law))
+    for signal in (*model.inputs, *model.outputs, *modes, *model.events):
         rows.append((model.path(signal), type(signal).__name__, getattr(signal, "unit", "")))
     return "<h3>Forces and signals</h3>" + table(("name", "kind", "on, value or unit"), rows) if rows else ""
+
+
+def laws(model: Elaborated) -> str:
+    """Contacts, stops, friction: what holds, slides and opens by itself."""
+    rows = []
+    for law in model.laws:
+        on = (law.first.body, law.second.body) if isinstance(law, PairLaw) else getattr(law, "joints", ())
+        between = ", ".join(model.path(end) for end in on)
+        for unit in tell_units(law, model.path):
+            rows.append((unit.path, type(law).__name__, between, unit.kind, unit.limit, unit.restitution))
+    head = ("law", "kind", "on", "holds", "friction up to", "restitution")
+    return f"<h3>{len(rows)} units of laws</h3>{table(head, rows)}" if rows else ""
 
 
 def structure(report: Report) -> str:

@@ -18,6 +18,7 @@ from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
 OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
 STILL = 1e-13  # directions that change less are found
 PASSES = 60  # of Newton's method, at most
+IMMOBILE = 1e-13  # a row that forces move less than this part of the most mobile one is moved by rounding alone
 TURN = 0.7  # rad a direction turns in one pass, at most
 
 
@@ -53,7 +54,7 @@ class System:
         self.problem, self.A, self.b = problem, problem.A, problem.b
         self.B, self.n0, self.size = problem.B, problem.n0, len(problem.b)
         diagonal = self.A.diagonal()
-        self.root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        self.root = np.sqrt(np.where(diagonal > IMMOBILE * diagonal.max(initial=0.0), diagonal, 1.0))
         self.scale = 1.0 / self.root
         self.mu, self.limit = problem.mu.tolist(), problem.limit.tolist()
         self.mu_static, self.limit_static = problem.mu_static.tolist(), problem.limit_static.tolist()

@@ -76,6 +76,7 @@ def _check_attributes(model: Subsystem, subsystem: Subsystem) -> None:
                 found[name] = value
         elif name not in _OWN and isinstance(value, list | tuple | Mapping | set | frozenset):
             found.update(_held(value, name))
+    found.update([entry for path, element in found.items() for entry in element._comes_with(path)])
     members = subsystem._members
     for path, element in found.items():
         if element._owner is None and element is not model:

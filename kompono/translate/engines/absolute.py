@@ -8,14 +8,15 @@ standard     joint and quaternion conditions together (eqs 24-33): seven unknown
 successive   quaternions first, then joints through T; one factorization of G T for two coordinate and two velocity
              passes (eqs 34-52)
 distributed  the same, condensed component by component
-baumgarte    no projection; the conditions' errors are fed back into the accelerations
-none         nothing
+baumgarte    no projection; the conditions' errors are fed back into the accelerations, and so are those of gaps that
+             are closed and of what sticks
+none         nothing: gaps stay closed, and what sticks does, by their accelerations alone
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 
@@ -26,12 +27,15 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import Reference
 from kompono.translate.elimination.mobility_form import Level, Mobility, flat_levels, levels_by_component
-from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
+from kompono.translate.laws.acting import act, correct
+from kompono.translate.laws.by_bodies import moved, pushed, trace_rows
 from kompono.translate.motion.conditions import Closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -88,10 +92,19 @@ class AbsoluteEngine(SolvedEngine):
             path = self.model.path(body)
             free[body] = tracer.call(lambda d, p: -(d @ p), weights[body], loads.bias(body), path=path)
         demands = {key: self._demand(tracer, closure) for key, closure in closures.items()}
-        changes, multipliers = mobility.refined(free, demands)
-        solution = Solution({Unknown.body(body): value for body, value in changes.items()})
-        solution.update({Unknown.rows(element): value for element, value in multipliers.items()})
-        return Present(tracer, kinematics, closures, loads, mobility.elimination, solution)
+        if not self.law_rows.size:
+            solution = moved(mobility, free, demands, {})
+            return Present(tracer, kinematics, closures, loads, mobility.elimination, solution)
+        rows = trace_rows(kinematics, self.law_rows, self.laws, loads)
+        shown = closures | {law._rows: closure for law, closure in rows.items()}
+
+        def reaction(solution: Solution, joint: Joint) -> Vector:
+            return ChannelWriter(kinematics, loads, shown, solution).reaction(joint)
+
+        feedback = self.feedback if self.projection == "baumgarte" else (0.0, 0.0)
+        answer = partial(moved, mobility, free, demands)
+        acting = act(self.law_rows, kinematics, rows, answer, reaction, feedback)
+        return Present(tracer, kinematics, shown, loads, mobility.elimination, acting.solution, acting)
 
     def references(self, *, unit: bool) -> dict[Element, Reference]:
         """What pivots are compared with, by element, for weights 1/M or `unit` weights."""
@@ -174,8 +187,24 @@ class AbsoluteEngine(SolvedEngine):
         for _ in range(2):
             changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
             v = self._faster(tracer, kinematics, v, changes)
+        if self.law_rows.size:
+            q, v = self._held(tracer, q, v)
         near = mobility.elimination.nearness()
         return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
+
+    def _held(
+        self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
+    ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
+        """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
+        kinematics, references = self._rebind(tracer, q, v), self.references(unit=self.metric == "identity")
+        closures = self._closures(kinematics, None)
+        weights, levels = self._weights(kinematics), self._levels(closures)
+        mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
+        rows, answer = trace_rows(kinematics, self.law_rows, self.laws, None), partial(pushed, mobility)
+        found = [correct(self.law_rows, tracer, rows, answer, level) for level in ("residual", "rate")]
+        changes = [{body: one.body(body) for body in self.model.bodies} for one in found]
+        q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes[0]))
+        return q, self._faster(tracer, kinematics, v, changes[1])
 
     def _weights(self, kinematics: Kinematics) -> dict[Body, Matrix]:
         if self.metric == "mass":

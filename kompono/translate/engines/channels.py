@@ -1,4 +1,6 @@
-"""Channels of the result: motion of bodies, coordinates and reactions of joints, energy, drift and declared outputs."""
+"""Channels of the result: motion of bodies, coordinates and reactions of joints, what laws do, energy, drift and
+declared outputs.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,14 @@ from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.model.law import is_law
+from kompono.model.law import Law, is_law
 from kompono.model.sensor import SENSED, Sensor
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
 from kompono.spatial.vectors import carry_wrench_back
 from kompono.translate.elimination.inertia_form import ground_acceleration
 from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.seen import LawReadings
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
 from kompono.translate.motion.loads import Loads, body_inertia, effort_wrench
@@ -62,7 +65,8 @@ class ChannelWriter:
         self.channels: list[Channel] = []
         self.values: list[Vector] = []
         self._transmitted: dict[Carrier, Vector] | None = None
-        self.readings = Readings(kinematics, closures, solution.rows, self.reaction)
+        laws = LawReadings(kinematics, closures, solution.rows)
+        self.readings = Readings(kinematics, closures, solution.rows, self.reaction, laws.of)
 
     def write(
         self,
@@ -85,7 +89,9 @@ class ChannelWriter:
         for joint in self.model.joints:
             self.joint(joint)
         model = self.model
-        for element in (*model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells):
+        for element in (
+            *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells, *model.laws,
+        ):  # fmt: skip
             self.load(element)
         for sensor in model.sensors:
             self.sensor(sensor)
@@ -122,7 +128,7 @@ class ChannelWriter:
         self.load(joint)
 
     def load(self, element: Loaded) -> None:
-        """What a joint, constraint, coupling, force, effort or load cell exerts."""
+        """What a joint, constraint, coupling, force, effort, load cell or law exerts."""
         path = self.model.path(element)
         for reading in self.readings.of(element):
             self.write(path, reading.names, reading.units, reading.value)
@@ -302,18 +308,20 @@ class ChannelWriter:
         return kinetic, potential
 
     def drift(self) -> None:
-        """Largest violation of the loop conditions on coordinate and velocity level."""
+        """Largest violation of the loop conditions, and of what laws hold, on coordinate and velocity level."""
         for name, worst in zip(("position", "velocity"), drifts(self.kinematics, self.closures), strict=True):
             self.write("drift", (name,), "", worst)
 
     def declared(self) -> None:
+        """Outputs, inputs and modes; those of laws are seen by `mode` of their units."""
         bind_signals(self.tracer, self.kinematics, self.acceleration, self.readings)
         for output in self.model.outputs:
             path = self.model.path(output)
             value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
             self.write("", (path,), output.unit, value)
-        bind_signals(self.tracer, self.kinematics)  # guards, traced after this, may not use results
-        for signal in (*self.model.inputs, *self.model.modes):
+        bind_signals(self.tracer, self.kinematics)
+        modes = (mode for mode in self.model.modes if not isinstance(mode._owner, Law))
+        for signal in (*self.model.inputs, *modes):
             value = self.tracer.call(lambda s=signal: ca.SX(s), free=True)
             self.write("", (self.model.path(signal),), getattr(signal, "unit", ""), value)
 
@@ -325,8 +333,8 @@ def joint_pose_of_first(joint: Joint, q: Vector) -> Pose:
 
 
 def drifts(kinematics: Kinematics, closures: Mapping[Element, Closure]) -> tuple[Scalar, Scalar]:
-    """Largest violation of conditions on coordinate and velocity level."""
-    found = []
+    """Largest violation of conditions, and of what laws hold, on coordinate and velocity level."""
+    found, laws = [], LawReadings(kinematics, closures)
     for kind in ("residual", "rate"):
         worst = ca.SX(0)
         for closure in closures.values():
@@ -334,6 +342,7 @@ def drifts(kinematics: Kinematics, closures: Mapping[Element, Closure]) -> tuple
                 worst = kinematics.tracer.call(
                     lambda w, g: ca.fmax(w, ca.norm_inf(g)), worst, ca.densify(ca.SX(getattr(closure, kind)))
                 )
+        worst = laws.drift(kind, worst)
         found.append(quaternion_drift(kinematics, worst) if kind == "residual" else worst)
     return found[0], found[1]
 

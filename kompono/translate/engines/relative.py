@@ -35,7 +35,8 @@ from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
-from kompono.translate.laws.by_joints import act, correct, trace_rows
+from kompono.translate.laws.acting import act, correct
+from kompono.translate.laws.by_joints import trace_rows
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
@@ -84,8 +85,13 @@ class RelativeEngine(SolvedEngine):
 
     @cached_property
     def moving(self) -> Present:
-        """Accelerations with linear conditions substituted, for the derivative."""
-        return self._solved(self.loops, self.sets, self.linear) if self.forms else self.present
+        """Accelerations with linear conditions substituted, for the derivative; with all multipliers where friction is
+        limited by the reaction of a joint, which those of other joints and constraints are part of.
+        """
+        loads = any(isinstance(entry, Joint) for entry in self.law_rows.measured)
+        if not self.forms or (loads and not all(isinstance(element, Coupling) for element in self.forms)):
+            return self.present
+        return self._solved(self.loops, self.sets, self.linear)
 
     def _solved(self, elements: Sequence[Closing], sets: Sequence[LinearSet], settled: bool) -> Present:
         """Kinematics, loads, factors and accelerations at the state.
@@ -253,7 +259,7 @@ class RelativeEngine(SolvedEngine):
         closures = self._closures(kinematics, self.loops, self.sets)
         condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
         rows = trace_rows(kinematics, self.law_rows, self.laws)
-        changes = [correct(self.law_rows, kinematics, rows, condensation, level) for level in ("residual", "rate")]
+        changes = [correct(self.law_rows, tracer, rows, condensation.pushed, level) for level in ("residual", "rate")]
         return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
 
     def _shares(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Solution:

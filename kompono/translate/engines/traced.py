@@ -12,7 +12,7 @@ import casadi as ca
 from kompono.model.element import Element
 from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.engines.channels import trace_channels
+from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
 from kompono.translate.laws.soft import mode_rates
@@ -20,6 +20,7 @@ from kompono.translate.laws.soft_seen import soft_channels
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
+from kompono.translate.motion.signals import bind_results
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -109,7 +110,8 @@ class TracedEngine(PosedEngine):
         return self.present.tracer.routine(name, [("channels", chosen)])
 
     def guards(self) -> Routine:
-        """Expressions whose rise through zero is an event."""
+        """Expressions whose rise through zero is an event; they may use results."""
+        self._bind_results()
         call, path = self.present.tracer.call, self.model.path
         values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
         if self.moving.acting is None:
@@ -117,6 +119,11 @@ class TracedEngine(PosedEngine):
         values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
         named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
         return self.moving.tracer.routine("guards", named)
+
+    def _bind_results(self) -> None:
+        now = self.present
+        writer = ChannelWriter(now.kinematics, now.loads, now.closures, now.solution)
+        bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
 
     def law_view(self) -> Routine:
         """What the laws are at a state: gap, rate and free acceleration of the rows, free measured reactions, and five
@@ -144,7 +151,8 @@ class TracedEngine(PosedEngine):
         return respond_routine(self.moving.tracer, self.law_rows, acting, self.speed_rates)
 
     def switch(self, number: int) -> Routine:
-        """state -> state after an event."""
+        """state -> state after an event; new values may use results."""
+        self._bind_results()
         tracer, event = self.present.tracer, self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in event.changes:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.laws.rows import HELD, OFF, SLIDES, TURNED, LawRows, Placed
+from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, Placed
 from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
@@ -27,6 +27,9 @@ from kompono.translate.tracer import Tracer, add_kernel
 Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
 TINY = 1e-300
+TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
+BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
+ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
 NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it
 
 
@@ -53,13 +56,14 @@ class Answer(Acting):
 
 
 def solve_laws(
-    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector]
-) -> Answer:
-    """Forces and motion at the present modes."""
+    rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector],
+    fed: Vector | None = None,
+) -> Answer:  # fmt: skip
+    """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
-    table = force_table(rows, tracer, rate, numbers)(b)
+    table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
     z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
@@ -166,9 +170,16 @@ def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
             slip = answer.rate[span, :]
             turned = -slip * direction - NOISE
             if unit.shape.slips == 2:
-                turned = TURNED * _norm(slip) - ca.dot(slip, _chosen(unit, tracer)) - NOISE
+                turned = _turned(slip, _chosen(unit, tracer), slips)
             values[unit.dry] = ca.if_else(acts, ca.if_else(slips, turned, _norm(answer.forces[span, :]) - limit), -1)
     return values
+
+
+def _turned(slip: Vector, chosen: Vector, slow: Scalar) -> Scalar:
+    """What rises through zero when slip in a plane has another direction than the one chosen, or passes zero."""
+    speed, along = _norm(slip), ca.dot(slip, chosen)
+    aside = ca.fabs(chosen[0] * slip[1] - chosen[1] * slip[0])
+    return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
 
 
 def _chosen(unit: Placed, tracer: Tracer) -> Vector:

@@ -20,8 +20,9 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, sweep
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.laws.acting import pushes, row_accelerations
 from kompono.translate.laws.answer import linear_part, solved
-from kompono.translate.laws.by_joints import LawClosures, pushes, row_accelerations
+from kompono.translate.laws.by_joints import LawClosures
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.symbolic import Matrix, Vector
 

@@ -10,6 +10,7 @@ from kompono.errors import ModelError
 from kompono.model.law import Law, Unit
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT
+from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.registry import EngineEntry, Feature
 
@@ -26,6 +27,12 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsyste
     if refusal is not None:
         message = f"contact and dry friction are not possible on engine {entry.name!r}: {refusal[0]}."
         raise ModelError(message, path=first, fix=f"{refusal[1]}, or contact={SOFT!r}.")
+    sealed = next((part for part in model.subsystems if isinstance(part, Sealed)), None)
+    if sealed is not None:
+        raise ModelError(
+            f"contact and dry friction cannot be in a model with a sealed part ({model.path(sealed)}).", path=first,
+            fix="Use the open component in its place.",
+        )  # fmt: skip
     for law in model.laws if closed else ():
         _refuse_inside(model, law, next((part for part in closed if part.contains(law)), None))
 

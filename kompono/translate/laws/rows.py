@@ -27,8 +27,6 @@ from kompono.translate.tracer import Tracer
 
 ONE_SIDED, DRY, PLANAR = range(3)
 OFF, HELD, SLIDES = range(3)
-SLOW = 1e-9  # slip speed [m/s] below which the direction that was chosen counts, not that of the speed
-TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class LawRows:
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}
         return [found[number] for number in range(len(self.units))]
 
-    def keys(self) -> list[tuple[Law, int, bool]]:
+    def identities(self) -> list[tuple[Law, int, bool]]:
         """Law, number of the unit there, and whether it is its friction, of each `LawUnit`."""
         found = {unit.one_sided: (unit.law, unit.number, False) for unit in self.placed}
         found |= {unit.dry: (unit.law, unit.number, True) for unit in self.placed}
@@ -149,7 +147,7 @@ class LawRows:
                 direction = slips
             elif unit.shape.slips == 2:
                 chosen = ca.vertcat(read["direction.x"], read["direction.y"])
-                direction = tracer.call(_direction, rate[unit.slip_row : unit.slip_row + 2, :], chosen)
+                direction = tracer.call(_direction, rate[unit.slip_row : unit.slip_row + 2, :], chosen, slips)
             yield unit, acts, slips, direction
 
 
@@ -157,11 +155,17 @@ def _vanishes(value: Any) -> bool:
     return bool(ca.SX(value).is_zero())
 
 
-def _direction(slip: Vector, chosen: Vector) -> Vector:
-    """Unit vector of slip, or the one chosen where there is none yet."""
-    square = ca.sumsqr(slip)
-    quick = square > SLOW**2
-    return ca.if_else(quick, slip / ca.sqrt(ca.if_else(quick, square, 1)), chosen)
+def _direction(slip: Vector, chosen: Vector, slow: Scalar) -> Vector:
+    """Unit vector of slip in a plane; below the speed `slow` it leans to the one that was chosen, all of it at rest.
+
+    Sideways friction is as stiff as slip is slow, without bound; below that speed, which grows with the step, no
+    step could follow it. The direction goes on smoothly where slip passes through zero (friction does not turn inside
+    a step), so that whoever looks behind that sees slip reversed.
+    """
+    ahead = ca.if_else(ca.dot(slip, chosen) < 0, -1, 1)
+    mixed = ahead * slip + ca.fmax(slow - ca.norm_2(slip), 0) * chosen
+    square = ca.sumsqr(mixed)
+    return mixed / ca.sqrt(ca.if_else(square > 0, square, 1))
 
 
 def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:

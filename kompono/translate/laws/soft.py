@@ -142,7 +142,7 @@ class SoftLaw:
                 normal = hold(unit, 1, (ca.SX(-ca.inf), ca.SX(0)))
             if unit.slips:
                 slip = rows.rate[row : row + unit.slips]
-                limit = limit_of(mu * normal + given, mu_static * normal + most, slip, self.step * rows.mobility[row])
+                limit = limit_of(mu * normal + given, mu_static * normal + most, slip, 0.1 * self.step * rows.mobility[row])
                 hold(unit, unit.slips, (-limit, limit) if unit.slips == 1 else limit)
         return Softly(forces, ca.vertcat(*rates), ca.vertcat(*later))
 

@@ -14,7 +14,6 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.translate.symbolic import Vector
 
-
 _ONCE = {  # operations that are linear, by which of their operands change
     (True,): (ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN),
     (True, True): (ca.OP_ADD, ca.OP_SUB),

@@ -22,6 +22,7 @@ from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import is_law
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
@@ -98,11 +99,12 @@ def check_coupled(topology: Topology, coupling: Coupling) -> None:
     """Raise TranslationError if a coupling ties coordinates that are not in the tree."""
     for joint in coupling.joints:
         if all(joint is not other for other in topology.tree_joints):
-            raise TranslationError(
-                f"the coordinates of {joint.path} are coupled, but that joint closes a loop.",
-                path=coupling.path,
-                fix="Cut the loop at another joint: cut=[...].",
-            )
+            used, fix = "are coupled", "Cut the loop at another joint: cut=[...]."
+            if is_law(coupling):
+                used = "rub or stop"
+                fix += " Where all of them are used, divide a body by a Weld and cut there."
+            message = f"the coordinates of {joint.path} {used}, but that joint closes a loop."
+            raise TranslationError(message, path=coupling.path, fix=fix)
 
 
 def trace_closure(kinematics: Kinematics, element: Closing, laws: Laws) -> Closure[Joint]:

@@ -1,4 +1,5 @@
-"""What elements exert at the present state: loads of forces, efforts, constraints and joints, for channels and outputs.
+"""What elements exert at the present state: loads of forces, efforts, constraints, joints and laws, for channels,
+outputs and events.
 
 Every load is a force and a torque on the second body, about the second frame's origin, in world axes. Forces and
 efforts are their own laws evaluated once more, for the derivative keeps sums only; constraints act through multipliers.
@@ -19,6 +20,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
+from kompono.model.law import Law
 from kompono.model.load_cell import LoadCell
 from kompono.model.reading import effort_unit
 from kompono.spatial.pose import Motion, pose_jacobian, symbolic_pose
@@ -31,7 +33,7 @@ from kompono.translate.symbolic import Matrix, Vector
 
 XYZ = ("x", "y", "z")
 
-Loaded = Closing | Force | Effort | LoadCell  # what exerts or measures a load
+Loaded = Closing | Force | Effort | LoadCell | Law  # what exerts or measures a load
 Multipliers = Callable[[Element], Vector]
 
 
@@ -54,7 +56,7 @@ class Readings:
     """Loads of all elements, traced when asked for.
 
     `multipliers` gives those of what closes a loop, `wrench_of` the load (6) of a joint on its second frame in that
-    frame's axes.
+    frame's axes, `of_law` what is read off a law with modes.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Readings:
         closures: dict[Element, Closure],
         multipliers: Multipliers,
         wrench_of: Callable[[Joint], Vector],
+        of_law: Callable[[Law], Iterator[TracedReading]],
     ) -> None:
         self.kinematics, self.closures, self.multipliers, self.wrench_of = kinematics, closures, multipliers, wrench_of
+        self.of_law = of_law
         self.tracer, self.path = kinematics.tracer, kinematics.model.path
         self._known: dict[Element, tuple[TracedReading, ...]] = {}
 
@@ -75,15 +79,21 @@ class Readings:
         return self._known[element]
 
     def signal(self, element: Loaded, kind: str) -> Vector:
-        """The value of one of an element's symbols."""
-        found = {reading.kind: reading.value for reading in self.of(element)}
+        """The value of one of an element's symbols; of a law's units all of that kind, one below the other."""
+        found: dict[str, Vector] = {}
+        for reading in self.of(element):
+            last = reading.kind.rpartition(".")[2]
+            name = last if isinstance(element, Law) and last not in ("force", "torque") else reading.kind
+            found[name] = ca.vertcat(found[name], reading.value) if name in found else reading.value
         if kind not in found:
             fix = f"It has {', '.join(found) or 'none'}."
             raise TranslationError(f"{type(element).__name__} has no {kind} to read.", path=self.path(element), fix=fix)
         return found[kind]
 
     def _make(self, element: Loaded) -> Iterator[TracedReading]:
-        if isinstance(element, Coupling):
+        if isinstance(element, Law):
+            yield from self.of_law(element)
+        elif isinstance(element, Coupling):
             yield self._coupling(element)
         elif isinstance(element, Force):
             yield from self._force(element)
@@ -100,7 +110,7 @@ class Readings:
         """A load (6) in a frame's axes, in world axes."""
         rotation = self.kinematics.motion(None, frame).rotation
         pair = self.tracer.call(lambda r, f: (r @ f[:3], r @ f[3:]), rotation, wrench, path=self.path(element))
-        return _vectors(*pair)
+        return load_readings(*pair)
 
     def _coupling(self, coupling: Coupling) -> TracedReading:
         """The generalized force a gear or drive exerts along its conditions."""
@@ -134,7 +144,7 @@ class Readings:
 
         place = (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)
         values = self.tracer.call(trace, *place, turn, path=path, free=True)
-        yield from _vectors(values[0], values[1])
+        yield from load_readings(values[0], values[1])
         scalars = {"power": "W", **({} if force.first is None else {"length": "m", "length.rate": "m/s"}), **names}
         for (name, unit), value in zip(scalars.items(), values[2:], strict=True):
             yield TracedReading(name, ("",), (unit,), value)
@@ -160,7 +170,7 @@ class Readings:
         if cell.axes is not None:
             rotation = self.kinematics.motion(None, cell.axes).rotation
             force, torque = call(lambda r, f, m: (r.T @ f, r.T @ m), rotation, force, torque, path=path)
-        return _vectors(force, torque)
+        return load_readings(force, torque)
 
     def _constraint(self, constraint: Constraint) -> Vector:
         """Load (6) on the second frame, in its axes."""
@@ -171,9 +181,10 @@ class Readings:
         return self.tracer.call(lambda f: ca.DM(share) @ f, self.wrench_of(pair.joint), path=self.path(constraint))
 
 
-def _vectors(force: Vector, torque: Vector) -> Iterator[TracedReading]:
-    yield TracedReading("force", XYZ, ("N",) * 3, force)
-    yield TracedReading("torque", XYZ, ("N m",) * 3, torque)
+def load_readings(force: Vector, torque: Vector, before: str = "") -> Iterator[TracedReading]:
+    """A force and a torque (3 each), with something `before` their names."""
+    yield TracedReading(f"{before}force", XYZ, ("N",) * 3, force)
+    yield TracedReading(f"{before}torque", XYZ, ("N m",) * 3, torque)
 
 
 def closing_wrench(kinematics: Kinematics, closure: Closure, multipliers: Multipliers) -> Vector:

@@ -66,7 +66,7 @@ def _results(kinematics: Kinematics, element: Element, acceleration: Acceleratio
         raise TranslationError(
             "a force or constraint uses an acceleration.",
             path=kinematics.model.path(element),
-            fix="Accelerations are results: use them in an Output.",
+            fix="Accelerations are results: use them in an Output or an Event.",
         )
     return acceleration
 

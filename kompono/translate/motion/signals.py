@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.motion.kinematics import Kinematics
@@ -11,6 +13,8 @@ from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
+    from kompono.model.event import Event
+    from kompono.translate.declared.elaborate import Elaborated
     from kompono.translate.motion.readings import Loaded, Readings
 
 
@@ -35,10 +39,55 @@ def bind_signals(
     for sensor in model.sensors:
         for kind, symbols in sensor._signals.items():
             tracer.define(symbols, lambda s=sensor, k=kind: sensor_signal(kinematics, s, k, acceleration))
-    loaded = (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.cells)
-    for element in loaded:
+    bind_results(tracer, kinematics, acceleration, readings)
+
+
+def bind_results(
+    tracer: Tracer, kinematics: Kinematics, acceleration: Acceleration | None, readings: Readings | None
+) -> None:
+    """Give accelerations and loads a meaning, whatever motion is bound; who uses none of them pays nothing."""
+    model = kinematics.model
+    for carrier in (*model.bodies, *model.grounds):
+        for frame in carrier._frames_with_signals:
+            for kind, symbols in frame._signals.items():
+                if kind.endswith("acceleration"):
+                    tracer.define(symbols, lambda f=frame, k=kind: frame_signal(kinematics, f, k, acceleration))
+    for sensor in model.sensors:
+        for kind, symbols in sensor._signals.items():
+            if kind.endswith("acceleration"):
+                tracer.define(symbols, lambda s=sensor, k=kind: sensor_signal(kinematics, s, k, acceleration))
+    for element in (element for kind in _loaded(model) for element in kind):
         for kind, symbols in vars(element).get("_signals", {}).items():
             tracer.define(symbols, lambda e=element, k=kind: _read(tracer, kinematics, readings, e, k))
+
+
+def uses_results(model: Elaborated) -> list[Event]:
+    """The events whose guards or new values use accelerations or loads."""
+    named = [frame._signals for carrier in (*model.bodies, *model.grounds) for frame in carrier._frames_with_signals]
+    named += [sensor._signals for sensor in model.sensors]
+    columns = [column for signals in named for kind, column in signals.items() if kind.endswith("acceleration")]
+    for element in (element for kind in _loaded(model) for element in kind):
+        columns += vars(element).get("_signals", {}).values()
+    results = {symbol.element_hash() for column in columns for symbol in ca.vertsplit(ca.SX(column))}
+    found = []
+    for event in model.events if results else ():
+        used = ca.symvar(ca.vertcat(ca.SX(event.guard), *[ca.SX(new) for _, new in event.changes]))
+        if any(symbol.element_hash() in results for symbol in used):
+            found.append(event)
+    return found
+
+
+def refuse_results(part: Elaborated) -> None:
+    """Raise for events of a closed part that use results: it knows them only after its owner."""
+    for event in uses_results(part):
+        raise TranslationError(
+            "it uses an acceleration or a load, which a closed part knows after its owner.", path=part.path(event),
+            fix="Leave the part open, or declare the event outside of it.",
+        )  # fmt: skip
+
+
+def _loaded(model: Elaborated) -> tuple[tuple[Any, ...], ...]:
+    return model.joints, model.constraints, model.couplings, model.forces, model.efforts, model.cells, model.laws
 
 
 def _read(tracer: Tracer, kinematics: Kinematics, readings: Readings | None, element: Loaded, kind: str) -> Vector:
@@ -46,6 +95,7 @@ def _read(tracer: Tracer, kinematics: Kinematics, readings: Readings | None, ele
         raise TranslationError(
             f"it uses the {kind.replace('.', '_')} of {kinematics.model.path(element)}, which is a result.",
             path=tracer.path,
-            fix="Loads are known after the solution: use them in an Output. A law may use what they follow from.",
+            fix="Loads are known after the solution: use them in an Output or an Event. "
+            "A law may use what they follow from.",
         )
     return readings.signal(element, kind)

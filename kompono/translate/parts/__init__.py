@@ -4,6 +4,7 @@ enclosed.py     what lies inside, which ports others use, and what cannot be clo
 border.py       what crosses: motion, fields, a block and a vector; how it is packed
 compartment.py  a model, or the inside of a part, with its own closed parts as things
 condensing.py   the elimination of a compartment, with ports of its own and of its parts
+floating.py     bodies that only conditions connect with the base
 inside.py       the functions of a part: move, condense, resolve, correct, report, guards, switch
 moment.py       a compartment at one state: parts are asked, equations condensed, what parts do resolved
 owner.py        the engine of a model with closed parts; twins.py: the same with all parts opened, for decisions

@@ -164,8 +164,8 @@ def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tupl
     for one in entered:
         if "base" in one.closed("conditions").groups:
             raise ModelError(
-                "a constraint inside holds it to a ground that no joint of it reaches.", path=type(part).__name__,
-                fix="Leave that ground to its owner, or connect it by a joint.",
+                "a constraint inside holds together bodies of it that no joints inside connect.",
+                path=type(part).__name__, fix="Connect them by joints inside, or leave the constraint to its owner.",
             )  # fmt: skip
     return public, entered
 

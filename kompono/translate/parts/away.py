@@ -97,7 +97,9 @@ class AwayPart(Part):
     @cached_property
     def turns(self) -> bool:
         """Whether anything has to be kept of unit length."""
-        return self.near.turns if isinstance(self.near, SealedPart) else not is_identity(self.near.closed("normalize"))
+        if isinstance(self.near, SealedPart):
+            return self.near.turns
+        return self.near.inside.size > 0 and not is_identity(self.near.closed("normalize"))
 
     def channels(self) -> tuple[Channel, ...]:
         return self.near.channels()
@@ -122,7 +124,7 @@ class AwayEngine(ByParts):
 
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
-        self.kernels, self.shared = near.kernels, False
+        self.kernels, self.shared, self.law_rows = near.kernels, False, near.law_rows
         chosen = [part for part in near.compartment.parts if part.path in paths]
         for path in set(paths) - {part.path for part in chosen}:
             raise ModelError(

@@ -30,10 +30,11 @@ from kompono.translate.elimination.blocks import Reference, RightSide
 from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.elimination.inertia_form import Condensation, Plan, ground_acceleration
 from kompono.translate.elimination.unknowns import Solution, Unknown
-from kompono.translate.motion.conditions import Closures
+from kompono.translate.motion.conditions import Closing, Closures
 from kompono.translate.motion.kinematics import Kinematics, StandIn
 from kompono.translate.motion.loads import Loads
 from kompono.translate.parts.border import port_in
+from kompono.translate.parts.floating import floating
 from kompono.translate.structure.topology import Link
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
@@ -69,6 +70,7 @@ class PartedCondensation(Condensation):
         answers: Mapping[Part, Answer],
     ) -> None:
         self.compartment, self.answers = compartment, dict(answers)
+        self.held: dict[Element, Matrix] = {}  # G on the base of conditions that hold floating bodies to it
         self._show(kinematics)
         super().__init__(kinematics, plan, closures, references, tolerance)
 
@@ -148,6 +150,24 @@ class PartedCondensation(Condensation):
         )
         self.elimination.couple(tau, Unknown.body(lead), crossing)
 
+    def _close(self, element: Closing) -> None:
+        super()._close(element)
+        if self.closures[element].size and (root := floating(self.compartment, element)) is not None:
+            self._hold(element, root)
+
+    def _hold(self, element: Closing, root: Link) -> None:
+        """Conditions between the base and a body that floats: moving both at once changes nothing."""
+        assert self.compartment.border is not None
+        assert self.compartment.border.base is not None
+        base = self.compartment.border.base.body
+        pose = self.kinematics.relative(base, root.carrier).pose
+        column = self.kinematics.tracer.call(
+            lambda g, p, r: -(g @ twist_matrix(Pose(p, r))),
+            self.closures[element].columns[root.moved_by], pose.position, pose.rotation, path=self.model.path(element),
+        )  # fmt: skip
+        self.held[element] = column
+        self.elimination.couple(Unknown.rows(element), Unknown.body(base), column)
+
     def part_at(self, link: Link) -> Part:
         """The part a crossing belongs to."""
         return next(part for part in self.compartment.parts if part.has(link.carrier))
@@ -180,7 +200,21 @@ class PartedCondensation(Condensation):
                 known = ground_acceleration(self.kinematics, loads, lead)
                 moved = self._at(port) @ carried
                 right.bias[Unknown.outer_wrench(port)] = self.kinematics.tracer.call(lambda a, x=moved: -(x @ a), known)
+        self._take_field(right, loads)
         return right
+
+    def _take_field(self, right: RightSide, loads: Loads) -> None:
+        """Conditions are on the acceleration of the base itself, not less the uniform field."""
+        border = self.compartment.border
+        for element, column in self.held.items():
+            assert border is not None
+            assert border.base is not None
+            pose, key = self.kinematics.absolute(border.base.body).pose, Unknown.rows(element)
+            field = ground_acceleration(self.kinematics, loads, self.topology.world)
+            right.bias[key] = self.kinematics.tracer.call(
+                lambda u, g, a, p, r: u - g @ carry_twist(Pose(p, r), a),
+                right.bias[key], column, field, pose.position, pose.rotation, path=self.model.path(element),
+            )  # fmt: skip
 
     def _with_fixed_base(self, part: Part, k: int, bias: Vector, loads: Loads) -> Vector:
         """Add what a base that is fixed to a ground does; the offset of the port has X a already."""

@@ -22,7 +22,9 @@ from functools import cached_property
 
 import casadi as ca
 
+from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
+from kompono.model.law import Law
 from kompono.model.signal import time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elimination.bordered import pack_answer
@@ -31,6 +33,7 @@ from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
+from kompono.translate.parts.floating import holding_base
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.program import Channel
@@ -71,13 +74,30 @@ class Part:
         self.inside = Compartment(
             enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away
         )
+        self._check_held(enclosed)
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
         self._stem = f"away_{elsewhere[0]}" if elsewhere else "part"
         self._made: dict[str, PartFunction] = {}
 
+    def _check_held(self, enclosed: Enclosed) -> None:
+        """What holds the base from inside would need an unknown of its own at the border."""
+        element = holding_base(self.inside)
+        if element is not None:
+            name = enclosed.model.path(element)
+            raise ModelError(
+                f"a constraint inside holds it to a ground that no joint of it reaches ({name}); it cannot be closed.",
+                path=self.part.path or type(self.part).__name__,
+                fix="Leave that ground to its owner, connect it by a joint, use engine='absolute', or leave the part "
+                "open.",
+            )
+
     def has(self, carrier: Carrier) -> bool:
         """Whether a port is fixed on a carrier."""
         return any(port.body is carrier for port in self.border.ports)
+
+    def law_units(self) -> list[tuple[Law, int, bool]]:
+        """Units of laws inside, in the order in which they are told."""
+        return self.inside.all_laws.identities()
 
     def place(self, carrier: Carrier) -> int:
         """The number of a carrier among those of the other ports."""
@@ -171,7 +191,7 @@ class Part:
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
         found = now.law_guards(condensed, condensed.resolve(given))
-        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.inside.all_laws.keys()])
+        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.law_units()])
 
     def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":

@@ -28,7 +28,7 @@ from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Given, Kinematics, Step
-from kompono.translate.motion.signals import bind_signals
+from kompono.translate.motion.signals import bind_signals, refuse_results
 from kompono.translate.parts.border import pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
@@ -232,9 +232,9 @@ class Moment:
             forces = condensed.swept.forces(solution)
             measures = ca.vertcat(ca.SX(0, 1), *[forces[k] for k in rows.measured if isinstance(k, int)])
             acting = Acting(forces, measures, gap, rate, rows.numbers(self.kinematics))
-            found |= dict(zip(rows.keys(), trace_guards(rows, self.tracer, acting), strict=True))
+            found |= dict(zip(rows.identities(), trace_guards(rows, self.tracer, acting), strict=True))
         for part in self.compartment.parts:
-            keys = part.inside.all_laws.keys()
+            keys = part.law_units()
             if keys:
                 assert condensed.loads is not None
                 given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
@@ -319,6 +319,8 @@ class Moment:
     def guards(self) -> dict[Event, Scalar]:
         """Values whose rise through zero is an event, by event, of this compartment and its parts."""
         call, model = self.tracer.call, self.compartment.model
+        if self.compartment.border is not None:
+            refuse_results(model)
         found = {e: call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
         for part in self.compartment.parts:
             events = part.inside.whole.events

@@ -15,9 +15,10 @@ from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.motion.signals import bind_results, uses_results
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.moment import Moment
-from kompono.translate.parts.report import report_whole
+from kompono.translate.parts.report import PartedWriter, report_whole
 from kompono.translate.parts.sealed import sealed_in
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
@@ -97,23 +98,30 @@ class ByParts(SolvedEngine):
 
     def guards(self) -> Routine:
         tracer, _, now = self._settled
-        now = now.at(now.values)
+        now = self._with_results(now.at(now.values))
         found = now.guards()
         values = [found[event] for event in self.model.events]
         if self.law_rows.size:
             condensed = now.forces()
             told = now.law_guards(condensed, condensed.resolve(ca.SX(0, 1)))
-            values += [told[key] for key in self.law_rows.keys()]
+            values += [told[key] for key in self.law_rows.identities()]
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
 
     def switch(self, number: int) -> Routine:
         tracer, _, now = self._settled
         event = self.model.events[number]
         state = ca.SX(tracer.values["state"])
-        for mode, value in now.at(now.values).switched(event):
+        for mode, value in self._with_results(now.at(now.values)).switched(event):
             place = next(i for i, known in enumerate(self.model.modes) if known is mode)
             state[self.nq + self.nv + place] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
+
+    def _with_results(self, now: Moment) -> Moment:
+        """A moment at which own events may use results, if some do."""
+        if uses_results(now.compartment.model):
+            writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
+            bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
+        return now
 
 
 class PartedEngine(ByParts, Twin):

@@ -31,8 +31,7 @@ class PartedWriter(ChannelWriter):
         for key in condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
-        laws = {law._rows: closure for law, closure in now.law_closures.items()}
-        super().__init__(now.kinematics, condensed.loads, {**condensed.declared, **laws}, solution)
+        super().__init__(now.kinematics, condensed.loads, {**condensed.declared, **_laws_of(now)}, solution)
         self.bodies = now.compartment.bodies
         self.inner = {part: self._ask(part) for part in now.compartment.parts}
 
@@ -90,11 +89,16 @@ class PartedWriter(ChannelWriter):
                 total[key] = call(lambda t, f, x=at: t - carry_wrench_back(x, f), total[key], wrench)
 
 
+def _laws_of(now: Moment) -> Closures:
+    """Rows of laws by what stands for them."""
+    return {law._rows: closure for law, closure in now.law_closures.items()}
+
+
 def drift_of(now: Moment) -> tuple[Scalar, Scalar]:
     """Largest violation of conditions, here and in parts, on coordinate and velocity level."""
     twin = now.compartment.twin
     closures: Closures = {e: trace_closure(now.kinematics, e, twin.laws) for e in now.compartment.closing}
-    position, velocity = drifts(now.kinematics, closures)
+    position, velocity = drifts(now.kinematics, {**closures, **_laws_of(now)})
     for part in now.compartment.parts:
         inside = now._ask(part, "drift")
         position = now.tracer.call(ca.fmax, position, inside[0, :])

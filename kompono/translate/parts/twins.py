@@ -24,6 +24,7 @@ from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEng
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
 from kompono.translate.motion.kinematics import Given, Kinematics
 from kompono.translate.motion.signals import bind_signals
+from kompono.translate.parts.floating import floating
 from kompono.translate.rank.probe import Probe
 from kompono.translate.rank.rank import LiveRows
 from kompono.translate.symbolic import Scalar, Vector
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 
 class Twin(RelativeEngine):
-    """A compartment with all its parts opened; conditions that cross a part are not taken as linear."""
+    """A compartment with all its parts opened; conditions that cross a part, or hold to a
+    base what floats, are not taken as linear."""
 
     compartment: Compartment
     projection_tolerance = PROJECTION_TOLERANCE
@@ -60,9 +62,9 @@ class Twin(RelativeEngine):
 
     @cached_property
     def forms(self) -> dict[Element, Form]:
-        own: set[Element] = set(self.compartment.closing)
-        crossing: set[Element] = {element for element in self.compartment.closing if self.compartment.crosses(element)}
-        return self._forms_of([key for key in self.probe.closures if key in own and key not in crossing])
+        own = set(self.compartment.closing)
+        apart = {e for e in own if self.compartment.crosses(e) or floating(self.compartment, e) is not None}
+        return self._forms_of([key for key in self.probe.closures if key in own and key not in apart])
 
     @cached_property
     def _sealed(self) -> Sequence[SealedPart]:

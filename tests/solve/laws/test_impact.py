@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from solve.laws.problems import box, posed, random_rough, rough
 
-from kompono.solve.laws.impact import LAWS, energy_change, impact
+from kompono.solve.laws.impact import energy_change, impact
 from kompono.solve.laws.units import Kind, Problem, Unit
 
 SHARED = Path(__file__).parents[4] / "shared" / "reference" / "data" / "nonsmooth"
+
+FOLLOWED = ("poisson", "newton", "stronge")  # along the impulse of a single contact
 
 
 def balls(masses, velocities):
@@ -24,7 +26,7 @@ def balls(masses, velocities):
     return posed(W, velocities, units, mass=np.diag(masses)), units, W / np.array(masses)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", FOLLOWED)
 def test_three_touching_balls(law: str) -> None:
     problem, units, back = balls([1.0, 1.0, 1.0], [1.0, 0.0, 0.0])
     impulses, _ = impact(problem, units, np.ones(2), law)
@@ -46,7 +48,7 @@ def test_rocking_block_on_two_corners() -> None:
 
 
 @pytest.mark.parametrize("planar", [False, True])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", FOLLOWED)
 @pytest.mark.parametrize(("mu", "expected"), [(0.1, [5.4, -0.54]), (0.4, [5.4, -0.57142857142857142857])])
 def test_ball_slides_through_or_grips(law: str, mu: float, expected: list[float], planar: bool) -> None:
     units = rough(1, planar)
@@ -84,7 +86,7 @@ def stepped(A, velocity, mu, e, law, steps=400_000):
             return np.array([wn, wt])
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", FOLLOWED)
 @pytest.mark.parametrize(
     ("mixed", "slip", "mu"), [(0.9, 1.0, 0.3), (-0.9, 1.0, 0.3), (0.9, -0.5, 0.2), (1.2, -0.6, 0.5), (0.5, 0.4, 0.9)]
 )
@@ -156,7 +158,7 @@ def test_rough_impacts_of_the_reference() -> None:
         A = np.array([[nn, nt], [nt, tt]])
         b = np.array([float(case["v_before"][1]), float(case["v_before"][0])])
         problem = Problem(A, b, np.array([[1.0, 0.0]]), np.zeros(1), mu, mu, 0 * mu, 0 * mu)
-        for law in LAWS:
+        for law in FOLLOWED:
             impulses, after = impact(problem, rough(1), [float(case["e"]), 0.0], law)
             found = [*impulses, *after, energy_change(b, after, impulses)[0]]
             keys = ["normal_impulse", "tangential_impulse", "vn_after", "vt_after", "energy_change"]

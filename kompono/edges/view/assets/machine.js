@@ -165,7 +165,9 @@ class Machine {
     if (length > 1e-12) z.divideScalar(length); else z.set(0, 0, 1);
     const aside = Math.abs(z.x) < 0.9 ? new THREE.Vector3(1, 0, 0) : new THREE.Vector3(0, 1, 0);
     const x = new THREE.Vector3().crossVectors(aside, z).normalize(), y = new THREE.Vector3().crossVectors(z, x);
-    if (piece.hold === "both") z.multiplyScalar(Math.max(length, 1e-9));
+    const grown = Math.max(length, 1e-9);
+    if (piece.hold === "both" || piece.hold === "all") z.multiplyScalar(grown);
+    if (piece.hold === "all") { x.multiplyScalar(grown); y.multiplyScalar(grown); }
     mesh.matrix.makeBasis(x, y, z).setPosition(a);
     mesh.matrixWorldNeedsUpdate = true;
   }

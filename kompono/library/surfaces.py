@@ -1,0 +1,206 @@
+"""How far two surfaces are apart, and where and in which direction they touch.
+
+What touches is a point or a ball (a roller is one, seen along its axis) in front of a surface that bounds it: a plane, a
+sphere, a cylinder, a cam, a profile or a height. For a centre c and a radius r each gives a *gap* with a gradient of
+length one where it closes, so that the force that keeps it is the normal force in newton, and the unit normal n there,
+out of the surface; the point of contact is c - r n. The nearest point of planes, spheres and cylinders, and what a
+point has below it on a curve, are closed formulas; a ball on a curve asks for the nearest parameter by a few steps of
+Newton's method, written out in the expression. Nothing depends on where it is along the way, so gaps are smooth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.surface import Circle, Curve, Cylinder, Height, Plane, Points, Profile, Sphere, Surface
+from kompono.spatial.conditions import across
+from kompono.spatial.pose import Pose
+
+STEPS = 7  # of Newton's method, from the foot of the centre; each doubles the digits
+STEEPEST = 0.2  # part of the squared speed along a curve below which the slope of Newton's method does not fall
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Gap [m], unit normal (3) out of the bounding surface, two unit tangents (3), point of contact (3) [m], all in
+    the axes of the bounding surface's frame.
+    """
+
+    name: str
+    gap: Any
+    normal: Any
+    tangents: tuple[Any, Any]
+    point: Any
+
+
+Near = tuple[Any, Any, tuple[Any, Any]]  # gap, normal, tangents
+
+
+def touches(base: Surface, other: Surface, pose: Pose) -> list[Touch]:
+    """Where `other`, at a pose, touches `base`."""
+    near = _NEAR[type(base)]
+    found = []
+    for name, centre, radius in _balls(base, other, pose):
+        gap, normal, tangents = near(base, centre, radius)
+        found.append(Touch(name, gap, normal, tangents, centre - radius * normal))
+    return found
+
+
+def bounds(surface: Surface) -> bool:
+    """Whether a surface can bound others."""
+    return type(surface) in _NEAR
+
+
+def fits(base: Surface, other: Surface) -> bool:
+    """Whether there is a formula for this pair."""
+    if isinstance(other, Sphere):
+        return bounds(base) and not other.inside
+    rolls = isinstance(other, Circle) and isinstance(base, Plane | Cylinder | Curve | Profile)
+    return bounds(base) and (isinstance(other, Points) or rolls)
+
+
+def _balls(base: Surface, other: Surface, pose: Pose) -> list[tuple[str, Any, Any]]:
+    """Name, centre (3) and radius of what touches."""
+    if isinstance(other, Points):
+        names = [""] if len(other.places) == 1 else [str(k) for k in range(len(other.places))]
+        return [
+            (name, pose.position + pose.rotation @ ca.DM(place) if place.any() else pose.position, 0.0)
+            for name, place in zip(names, other.places, strict=True)
+        ]
+    if isinstance(other, Circle) and isinstance(base, Plane):
+        axis, normal = pose.rotation @ ca.DM(other.axis), ca.DM(base.normal)
+        upright = normal - axis * ca.dot(axis, normal)
+        return [("", pose.position - other.radius * upright / _length(upright), 0.0)]
+    assert isinstance(other, Sphere | Circle)
+    return [("", pose.position, other.radius)]
+
+
+def _length(vector: Any) -> Any:
+    """Length of a vector, 1 where it is zero: nothing divides by zero."""
+    square = ca.sumsqr(vector)
+    return ca.sqrt(ca.if_else(square > 0, square, 1))
+
+
+def _plane(base: Plane, centre: Any, radius: Any) -> Near:
+    u, v = across(base.normal)
+    return ca.dot(ca.DM(base.normal), centre) - radius, ca.DM(base.normal), (ca.DM(u), ca.DM(v))
+
+
+def _sphere(base: Sphere, centre: Any, radius: Any) -> Near:
+    distance = _length(centre)
+    outward = centre / distance
+    if base.inside:
+        return base.radius - radius - distance, -outward, _tangents(-outward)
+    return distance - base.radius - radius, outward, _tangents(outward)
+
+
+def _tangents(normal: Any) -> tuple[Any, Any]:
+    """Two unit vectors across a normal, smooth but where its z passes -1/2 (no such pair is smooth everywhere)."""
+    turned = normal[2] < -0.5
+    x, y, z = normal[0], ca.if_else(turned, -normal[1], normal[1]), ca.if_else(turned, -normal[2], normal[2])
+    share = 1 / (1 + z)
+    u = ca.vertcat(1 - x * x * share, -x * y * share, -x)
+    u = ca.vertcat(u[0], ca.if_else(turned, -u[1], u[1]), ca.if_else(turned, -u[2], u[2]))
+    return u, ca.cross(normal, u)
+
+
+def _cylinder(base: Cylinder, centre: Any, radius: Any) -> Near:
+    axis = ca.DM(base.axis)
+    off = centre - axis * ca.dot(axis, centre)
+    distance = _length(off)
+    side = -1 if base.inside else 1
+    normal = side * off / distance
+    return side * (distance - base.radius) - radius, normal, (axis, ca.cross(normal, axis))
+
+
+def _curve(base: Curve, centre: Any, radius: Any) -> Near:
+    u, v = (ca.DM(axis) for axis in across(base.axis))
+    x, y = ca.dot(u, centre), ca.dot(v, centre)
+    angle, distance = ca.atan2(y, x), _length(ca.vertcat(x, y))
+    phi = ca.SX.sym("phi")
+    line = base.radius(phi) * ca.vertcat(ca.cos(phi), ca.sin(phi))
+    side = -1 if base.inside else 1
+    if isinstance(radius, float) and not radius:
+        r, slope = _with_slope(base.radius(phi), phi, angle)
+        steep = slope / distance
+        root = ca.sqrt(1 + steep**2)
+        outward = ca.vertcat(x + steep * y, y - steep * x) / (distance * root)
+        gap = side * (distance - r) / root
+    else:
+        foot, along = _nearest(line, phi, angle, ca.vertcat(x, y))
+        outward = ca.vertcat(along[1], -along[0]) / _length(along)
+        gap = side * ca.dot(outward, ca.vertcat(x, y) - foot) - radius
+    normal = side * (u * outward[0] + v * outward[1])
+    return gap, normal, (ca.DM(base.axis), ca.cross(normal, ca.DM(base.axis)))
+
+
+def _profile(base: Profile, centre: Any, radius: Any) -> Near:
+    u, v = ca.DM(base.along), ca.DM(base.normal)
+    sideways = ca.DM(np.cross(base.normal, base.along))
+    x, z = ca.dot(u, centre), ca.dot(v, centre)
+    s = ca.SX.sym("s")
+    if isinstance(radius, float) and not radius:
+        height, slope = _with_slope(base.height(s), s, x)
+        gap = (z - height) / ca.sqrt(1 + slope**2)
+    else:
+        foot, along = _nearest(ca.vertcat(s, base.height(s)), s, x, ca.vertcat(x, z))
+        slope = along[1]
+        gap = (z - foot[1] - slope * (x - foot[0])) / ca.sqrt(1 + slope**2) - radius
+    root = ca.sqrt(1 + slope**2)
+    return gap, (v - u * slope) / root, ((u + v * slope) / root, sideways)
+
+
+def _height(base: Height, centre: Any, radius: Any) -> Near:
+    s = ca.SX.sym("s", 2)
+    ground = ca.SX(base.height(s[0], s[1]))
+    if isinstance(radius, float) and not radius:
+        height, slope = _with_slope(ground, s, centre[:2])
+        rest = centre[2] - height
+    else:
+        foot, along = _nearest(ca.vertcat(s, ground), s, centre[:2], centre)
+        slope = along[2, :].T
+        rest = centre[2] - foot[2] - ca.dot(slope, centre[:2] - foot[:2])
+    root = ca.sqrt(1 + ca.sumsqr(slope))
+    normal = ca.vertcat(-slope, 1) / root
+    u = ca.vertcat(1, 0, slope[0]) / ca.sqrt(1 + slope[0] ** 2)
+    return rest / root - radius, normal, (u, ca.cross(normal, u))
+
+
+def _with_slope(expression: Any, symbol: Any, value: Any) -> list[Any]:
+    """An expression and its gradient (a column) at a value of its symbols."""
+    expression = ca.SX(expression)
+    return ca.substitute([expression, ca.jacobian(expression, symbol).T], [symbol], [ca.SX(value)])
+
+
+def _nearest(line: Any, s: Any, start: Any, point: Any) -> tuple[Any, Any]:
+    """The point of a curve or surface, given in parameters s, that is nearest to a point, and its derivative there."""
+    to = ca.SX.sym("to", point.numel())
+    along = ca.jacobian(line, s)
+    miss = along.T @ (to - line)
+    slope = ca.jacobian(miss, s)
+    if s.numel() == 1:
+        slope = ca.fmin(slope, -STEEPEST * ca.sumsqr(along))
+    else:
+        bent = ca.det(slope) > STEEPEST**2 * ca.det(along.T @ along)
+        bent = ca.logic_and(bent, ca.trace(slope) < 0)
+        slope = ca.if_else(bent, slope, -along.T @ along)
+    better = ca.Function("better", [s, to], [s - ca.solve(slope, miss)])
+    for _ in range(STEPS):
+        start = better(start, point)
+    found = ca.Function("found", [s], [line, along])(start)
+    return found[0], found[1]
+
+
+_NEAR: dict[type[Surface], Callable[[Any, Any, Any], Near]] = {
+    Plane: _plane,
+    Sphere: _sphere,
+    Cylinder: _cylinder,
+    Curve: _curve,
+    Profile: _profile,
+    Height: _height,
+}

@@ -1,0 +1,103 @@
+"""Forces of laws on a machine, in whatever coordinates its engine has.
+
+Rows W lie on the accelerations of joints or of bodies, as the columns of their closures say; forces z act on the same
+ones as W^T z. Who solves the equations of motion gives a function from such pushes to the motion they make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import casadi as ca
+
+from kompono.model.joint import Joint
+from kompono.model.law import Law
+from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.laws.answer import Answer, correct_laws, solve_laws
+from kompono.translate.laws.rows import LawRows
+from kompono.translate.motion.conditions import Closure
+from kompono.translate.motion.kinematics import Kinematics, joint_subspace
+from kompono.translate.symbolic import Vector
+from kompono.translate.tracer import Tracer
+
+Rows = dict[Law, Closure[Any]]  # of joints or of bodies
+Moved = Callable[[dict[Any, Vector]], Solution]  # the motion for forces on joints (freedoms), or on bodies (6)
+Reaction = Callable[[Solution, Joint], Vector]  # load (6) of a joint on its second frame, in that frame's axes
+
+
+def act(
+    rows: LawRows, kinematics: Kinematics, closures: Rows, answer: Moved, reaction: Reaction,
+    feedback: tuple[float, float] = (0.0, 0.0),
+) -> Answer:  # fmt: skip
+    """Forces of laws and the motion with them. Where nothing is projected, errors of what holds may be fed back with
+    two frequencies (a, b) [1/s]: w + 2 a g_dot + b^2 g = 0.
+    """
+
+    def pushed(z: Vector) -> Solution:
+        solution = answer(pushes(rows, closures, z))
+        for law, span in rows.spans.items():
+            solution[Unknown.rows(law._rows)] = -z[span, :]
+        return solution
+
+    def seen(solution: Solution, z: Vector) -> Vector:
+        accelerations = row_accelerations(rows, closures, solution)
+        return ca.vertcat(accelerations, _measured(rows, kinematics, solution, z, reaction))
+
+    rate, gap = rows.stacked(closures, "rate"), rows.stacked(closures, "residual")
+    a, b = feedback
+    fed = 2 * a * rate + b**2 * gap if a or b else None
+    return solve_laws(rows, kinematics.tracer, pushed, seen, rate, gap, rows.numbers(kinematics), fed)
+
+
+def correct(rows: LawRows, tracer: Tracer, closures: Rows, pushed: Moved, level: str) -> Solution:
+    """Changes of coordinates (level "residual") or speeds (level "rate") that bring back what laws hold; `pushed` gives
+    what forces alone do, all conditions being held.
+    """
+
+    def moved(z: Vector) -> Vector:
+        return row_accelerations(rows, closures, pushed(pushes(rows, closures, z)), bias=False)
+
+    z = correct_laws(rows, tracer, moved, rows.stacked(closures, level), level)
+    return pushed(pushes(rows, closures, z))
+
+
+def pushes(rows: LawRows, closures: Rows, z: Vector) -> dict[Any, Vector]:
+    """W^T z by joint or body."""
+    found: dict[Any, list[Vector]] = {}
+    for law, span in rows.spans.items():
+        for key, block in closures[law].columns.items():
+            found.setdefault(key, []).append(ca.SX(block).T @ z[span, :])
+    return {key: reduce(lambda a, b: a + b, terms) for key, terms in found.items()}
+
+
+def row_accelerations(rows: LawRows, closures: Rows, solution: Solution, bias: bool = True) -> Vector:
+    """W a + u of all rows."""
+    found = []
+    for law in rows.laws:
+        closure = closures[law]
+        total = ca.densify(ca.SX(closure.bias)) if bias else ca.SX.zeros(closure.size)
+        for key, block in closure.columns.items():
+            moved = solution.joint(key) if isinstance(key, Joint) else solution.body(key)
+            total = total + ca.SX(block) @ moved
+        found.append(total)
+    return ca.vertcat(ca.SX(0, 1), *found)
+
+
+def _measured(rows: LawRows, kinematics: Kinematics, solution: Solution, z: Vector, reaction: Reaction) -> Vector:
+    """The reactions that limit friction: forces of gaps, and forces of joints across their free directions (3)."""
+    found = [ca.SX(0, 1)]
+    for entry in rows.measured:
+        if isinstance(entry, int):
+            found.append(z[entry])
+            continue
+        force = reaction(solution, entry)[:3]
+        q, _ = kinematics.joint_state(entry)
+        for column in ca.horzsplit(ca.SX(joint_subspace(entry, q, False))) if entry.freedoms else ():
+            along, turning = column[:3], column[3:]
+            if along.nnz() and not turning.nnz():  # a screw transmits force along its axis
+                unit = along / ca.norm_2(ca.densify(along))
+                force = force - unit * ca.dot(unit, force)
+        found.append(ca.densify(force))
+    return ca.vertcat(*found)
