@@ -10,7 +10,6 @@ import numpy as np
 from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
 
-
 CONTACTS = ("events", "steps", "soft")
 
 

@@ -36,8 +36,8 @@ from kompono.solve.settings import check_events
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
-from kompono.translate.laws.soft import STEP
 from kompono.translate.engines.registry import check_options, engine_named
+from kompono.translate.laws.softened import STEP
 from kompono.translate.starts.start import check_tuned_bodies
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile import desk
-from kompono.compile.crowd import Crowd
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
+from kompono.compile.crowd import Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.tableaux import dense_weights
@@ -220,9 +220,7 @@ class Run(ABC):
         begun, step = block.time, cast(Any, self.settle).step
         state, happened = step(begun, self.state, self._inputs_at, self._parameters, end - begun, True)
         nobody = np.zeros(0, dtype=int)
-        state, more = self.settle(
-            end, state, self._inputs_at(end), self._parameters, nobody, self._equal_steps
-        )
+        state, more = self.settle(end, state, self._inputs_at(end), self._parameters, nobody, self._equal_steps)
         self.state[:] = state
         self._arrive(end)
         self._log_events([(end, float(number)) for number in (*happened, *more)])

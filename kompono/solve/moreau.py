@@ -29,8 +29,8 @@ LEAST = 10  # steps a rebound must last; a shorter one is none
 
 
 class Step:
-    """A step of `size` [s] from a state; `end` is the state behind it, `happened` what did, by unit. What rebounds may be
-    a little inside of what it struck; `out`: not so.
+    """A step of `size` [s] from a state; `end` is the state behind it, `happened` what did, by unit. What rebounds may
+    be a little inside of what it struck; `out`: not so.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.laws.refused import refuse_laws
-from kompono.translate.laws.soft import softened
+from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine

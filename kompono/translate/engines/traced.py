@@ -15,8 +15,8 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
-from kompono.translate.laws.soft import mode_rates
 from kompono.translate.laws.soft_seen import soft_channels
+from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads

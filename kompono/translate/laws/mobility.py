@@ -1,11 +1,11 @@
-"""How easily rows of laws move the bodies they touch, as if those were free: what soft contact takes its stiffness from.
+"""How easily rows of laws move the bodies they touch, as if those were free: stiffness of soft contact follows from it.
 
 Joints and loops make bodies less mobile, never more, so what is stable for a free body is so in a machine.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -41,23 +41,24 @@ def joint_mobility(law: JointLaw, rows: dict[Joint, Matrix]) -> Vector:
     size = next(iter(rows.values())).shape[0]
     total = ca.SX.zeros(size)
     for joint in law.joints:
-        own = sum((_inverse(_felt(joint, frame)) for frame in (joint.second, joint.first) if _moves(frame)), ca.SX(0))
+        own = sum((_inverse(_felt(joint, frame)) for frame in _moving(joint)), ca.SX(0))
         for k in range(size):
             row = ca.SX(rows[joint][k, :])
             total[k] += ca.sum1(ca.vec(row @ own @ row.T))
     return total
 
 
-def _moves(frame: Frame) -> bool:
-    return isinstance(frame.body, Body)
+def _moving(joint: Joint) -> list[Frame]:
+    return [frame for frame in (joint.second, joint.first) if isinstance(frame.body, Body)]
 
 
 def _felt(joint: Joint, frame: Frame) -> Matrix:
     """Inertia (nv, nv) of a body about its frame of a joint, for the speeds of that joint where it starts."""
+    solid = cast(Body, frame.body).solid
     subspace = ca.evalf(ca.substitute(ca.SX(joint.subspace(joint.q)), joint.q, ca.DM(np.asarray(joint.neutral()))))
     centre, turn = -(frame.pose.rotation.T @ frame.pose.position), frame.pose.rotation
-    tensor = turn.T @ ca.SX(frame.body.solid.inertia) @ turn
-    return subspace.T @ ca.SX(inertia_matrix(frame.body.solid.mass, centre, tensor)) @ subspace
+    tensor = turn.T @ ca.SX(solid.inertia) @ turn
+    return subspace.T @ ca.SX(inertia_matrix(solid.mass, centre, tensor)) @ subspace
 
 
 def _inverse(matrix: Any) -> Matrix:

@@ -8,27 +8,25 @@ is a parameter of the program for that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 
-from kompono.errors import ModelError
 from kompono.model.event import Mode
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit, split_rows
-from kompono.model.signal import Parameter, time
+from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Wrench
-from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.laws.mobility import joint_mobility, pair_mobility
 from kompono.translate.laws.soft_laws import bristle, limit_of, pushed_back
-from kompono.translate.motion.conditions import column_of, differentiate_conditions
+from kompono.translate.motion.conditions import Conditions, column_of, differentiate_conditions
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
-STEP = "contact_step"  # the parameter
+SLIPPING = 0.1  # of a step: friction is kinetic at the speed static friction gives in this time
 
 
 class Strength(NamedTuple):
@@ -37,10 +35,6 @@ class Strength(NamedTuple):
     gap: float
     bristle: float
     damper: float
-
-
-ALONE = Strength(0.1, 0.5, 0.5)
-LINKED = Strength(0.02, 0.5, 0.25)  # on engines whose joints are links, which leave less of what a step can bear
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ class SoftLaw:
         return (SoftForce(self),)
 
     @cached_property
-    def _conditions(self):  # noqa: ANN202
+    def _conditions(self) -> Conditions:
         return differentiate_conditions(self.law._rows)  # type: ignore[arg-type]
 
     def rows_at(self, motion: Motion) -> Rows:
@@ -141,8 +135,8 @@ class SoftLaw:
             if unit.speed is not None:
                 normal = hold(unit, 1, (ca.SX(-ca.inf), ca.SX(0)))
             if unit.slips:
-                slip = rows.rate[row : row + unit.slips]
-                limit = limit_of(mu * normal + given, mu_static * normal + most, slip, 0.1 * self.step * rows.mobility[row])
+                slip, scale = rows.rate[row : row + unit.slips], SLIPPING * self.step * rows.mobility[row]
+                limit = limit_of(mu * normal + given, mu_static * normal + most, slip, scale)
                 hold(unit, unit.slips, (-limit, limit) if unit.slips == 1 else limit)
         return Softly(forces, ca.vertcat(*rates), ca.vertcat(*later))
 
@@ -174,7 +168,7 @@ class _OfLaw:
     soft: SoftLaw
 
     @property
-    def _owner(self):  # noqa: ANN202
+    def _owner(self) -> Any:
         return self.soft.law._owner
 
     @property
@@ -208,31 +202,3 @@ class SoftEffort(_OfLaw, Effort):  # type: ignore[misc]
         """Forces of all rows, in the symbols of the joints."""
         rows = self.soft.rows_now
         return rows.on[self.joint].T @ self.soft.exerted(rows).forces  # type: ignore[index]
-
-
-def softened(model: Elaborated, step: float, linked: bool) -> Elaborated:
-    """The model with its laws as forces, for steps [s]; `linked`: on an engine whose joints are links."""
-    if not model.laws:
-        return model
-    for law in model.laws:
-        if any(unit.reaction is not None for unit in law._shapes()):
-            raise ModelError(
-                "friction by the reaction of a joint follows from accelerations, and soft laws from positions and "
-                "speeds alone.", path=model.path(law), fix="Give its limit, or use contact='events' or 'steps'.",
-            )  # fmt: skip
-    clock = Parameter(step, unit="s")
-    clock._owner, clock._name = model.model, STEP  # type: ignore[assignment]
-    soft = tuple(SoftLaw(law, clock, LINKED if linked else ALONE) for law in model.laws)
-    modes = [mode for mode in model.modes if not isinstance(mode._owner, Law)]
-    modes += [mode for one in soft for mode in one.bristles]
-    return replace(model, laws=(), modes=tuple(modes), parameters=(*model.parameters, clock), soft=soft)
-
-
-def mode_rates(model: Elaborated, kinematics: Kinematics, later: bool = False) -> Vector:
-    """Rates of all modes, which only bristles have; or what modes are a step later."""
-    own = len(model.modes) - sum(len(one.bristles) for one in model.soft)
-    kept = ca.SX(own, 1)
-    if later and own:
-        symbols = ca.vertcat(*[ca.SX(mode) for mode in model.modes[:own]])
-        kept = kinematics.tracer.call(lambda: symbols, free=True)
-    return ca.vertcat(kept, *[one.bristles_at(kinematics, later) for one in model.soft])

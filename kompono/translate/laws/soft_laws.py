@@ -4,8 +4,8 @@ Where a gap is negative by p, a spring pushes back that is stiffer on the way in
 
     force = k p (1 + beta p_dot / sqrt(p_dot^2 + w^2 p^2)),      w^2 = k a      (a: mobility of the row)
 
-The root is the speed of impact as far as the present state tells it, so that restitution is the same at all speeds; beta
-follows from it. Friction is a bristle of deflection z with a damper, in series with a slider that holds up to a limit:
+The root is the speed of impact as far as the present state tells it, so that restitution is the same at all speeds. It
+chooses beta. Friction is a bristle of deflection z with a damper, in series with a slider that holds up to a limit:
 
     force = -P(k z + c v),      c z_dot = P(k z + c v) - k z      (P: cut to the limit)
 
@@ -22,8 +22,28 @@ LEAST = 0.103  # restitution; what is given lower is this
 _TINY = 1e-300
 _BETA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.4, 2.8, 3.2, 3.7, 4.2)
 _RESTITUTION = (
-    1.0, 0.93546, 0.87482, 0.8176, 0.7634, 0.71187, 0.6627, 0.61563, 0.57043, 0.52689, 0.48483, 0.44633,
-    0.41281, 0.35735, 0.3134, 0.27779, 0.24843, 0.20305, 0.16984, 0.14467, 0.12084, 0.10281
+    1.0,
+    0.93546,
+    0.87482,
+    0.8176,
+    0.7634,
+    0.71187,
+    0.6627,
+    0.61563,
+    0.57043,
+    0.52689,
+    0.48483,
+    0.44633,
+    0.41281,
+    0.35735,
+    0.3134,
+    0.27779,
+    0.24843,
+    0.20305,
+    0.16984,
+    0.14467,
+    0.12084,
+    0.10281,
 )  # that a mass has at each beta
 
 

@@ -1,4 +1,4 @@
-"""Channels of laws that are forces: gap, slip, normal force and friction of each unit, by the names they have otherwise."""
+"""Channels of laws that are forces: gap, slip, normal force and friction of each unit, by their usual names."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from kompono.translate.engines.discrete.pieces import Piece, Pieces
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present, TracedEngine
-from kompono.translate.laws.soft import mode_rates
+from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
