@@ -59,7 +59,7 @@ class Run(ABC):
         self._parameters[:] = vector("parameters", parameters, self._parameters.size)
         self._block.parameters = self._parameters.ctypes.data
         width = 1 + self.state.size + len(program.inputs)
-        self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
+        self._buffer = np.empty((max(min(capacity, _BUFFER // width), 2 if program.laws else 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
         self._set_log(np.zeros((EVENTS + self._guards if self._guards else 0, 2)))
