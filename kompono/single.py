@@ -75,7 +75,7 @@ def simulate(
     infinite then. `watcher` looks on while it is going (a `LiveView`).
     `before` is told its size before it begins. `guard_checks` looks so often at the guards of events in each step;
     `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
-    `contact` says how contact and dry friction are treated: "events" locates all that changes; "steps" goes over it with
+    `contact` says how contact and dry friction are treated: "events" locates all that changes; "steps" goes over it in
     equal steps (Moreau; the method does not matter, what happens is right to a step, about 0.2 ms a step); "soft" makes
     forces of them, springs and bristles as stiff as `step` allows or as `Unit.stiffness` says, on all engines, methods
     and lanes.

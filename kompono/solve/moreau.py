@@ -117,17 +117,15 @@ class Step:
         return end
 
     def _correct(self, time: float, inputs: np.ndarray, out: bool) -> None:
-        """Bring the end on all conditions that hold there, and `out` of what was struck, too."""
+        """Bring the end on all conditions that hold there, and `out` of what they are inside of."""
         if "project" not in self.settler.program.routines:
             return
         end, first = self.end, self.settler.first_mode
-        inside = []
-        if out and self.struck:
-            gap = self._evaluate("law_view", time, end, inputs)
-            inside = [k for k in self.struck if gap[self.settler.units[k].row] < 0]
+        gap = self._evaluate("law_view", time, end, inputs) if out else np.zeros(0)
+        inside = [unit for unit in self.settler.units if out and unit.level == "position" and gap[unit.row] < 0]
         if inside:
             closed = end.copy()
-            closed[[first + self.settler.units[k].modes[0] for k in inside]] = 1.0
+            closed[[first + unit.modes[0] for unit in inside]] = 1.0
             count = self.settler.first_speed
             end[:count] = self._evaluate("project", time, closed, inputs)[:count]
         end[:] = self._evaluate("project", time, end, inputs)

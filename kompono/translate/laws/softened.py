@@ -19,7 +19,7 @@ from kompono.translate.symbolic import Vector
 
 STEP = "contact_step"  # the parameter
 ALONE = Strength(0.1, 0.5, 0.5)
-LINKED = Strength(0.02, 0.5, 0.25)  # on engines whose joints are links, which leave less of what a step can bear
+LINKED = Strength(0.02, 0.9, 0.15)  # on engines whose joints are links, which leave less of what a step can bear
 
 
 def softened(model: Elaborated, step: float, linked: bool) -> Elaborated:

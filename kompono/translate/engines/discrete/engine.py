@@ -284,7 +284,7 @@ class _Cut:
         step = ca.SX(self.model.soft[0].step)
         v = {joint: value / step for joint, value in base.v.items()}
         moving = type(base)(base.tracer, base.model, base.topology, base.q, v, base.counted)
-        moving.frames = base.frames
+        moving.frames = self.pieces.own_points()
         bind_signals(self.tracer, moving)
         return moving
 
