@@ -96,7 +96,8 @@ def test_restitution_of_soft_laws() -> None:
 
 def test_an_elastic_ball_keeps_its_energy() -> None:
     """Equal steps over the ends of contacts lose a little: a thousandth at each."""
-    for options, loss in (({"step": 1e-4}, 0.02), ({"step": 1e-3, "method": "dopri5"}, 1e-4)):
+    tried: list[tuple[dict[str, Any], float]] = [({"step": 1e-4}, 0.02), ({"step": 1e-3, "method": "dopri5"}, 1e-4)]
+    for options, loss in tried:
         result = simulate(Ball(1.0), until=20.0, contact="soft", **options)
         assert apexes(result) == pytest.approx(np.ones(len(apexes(result))), abs=loss)
 
@@ -123,8 +124,9 @@ def test_the_first_impact_on_the_discrete_engine_is_right_to_a_step() -> None:
 
 def test_friction_in_a_plane_is_that_of_events() -> None:
     exact = simulate(Brick(), until=1.0, step=1e-3)
-    for options in ({"step": 1e-3}, {"step": 1e-4, "engine": "absolute"}, {"step": 1e-5, "engine": "discrete"}):
-        soft = simulate(Brick(), until=1.0, contact="soft", **options)
+    engines = {"relative": 1e-3, "absolute": 1e-4, "discrete": 1e-5}
+    for engine, step in engines.items():
+        soft = simulate(Brick(), until=1.0, contact="soft", engine=engine, step=step)
         assert soft.status.ok
         for axis in "xyz":
             path = f"box.position.{axis}"
@@ -193,6 +195,13 @@ def test_what_soft_laws_cannot_be_is_said() -> None:
         simulate(Ball(), until=1.0, engine="discrete")
     with pytest.raises(RunError, match=r"there is no contact 'sof'. Did you mean 'soft'"):
         simulate(Ball(), until=1.0, contact="sof")
+
+
+def test_a_floor_too_stiff_for_the_step_is_refused() -> None:
+    for engine in ("discrete", "relative"):
+        with pytest.raises(RunError, match=r"floor: its stiffness is too high for a step of 1e-05 s. Use step=2.8e-06"):
+            simulate(Ball(0.8, stiffness=1e11), until=1.0, step=1e-5, engine=engine, contact="soft")
+    assert simulate(Ball(0.8, stiffness=1e9), until=1.0, method="dopri5", contact="soft").status.ok
 
 
 def test_stops_of_two_sides() -> None:

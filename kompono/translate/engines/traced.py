@@ -15,7 +15,7 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
-from kompono.translate.laws.soft_seen import soft_channels
+from kompono.translate.laws.soft_seen import soft_channels, soft_shares
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
@@ -69,7 +69,13 @@ class TracedEngine(PosedEngine):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
         if self.law_rows.size:
             made |= {"law_view": self.law_view, "law_respond": self.law_respond, "law_free": self.law_free}
+        if self.model.soft:
+            made["soft_shares"] = self.soft_shares
         return made
+
+    def soft_shares(self) -> Routine:
+        """h^2 k a of laws that are forces, as far as their stiffness is given."""
+        return self.present.tracer.routine("soft_shares", [("shares", soft_shares(self.present.kinematics))])
 
     def derivative(self) -> Routine:
         """state -> rate."""

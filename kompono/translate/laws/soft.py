@@ -7,10 +7,10 @@ is a parameter of the program for that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -19,7 +19,7 @@ from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit, split_rows
 from kompono.model.signal import time
-from kompono.spatial.pose import Motion, Wrench
+from kompono.spatial.pose import Motion
 from kompono.translate.laws.mobility import joint_mobility, pair_mobility
 from kompono.translate.laws.soft_laws import bristle, limit_of, pushed_back
 from kompono.translate.motion.conditions import Conditions, column_of, differentiate_conditions
@@ -79,6 +79,8 @@ class SoftLaw:
     @cached_property
     def loads(self) -> tuple[Force | Effort, ...]:
         """What it exerts."""
+        from kompono.translate.laws.soft_loads import SoftEffort, SoftForce
+
         if isinstance(self.law, JointLaw):
             return tuple(SoftEffort(self, joint) for joint in dict.fromkeys(self.law.joints))
         return (SoftForce(self),)
@@ -148,57 +150,30 @@ class SoftLaw:
         """Rates of the bristles at a state, or what they are a step later."""
         if not self.bristles:
             return ca.SX(0, 1)
-        law, call, path = self.law, kinematics.tracer.call, kinematics.model.path(self.law)
 
         def chosen(rows: Rows) -> Vector:
             exerted = self.exerted(rows)
             return exerted.later if later else exerted.rates
 
+        return self.traced(kinematics, chosen)
+
+    def share(self, rows: Rows) -> Scalar:
+        """h^2 k a, the largest of units with a stiffness of their own."""
+        worst, gap, row = ca.SX(0), 0, sum(unit.gap is not None for unit in rows.units)
+        for unit in rows.units:
+            count = unit.slips + (unit.speed is not None)
+            span = [*([gap] if unit.gap is not None else []), *range(row, row + count)]
+            gap, row = gap + (unit.gap is not None), row + count
+            for place in span if unit.stiffness is not None else ():
+                worst = ca.fmax(worst, self.step**2 * ca.SX(unit.stiffness) * rows.mobility[place])
+        return worst
+
+    def traced(self, kinematics: Kinematics, function: Callable[[Rows], Vector]) -> Vector:
+        """A function of the rows at a state."""
+        law, call, path = self.law, kinematics.tracer.call, kinematics.model.path(self.law)
         if isinstance(law, JointLaw):
-            return call(lambda: chosen(self.rows_now), path=path, free=True)
+            return call(lambda: function(self.rows_now), path=path, free=True)
         assert isinstance(law, PairLaw)
         motion = kinematics.motion(law.first, law.second)
         place = motion.position, motion.rotation, motion.velocity, motion.angular_velocity
-        return call(lambda p, r, v, w: chosen(self.rows_at(Motion(p, r, v, w))), *place, path=path, free=True)
-
-
-class _OfLaw:
-    """Loads have the place of their law."""
-
-    soft: SoftLaw
-
-    @property
-    def _owner(self) -> Any:
-        return self.soft.law._owner
-
-    @property
-    def _name(self) -> str:
-        return self.soft.law._name
-
-
-class SoftForce(_OfLaw, Force):  # type: ignore[misc]
-    """The force of a law between two frames."""
-
-    def __init__(self, soft: SoftLaw) -> None:
-        assert isinstance(soft.law, PairLaw)
-        self.soft = soft
-        super().__init__(soft.law.first, soft.law.second)
-
-    def wrench(self, motion: Motion) -> Wrench:
-        """Forces of all rows."""
-        rows = self.soft.rows_at(motion)
-        load = rows.on.T @ self.soft.exerted(rows).forces  # type: ignore[union-attr]
-        return Wrench(load[:3], load[3:])
-
-
-class SoftEffort(_OfLaw, Effort):  # type: ignore[misc]
-    """The effort of a law on one of its joints."""
-
-    def __init__(self, soft: SoftLaw, joint: Joint) -> None:
-        self.soft = soft
-        super().__init__(joint)
-
-    def effort(self, q: Vector, v: Vector) -> Vector:
-        """Forces of all rows, in the symbols of the joints."""
-        rows = self.soft.rows_now
-        return rows.on[self.joint].T @ self.soft.exerted(rows).forces  # type: ignore[index]
+        return call(lambda p, r, v, w: function(self.rows_at(Motion(p, r, v, w))), *place, path=path, free=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kompono.model.law import JointLaw, PairLaw
+from kompono.model.law import JointLaw
 from kompono.model.reading import effort_unit
-from kompono.spatial.pose import Motion
 from kompono.translate.laws.soft import Rows, SoftLaw
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.program import Channel
@@ -26,6 +25,14 @@ def soft_channels(kinematics: Kinematics) -> tuple[list[Channel], list[Vector]]:
     return channels, values
 
 
+def soft_shares(kinematics: Kinematics) -> Vector:
+    """h^2 k a (laws): how stiff each is for the step, the stiffest of its units."""
+    found = []
+    for soft in kinematics.model.soft:
+        found.append(soft.traced(kinematics, soft.share))
+    return ca.vertcat(*found)
+
+
 def _names(soft: SoftLaw, path: str) -> list[Channel]:
     """In the order of `_told`."""
     law, found = soft.law, []
@@ -43,13 +50,7 @@ def _names(soft: SoftLaw, path: str) -> list[Channel]:
 
 
 def _values(soft: SoftLaw, kinematics: Kinematics) -> Vector:
-    law, call, path = soft.law, kinematics.tracer.call, kinematics.model.path(soft.law)
-    if isinstance(law, JointLaw):
-        return call(lambda: _told(soft, soft.rows_now), path=path, free=True)
-    assert isinstance(law, PairLaw)
-    motion = kinematics.motion(law.first, law.second)
-    place = motion.position, motion.rotation, motion.velocity, motion.angular_velocity
-    return call(lambda p, r, v, w: _told(soft, soft.rows_at(Motion(p, r, v, w))), *place, path=path, free=True)
+    return soft.traced(kinematics, lambda rows: _told(soft, rows))
 
 
 def _told(soft: SoftLaw, rows: Rows) -> Vector:

@@ -90,12 +90,13 @@ class DiscreteEngine(TracedEngine):
         return np.array(stiffness), np.array(damping)
 
     def loads_on(self, body: int) -> list[str]:
-        """Paths of the forces and efforts of the model that act on a body."""
+        """Paths of the forces, efforts and laws of the model that act on a body."""
         carrier, found = self.model.bodies[body], []
-        for force in self.model.forces:
+        soft = [load for law in self.model.soft for load in law.loads]
+        for force in (*self.model.forces, *(load for load in soft if isinstance(load, Force))):
             if carrier in [frame.body for frame in (force.first, force.second) if frame is not None]:
                 found.append(self.model.path(force))
-        for effort in self.model.efforts:
+        for effort in (*self.model.efforts, *(load for load in soft if isinstance(load, Effort))):
             if carrier in (effort.joint.first.body, effort.joint.second.body):
                 found.append(self.model.path(effort))
         return found
