@@ -149,7 +149,7 @@ class Machine:
 
     def rate(self, time: Value, state: str, target: str) -> None:
         """target = derivative(time, state); that of the present state may have come with its guards."""
-        if self.tells_rates and state == "state":
+        if tells_rates(self.program) and state == "state":
             known = self.block.rated > 0
             with self.code.when(known):
                 self.copy(target, "known")
@@ -161,11 +161,6 @@ class Machine:
     def _rate(self, time: Value, state: str, target: str) -> None:
         self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
-
-    @property
-    def tells_rates(self) -> bool:
-        """Whether guards come with the rate of the state: where they see forces of laws."""
-        return self.guards > 0 and len(self.program.routines["guards"].outputs) > 1
 
     def project(self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False) -> Value:
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
@@ -180,7 +175,7 @@ class Machine:
             return near.get()
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         self.far_same.set(True)
-        with code.when(self.block.projecting > 0):
+        with code.when(self._projecting()):
             count, moving = code.variable(INT, 0), code.variable(self.lanes.truth, where)
             with code.forever():
                 self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
@@ -201,6 +196,12 @@ class Machine:
                 code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
         return near.get()
 
+    def _projecting(self) -> Value:
+        """Whether there is anything to project: where all gaps are open there may not be."""
+        routines, asked = self.program.routines, self.block.projecting > 0
+        idle = "open_derivative" in routines and "open_project" not in routines
+        return asked & (self.block.acting > 0) if idle else asked
+
     @property
     def tells_nearness(self) -> bool:
         """Whether projections say how near to a loss of rank the state is (vector `near`)."""
@@ -209,6 +210,17 @@ class Machine:
 
     def evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
         """Write the outputs of a routine to vectors; those not named are not kept."""
+        other = self.program.routines.get(f"open_{routine.name}")
+        if other is None:
+            self._evaluate(routine, time, state, *targets)
+            return
+        acting = self.block.acting > 0  # some gap is closed
+        with self.code.when(acting):
+            self._evaluate(routine, time, state, *targets)
+        with self.code.when(~acting):
+            self._evaluate(other, time, state, *targets)
+
+    def _evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
         self.vector("time")[0] = time
         self.set_inputs(time)
         wanted = [*map(self.vector, targets), *[self.vector("spare")] * (len(routine.outputs) - len(targets))]
@@ -269,3 +281,8 @@ def stop_if_unanswered(machine: Machine) -> None:
         bad = code.let(INT, f"load volatile i64, ptr {word}") > 0
         machine.status.set(code.select(bad, Value(code, str(int(ChunkEnd.ELSEWHERE)), INT), machine.status.get()))
         code.leave(bad)
+
+
+def tells_rates(program: Program) -> bool:
+    """Whether guards come with the rate of the state: where they see forces of laws."""
+    return "guards" in program.routines and len(program.routines["guards"].outputs) > 1

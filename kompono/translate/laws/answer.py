@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, Placed
+from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
@@ -45,7 +45,7 @@ class Acting:
 
 
 @dataclass(frozen=True)
-class Answer(Acting):
+class LawAnswer(Acting):
     """The same with `w0` and `n0`, accelerations of rows and measures without any forces, and all that moves."""
 
     w0: Vector
@@ -58,7 +58,7 @@ class Answer(Acting):
 def solve_laws(
     rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector],
     fed: Vector | None = None,
-) -> Answer:  # fmt: skip
+) -> LawAnswer:  # fmt: skip
     """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
@@ -67,7 +67,7 @@ def solve_laws(
     z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
-    return Answer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
+    return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
 
 
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
@@ -123,13 +123,14 @@ def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vecto
                 kind = acts * ca.if_else(slips, SLIDES, HELD)
                 dry, row = rows.units[unit.dry], unit.slip_row + k
                 limit = limited * given[2]
-                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, dry.count)
+                measured = -1 if dry.count == 1 and unit.shape.reaction is None else dry.count  # -1: it only pushes
+                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, measured)
         return ca.vertcat(*lines)
 
     return table
 
 
-def respond_routine(tracer: Tracer, rows: LawRows, acting: Answer, speeds: Callable[[Solution], Vector]) -> Routine:
+def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Callable[[Solution], Vector]) -> Routine:
     """What forces on the rows do to their accelerations, to measured reactions and to `speeds`, the rates of which are
     told from a solution. The forces come behind the parameters.
     """
@@ -154,15 +155,26 @@ def respond_routine(tracer: Tracer, rows: LawRows, acting: Answer, speeds: Calla
     return Routine("law_respond", inputs, outputs, (call,), tuple(parts), count + values.numel())
 
 
+def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
+    """The same where all gaps are open."""
+    values: list[Scalar] = [ca.SX(-1)] * len(rows.units)
+    for unit in rows.placed:
+        values[unit.one_sided] = _closing(unit, answer)
+    return values
+
+
+def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:
+    """What rises through zero when a gap closes: not while it widens."""
+    gap, rate = answer.gap[unit.gap_row], answer.rate[unit.gap_row]
+    return -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
+
+
 def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """What rises through zero when a unit must change, one for each `LawUnit`."""
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for (unit, acts, slips, direction), given in zip(rows.states(tracer, answer.rate), answer.numbers, strict=True):
         if unit.one_sided >= 0:
-            row = unit.gap_row
-            gap, rate, force = answer.gap[row], answer.rate[row], answer.forces[row]
-            parts = -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
-            values[unit.one_sided] = ca.if_else(acts, -force, parts)
+            values[unit.one_sided] = ca.if_else(acts, -answer.forces[unit.gap_row], _closing(unit, answer))
         if unit.dry >= 0:
             span = slice(unit.slip_row, unit.slip_row + unit.shape.slips)
             dry = rows.units[unit.dry]
@@ -182,7 +194,7 @@ def _turned(slip: Vector, chosen: Vector, slow: Scalar) -> Scalar:
     return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
 
 
-def _chosen(unit: Placed, tracer: Tracer) -> Vector:
+def _chosen(unit: PlacedUnit, tracer: Tracer) -> Vector:
     """The direction of slip that was chosen."""
     modes = unit.law._modes[unit.number]
     return ca.vertcat(*[tracer.call(lambda m=modes[n]: ca.SX(m), free=True) for n in ("direction.x", "direction.y")])

@@ -165,7 +165,7 @@ class SoftLaw:
             span = [*([gap] if unit.gap is not None else []), *range(row, row + count)]
             gap, row = gap + (unit.gap is not None), row + count
             for place in span if unit.stiffness is not None else ():
-                worst = ca.fmax(worst, self.step**2 * ca.SX(unit.stiffness) * rows.mobility[place])
+                worst = ca.fmax(worst, self.step**2 * self._stiffness(unit, ca.SX(1), 0.0) * rows.mobility[place])
         return worst
 
     def traced(self, kinematics: Kinematics, function: Callable[[Rows], Vector]) -> Vector:
