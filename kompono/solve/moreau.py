@@ -5,7 +5,8 @@ The smooth part is the midpoint rule. Then speeds are chosen so that speeds and 
 middle of the step fit, the same complementarity problem as for accelerations at an event:
 
     v_m = v + h/2 v_dot,  q_m = q + h/2 q_dot           with the modes of the last step
-    w = W (v + h a0) + A z,                              a0: accelerations without forces of laws, in the middle
+    w = W (v + h a0) + A z,                              a0: accelerations without forces of laws, in the middle; W at
+                                                         the end, A in the middle
     v' = v + h a0 + M^-1 W^T z,  q' = q_m + h/2 N v'
 
 Limits and measured reactions count as impulses, h times. A gap that closed parts with `restitution` times its speed.
@@ -43,7 +44,7 @@ class Step:
         rate = self.kernel.evaluate("derivative", time, state, feed(time), parameters)[0]
         middle = state + size / 2 * rate
         self.now = Instant(settler, half, middle, feed(half), parameters, size)
-        free = middle.copy()
+        free = state + size * rate  # where it comes to: on what is curved, rows have turned until then
         free[self.speeds] = state[self.speeds] + size * self._evaluate("law_free", half, middle, feed(half))
         self.rates = self.kernel.evaluate("law_view", end, free, feed(end), parameters)[1]  # of the rows
         self.struck: list[int] = []
@@ -106,7 +107,7 @@ class Step:
             if self.settler.units[number].kind != Kind.ONE_SIDED and self.now.before[number][0] and length > SLOW:
                 modes[i] = Mode.SLIDES
                 directions[i, : len(slip)] = slip / length
-        return Choice(modes, directions, np.zeros(0))
+        return Choice(modes, directions, np.zeros(sum(len(self.now.rows(number)) for number in chosen)))
 
     def _moved(self, middle: np.ndarray, speeds: np.ndarray, time: float, feed: Feed) -> np.ndarray:
         """The state at the end, from that in the middle and the speeds at the end."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from nonsmooth.law_machines import Stop
 from nonsmooth.test_soft import Ball, Brick, Rubbing, apexes, sticks
+from nonsmooth.touching_machines import OffASphere
 
 from kompono import Body, Event, Ground, Mode, RunError, Subsystem, simulate, simulate_many
 from kompono.library import Prismatic, Revolute, solids
@@ -33,6 +34,15 @@ def test_friction_in_a_plane_in_steps() -> None:
     assert steps["box.position.x"][-1] == pytest.approx(exact["box.position.x"][-1], abs=2e-3)
     assert steps["box.position.z"][-1] == pytest.approx(0.1, abs=1e-12)
     assert steps["box.position.x"][-1] == steps["box.position.x"][-50]  # it rests
+
+
+def test_a_contact_is_left_in_time() -> None:
+    """n10: where a particle leaves a sphere, to a few steps."""
+    exact = simulate(OffASphere(1.0, 0.1), until=1.4)
+    result = simulate(OffASphere(1.0, 0.1), until=1.4, contact="steps")
+    left = [run.statistics["events"][0] for run in (exact, result)]
+    assert left[0][1] == left[1][1] == "sphere.opens"
+    assert left[1][0] == pytest.approx(left[0][0], abs=3e-3)
 
 
 def test_events_of_the_model_are_seen_after_steps() -> None:
