@@ -16,7 +16,8 @@ from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import CHOOSING, LOOPS, Objects
-from kompono.compile.run import AdaptiveRun, FixedRun, Settle, vector
+from kompono.compile.run import FixedRun, Settle, vector
+from kompono.compile.run_adaptive import AdaptiveRun
 from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest

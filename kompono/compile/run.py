@@ -23,7 +23,6 @@ from kompono.compile.crowd import Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at
-from kompono.compile.tableaux import dense_weights
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
@@ -364,81 +363,6 @@ class FixedRun(Run):
         super()._arrive(end)
         self._block.step += 1
         self._block.inside = self._block.event_count = 0
-
-
-class AdaptiveRun(Run):
-    """Dormand-Prince steps towards `until`; records at start + k * interval, or at every accepted step."""
-
-    def __init__(
-        self, *base: Any, until: float, interval: float | None, rtol: ArrayLike, atol: ArrayLike,
-        first_step: float | None, min_step: float, max_step: float, guard_checks: int = 1,
-    ) -> None:  # fmt: skip
-        super().__init__(*base)
-        self._block.guard_checks = guard_checks
-        self._vector("rtol")[:] = rtol
-        self._vector("atol")[:] = atol
-        if np.any(self._vector("atol") < 0) or np.any(self._vector("atol") + self._vector("rtol") <= 0):
-            raise RunError("tolerances must not be negative, nor both zero.", fix="Use e.g. rtol=1e-8.")
-        self._interval = interval
-        self._block.step_size, self._block.min_step, self._block.max_step = first_step or 0.0, min_step, max_step
-        self.aim(until)
-
-    def aim(self, until: float) -> None:
-        """Set the end; it may be moved further while running."""
-        block = self._block
-        if not until >= block.time:
-            raise RunError(f"the end {until} lies before the present {block.time}.", fix="Give a later one.")
-        block.until = until
-        if self._interval is not None:
-            if not self._interval > 0:
-                raise RunError(f"the record interval must be positive, not {self._interval}.", fix="Use e.g. 1e-3.")
-            block.dense, block.interval = 1, self._interval
-            block.record_count = math.floor((until - block.start) / self._interval + 1e-9) + 1
-
-    @property
-    def done(self) -> bool:
-        """Whether the end is reached."""
-        return self._block.time >= self._block.until
-
-    @property
-    def step_size(self) -> float:
-        """The step proposed next."""
-        return self._block.step_size
-
-    def restart(self, time: float, state: ArrayLike) -> None:
-        """Go on from another state, towards the same end and on the same record times."""
-        self.state[:] = vector("state", state, self.state.size)
-        self._block.time, self._block.old_error, self._block.step_size = time, 1e-4, 0.0
-        self._block.acting = acts(self._program, self.state)
-        self._forget()
-
-    @property
-    def _taken(self) -> int:
-        return self._block.accepted + self._block.rejected
-
-    @property
-    def _equal_steps(self) -> float:
-        """The length of the steps [s], 0 if they vary."""
-        return 0.0
-
-    def _begin_anew(self) -> None:
-        super()._begin_anew()
-        self._block.step_size, self._block.old_error, self._block.after_rejection = 0.0, 1e-4, 0
-
-    @property
-    def _usual_step(self) -> float:
-        return self._block.interval if self._interval is not None else self._block.until - self._block.start
-
-    def _next_end(self) -> float:
-        block = self._block
-        record = block.start + block.recorded * block.interval if self._interval is not None else block.until
-        return min(record if record > block.time else block.time + block.interval, block.until)
-
-    def interpolate(self, times: ArrayLike) -> np.ndarray:
-        """States (not projected) at times inside the last accepted step, one per row."""
-        share = ((np.asarray(times, dtype=float) - self._block.dense_start) / self._block.dense_step).reshape(-1, 1)
-        rates = [self._vector("dense1"), *(self._vector(f"rate{i}") for i in range(1, 7))]
-        return self._vector("dense0") + sum(self._block.dense_step * w * rates[k] for k, w in dense_weights(share))
 
 
 def _zeros_on_a_line(size: int) -> np.ndarray:

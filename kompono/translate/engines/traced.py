@@ -68,9 +68,9 @@ class TracedEngine(PosedEngine):
             for k in range(len(self.model.events)):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
         if self.law_rows.size:
-            made |= {"law_view": self.law_view, "law_respond": self.law_respond, "law_free": self.law_free}
+            made |= {"law_view": self._law_view, "law_respond": self._law_respond, "law_free": self._law_free}
         if self.opens:
-            made |= {"open_derivative": self.open_derivative, "open_guards": self.open_guards}
+            made |= {"open_derivative": self._open_derivative, "open_guards": self._open_guards}
         if self.model.soft:
             made["soft_shares"] = self.soft_shares
         return made
@@ -92,7 +92,7 @@ class TracedEngine(PosedEngine):
     def _derivative(self) -> Routine:
         return self.moving.tracer.routine("derivative", [("rate", self._rates())])
 
-    def open_derivative(self) -> Routine:
+    def _open_derivative(self) -> Routine:
         """state -> rate while all gaps are open."""
         return self.moving.tracer.routine("open_derivative", [("rate", self._open_rates())])
 
@@ -145,7 +145,7 @@ class TracedEngine(PosedEngine):
         call, path = self.present.tracer.call, self.model.path
         return [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
 
-    def open_guards(self) -> Routine:
+    def _open_guards(self) -> Routine:
         """The same while all gaps are open."""
         acting = self.moving.acting
         assert acting is not None
@@ -158,7 +158,7 @@ class TracedEngine(PosedEngine):
         writer = ChannelWriter(now.kinematics, now.loads, now.closures, now.solution)
         bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
 
-    def law_view(self) -> Routine:
+    def _law_view(self) -> Routine:
         """What the laws are at a state: gap, rate and free acceleration of the rows, free measured reactions, and five
         numbers of each unit (see `Unit.numbers`).
         """
@@ -168,14 +168,14 @@ class TracedEngine(PosedEngine):
         named = [("gap", acting.gap), ("rate", acting.rate), ("w", acting.w0), ("measures", acting.n0)]
         return self.moving.tracer.routine("law_view", [*named, ("numbers", numbers)])
 
-    def law_free(self) -> Routine:
+    def _law_free(self) -> Routine:
         """Rates of the speeds without any force of a law, for time stepping."""
         acting = self.moving.acting
         assert acting is not None
         rates = self.speed_rates(acting.pushed(ca.SX.zeros(self.law_rows.size)))
         return self.moving.tracer.routine("law_free", [("rate", ca.SX(rates))])
 
-    def law_respond(self) -> Routine:
+    def _law_respond(self) -> Routine:
         """What forces on the rows do, conditions being held: accelerations of the rows, measured reactions, speeds. The
         forces come behind the parameters.
         """

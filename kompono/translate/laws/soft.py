@@ -29,7 +29,7 @@ from kompono.translate.symbolic import Matrix, Scalar, Vector
 SLIPPING = 0.1  # of a step: friction is kinetic at the speed static friction gives in this time
 
 
-class Strength(NamedTuple):
+class SoftStrength(NamedTuple):
     """How stiff laws are for a step h and mobility a: h^2 k a of gaps, h^2 k a and h c a of bristles."""
 
     gap: float
@@ -60,7 +60,7 @@ class Softly:
 class SoftLaw:
     """A law as forces; `step` is the symbol [s] that stiffness follows from."""
 
-    def __init__(self, law: Law, step: ca.SX, strength: Strength) -> None:
+    def __init__(self, law: Law, step: ca.SX, strength: SoftStrength) -> None:
         self.law, self.step, self.strength = law, step, strength
         self.bristles = tuple(self._bristles())
 

@@ -13,13 +13,13 @@ from kompono.errors import ModelError
 from kompono.model.law import Law
 from kompono.model.signal import Parameter
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.laws.soft import SoftLaw, Strength
+from kompono.translate.laws.soft import SoftLaw, SoftStrength
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Vector
 
 STEP = "contact_step"  # the parameter
-ALONE = Strength(0.1, 0.5, 0.5)
-LINKED = Strength(0.02, 0.9, 0.15)  # on engines whose joints are links, which leave less of what a step can bear
+ALONE = SoftStrength(0.1, 0.5, 0.5)
+LINKED = SoftStrength(0.02, 0.9, 0.15)  # on engines whose joints are links, which leave less of what a step can bear
 
 
 def softened(model: Elaborated, step: float, linked: bool) -> Elaborated:
