@@ -18,7 +18,7 @@ from typing import Protocol
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
-from kompono.compile.machine import Machine, stop_if_unanswered
+from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates
 
 LIMIT = 100  # events in one step
 _TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
@@ -263,7 +263,7 @@ def _largest(machine: Machine, values: str, mask: str = "armed", span: tuple[int
 def keep_rate(machine: Machine, is_cut: Value) -> None:
     """The rate that came with the guards at the end of a step is that of the next one, unless the step was cut."""
     code, block = machine.code, machine.block
-    if machine.tells_rates:
+    if tells_rates(machine.program):
         with code.when(~is_cut):
             machine.copy("known", "coming")
         block.set("rated", code.select(is_cut, Value(code, "0", INT), Value(code, "1", INT)))
@@ -271,7 +271,7 @@ def keep_rate(machine: Machine, is_cut: Value) -> None:
 
 def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "") -> None:
     """target = the values of the guards; the rate that may come with them goes to a vector if that is named."""
-    wanted = (target, rate) if rate and machine.tells_rates else (target,)
+    wanted = (target, rate) if rate and tells_rates(machine.program) else (target,)
     machine.evaluate(machine.program.routines["guards"], time, state, *wanted)
-    if machine.tells_rates:
+    if tells_rates(machine.program):
         machine.block.add("evaluations")

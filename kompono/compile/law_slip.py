@@ -2,7 +2,8 @@
 
 Friction is limited by the size of a reaction N, along its present direction n: abs(N) = n N to first order, and N is
 linear in all multipliers. A count of -1 says that N is one number that pushes (the force of the contact itself): it is
-taken as it is, so that where friction would have to pull, that is seen by its sign. The equations are independent as long as friction does not feed itself more than it takes.
+taken as it is, so that where friction would have to pull, that is seen by its sign. The equations are independent as
+long as friction does not feed itself more than it takes.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Machine:
 
     def rate(self, time: Value, state: str, target: str) -> None:
         """target = derivative(time, state); that of the present state may have come with its guards."""
-        if self.tells_rates and state == "state":
+        if tells_rates(self.program) and state == "state":
             known = self.block.rated > 0
             with self.code.when(known):
                 self.copy(target, "known")
@@ -161,11 +161,6 @@ class Machine:
     def _rate(self, time: Value, state: str, target: str) -> None:
         self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
-
-    @property
-    def tells_rates(self) -> bool:
-        """Whether guards come with the rate of the state: where they see forces of laws."""
-        return self.guards > 0 and len(self.program.routines["guards"].outputs) > 1
 
     def project(self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False) -> Value:
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
@@ -266,3 +261,8 @@ def stop_if_unanswered(machine: Machine) -> None:
         bad = code.let(INT, f"load volatile i64, ptr {word}") > 0
         machine.status.set(code.select(bad, Value(code, str(int(ChunkEnd.ELSEWHERE)), INT), machine.status.get()))
         code.leave(bad)
+
+
+def tells_rates(program: Program) -> bool:
+    """Whether guards come with the rate of the state: where they see forces of laws."""
+    return "guards" in program.routines and len(program.routines["guards"].outputs) > 1

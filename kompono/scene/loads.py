@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.library import constraints, forces
+from kompono.library import forces, gears
 from kompono.model.constraint import Coupling
 from kompono.model.force import Effort, Force
 from kompono.scene.marks import Sign
@@ -83,7 +83,7 @@ def draw_effort(sign: Sign, effort: Effort) -> list[ScenePiece]:
 
 def draw_coupling(sign: Sign, coupling: Coupling, joint: Any) -> list[ScenePiece]:
     """A toothed wheel at each joint of a gear, an arrow at a driven joint."""
-    if isinstance(coupling, constraints.Gear):
+    if isinstance(coupling, gears.Gear):
         s = sign.s
         sign.put("second", "plate", _axis(joint), shift=1.3 * s, colour=GEAR, outline=teeth(2.2 * s), thickness=0.5 * s)
     else:

@@ -103,7 +103,7 @@ class Clearance(Subsystem):
 class DryPin(Subsystem):
     """A pendulum on a pin with friction torque mu r |R|."""
 
-    def __init__(self, m: float, l: float, J: float, r: float, mu: float, theta0: float) -> None:  # noqa: E741, N803
+    def __init__(self, m: float, l: float, J: float, r: float, mu: float, theta0: float) -> None:  # noqa: E741
         self.ground, self.gravity = Ground(), Gravity()
         self.bob = Body(mass=m, inertia=(J - m * l * l,) * 3)
         self.pin = Revolute(self.ground, self.bob.at(0, 0, l), axis="y", angle=theta0)
@@ -139,9 +139,7 @@ class Clutches(Subsystem):
             Revolute(self.ground, disc, axis="x", angle_rate=10.0 * (k == 0)) for k, disc in enumerate(self.discs)
         ]
         self.closed = [Mode(0), Mode(0)]
-        self.closing = [
-            Event(time - at, {mode: 1}) for at, mode in zip((0.4, 0.9), self.closed, strict=True)
-        ]
+        self.closing = [Event(time - at, {mode: 1}) for at, mode in zip((0.4, 0.9), self.closed, strict=True)]
         self.motor = JointEffort(self.shafts[0], 10 * ca.sin(10 * ca.pi * time))
         pressed = (20 * ca.cos(0.4 * ca.pi * time), 20 * self.closed[0], 20 * self.closed[1])
         self.clutches = [

@@ -8,10 +8,10 @@ import casadi as ca
 import numpy as np
 import pytest
 from nonsmooth.touching_machines import (
-    G,
     Ball,
     BallOffSphere,
     Brick,
+    G,
     Ladder,
     OffASphere,
     Pulled,

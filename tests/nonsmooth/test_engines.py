@@ -72,9 +72,7 @@ def test_both_engines_move_alike(name: str) -> None:
     assert np.abs(events(absolute)[1] - times).max() < EXACT
     differences = apart(relative, absolute)
     assert {kind for kind in ("force", "velocity") if any(f".{kind}." in channel for channel in differences)}
-    assert max(differences.values()) < 10 * EXACT, max(differences.items(), key=lambda item: item[1])
-    positions = [value for channel, value in differences.items() if ".position." in channel or ".velocity." in channel]
-    assert max(positions) < EXACT
+    assert max(differences.values()) < EXACT, max(differences.items(), key=lambda item: item[1])
 
 
 @pytest.mark.takes(60)
@@ -118,7 +116,7 @@ def test_a_joint_that_closes_a_loop() -> None:
     other = run(FourBar(closing=True), until=0.3, step=5e-4, cut=["crank_pin"])
     absolute = run(FourBar(closing=True), engine="absolute", until=0.3, step=5e-4)
     differences = apart(other, absolute)
-    assert max(differences.values()) < 10 * EXACT, max(differences.items(), key=lambda item: item[1])
+    assert max(differences.values()) < EXACT, max(differences.items(), key=lambda item: item[1])
 
 
 def test_angles_of_laws_count_turns() -> None:

@@ -101,9 +101,7 @@ def test_n15_a_mass_between_two_walls(method: str) -> None:
     close([result["mass.velocity.x"][-1], result["box.velocity.x"][-1]], [0.37176534, 0.31411733], 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "tolerance"), [({"step": 2e-5}, 1e-9), ({"method": "dopri5", "rtol": 1e-11}, 1e-8)]
-)
+@pytest.mark.parametrize(("chosen", "tolerance"), [({"step": 2e-5}, 1e-9), ({"method": "dopri5", "rtol": 1e-11}, 1e-8)])
 def test_n21_a_slider_with_play(chosen: dict[str, Any], tolerance: float) -> None:
     p = known("n21")
     result = simulate(Clearance(p["parameters"], p["start"]["v"], p["e"]), until=0.1, **chosen)

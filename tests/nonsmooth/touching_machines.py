@@ -138,9 +138,7 @@ class Shaken(Subsystem):
         self.ground, self.gravity = Ground(position=(0, 0, a * ca.sin(w * time + phase))), Gravity()
         self.ball = Body(mass=0.2, inertia=(1e-4,) * 3)
         self.world = Ground()
-        self.slide = Prismatic(
-            self.world, self.ball, axis="z", displacement=a * np.sin(phase), displacement_rate=speed
-        )
+        self.slide = Prismatic(self.world, self.ball, axis="z", displacement=a * np.sin(phase), displacement_rate=speed)
         self.table = Contact(self.ground.plane(), self.ball.point(), restitution=e)
 
 

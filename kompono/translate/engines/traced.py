@@ -14,7 +14,7 @@ from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.laws.answer import Answer, respond_routine, trace_guards
+from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -34,7 +34,7 @@ class Present:
     loads: Loads
     elimination: Elimination
     solution: Solution
-    acting: Answer | None = None  # what laws with modes do
+    acting: LawAnswer | None = None  # what laws with modes do
 
 
 class TracedEngine(PosedEngine):

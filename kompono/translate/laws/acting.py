@@ -15,7 +15,7 @@ import casadi as ca
 from kompono.model.joint import Joint
 from kompono.model.law import Law
 from kompono.translate.elimination.unknowns import Solution, Unknown
-from kompono.translate.laws.answer import Answer, correct_laws, solve_laws
+from kompono.translate.laws.answer import LawAnswer, correct_laws, solve_laws
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics, joint_subspace
@@ -30,7 +30,7 @@ Reaction = Callable[[Solution, Joint], Vector]  # load (6) of a joint on its sec
 def act(
     rows: LawRows, kinematics: Kinematics, closures: Rows, answer: Moved, reaction: Reaction,
     feedback: tuple[float, float] = (0.0, 0.0),
-) -> Answer:  # fmt: skip
+) -> LawAnswer:  # fmt: skip
     """Forces of laws and the motion with them. Where nothing is projected, errors of what holds may be fed back with
     two frequencies (a, b) [1/s]: w + 2 a g_dot + b^2 g = 0.
     """

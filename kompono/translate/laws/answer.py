@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, Placed
+from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
@@ -45,7 +45,7 @@ class Acting:
 
 
 @dataclass(frozen=True)
-class Answer(Acting):
+class LawAnswer(Acting):
     """The same with `w0` and `n0`, accelerations of rows and measures without any forces, and all that moves."""
 
     w0: Vector
@@ -58,7 +58,7 @@ class Answer(Acting):
 def solve_laws(
     rows: LawRows, tracer: Tracer, pushed: Pushed, seen: Seen, rate: Vector, gap: Vector, numbers: list[Vector],
     fed: Vector | None = None,
-) -> Answer:  # fmt: skip
+) -> LawAnswer:  # fmt: skip
     """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
@@ -67,7 +67,7 @@ def solve_laws(
     z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
-    return Answer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
+    return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
 
 
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
@@ -129,7 +129,7 @@ def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vecto
     return table
 
 
-def respond_routine(tracer: Tracer, rows: LawRows, acting: Answer, speeds: Callable[[Solution], Vector]) -> Routine:
+def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Callable[[Solution], Vector]) -> Routine:
     """What forces on the rows do to their accelerations, to measured reactions and to `speeds`, the rates of which are
     told from a solution. The forces come behind the parameters.
     """
@@ -182,7 +182,7 @@ def _turned(slip: Vector, chosen: Vector, slow: Scalar) -> Scalar:
     return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
 
 
-def _chosen(unit: Placed, tracer: Tracer) -> Vector:
+def _chosen(unit: PlacedUnit, tracer: Tracer) -> Vector:
     """The direction of slip that was chosen."""
     modes = unit.law._modes[unit.number]
     return ca.vertcat(*[tracer.call(lambda m=modes[n]: ca.SX(m), free=True) for n in ("direction.x", "direction.y")])

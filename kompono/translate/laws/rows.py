@@ -30,7 +30,7 @@ OFF, HELD, SLIDES = range(3)
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedUnit:
     """A unit of a law: its number there, its rows among all, and numbers of its `LawUnit`s (-1: none)."""
 
     law: Law
@@ -53,17 +53,17 @@ class LawRows:
     def __init__(self, model: Elaborated) -> None:
         self.model, self.laws = model, model.laws
         self.spans: dict[Law, slice] = {}
-        self.placed: list[Placed] = []
+        self.placed: list[PlacedUnit] = []
         self.measured: list[int | Joint] = []  # rows whose force, and joints whose reaction (3) is measured
         units: list[LawUnit] = []
-        places = {id(mode): place for place, mode in enumerate(model.modes)}
+        places = {mode: place for place, mode in enumerate(model.modes)}
         self.size = 0
         for law in self.laws:
             self._place(law, units, places)
         self.units = tuple(units)
         self.measures = sum(1 if isinstance(entry, int) else 3 for entry in self.measured)
 
-    def _place(self, law: Law, units: list[LawUnit], places: dict[int, int]) -> None:
+    def _place(self, law: Law, units: list[LawUnit], places: dict[Mode, int]) -> None:
         shapes, start = law._shapes(), self.size
         gap, rest = start, start + sum(shape.gap is not None for shape in shapes)
         for number, shape in enumerate(shapes):
@@ -83,16 +83,16 @@ class LawRows:
                 kind = DRY if shape.slips == 1 else PLANAR
                 span = self._measure(shape, gap_row, path)
                 units.append(self._unit(kind, slip_row, one_sided, span, modes, places, path, len(units)))
-            self.placed.append(Placed(law, number, shape, gap_row, slip_row, one_sided, dry))
+            self.placed.append(PlacedUnit(law, number, shape, gap_row, slip_row, one_sided, dry))
         self.size = rest
         self.spans[law] = slice(start, rest)
 
     def _unit(
         self, kind: int, row: int, contact: int, span: tuple[int, int], modes: dict[str, Mode],
-        places: dict[int, int], path: str, number: int, level: str = "", impact: str = "poisson",
+        places: dict[Mode, int], path: str, number: int, level: str = "", impact: str = "poisson",
     ) -> LawUnit:  # fmt: skip
         names = {ONE_SIDED: ("closed",), DRY: ("slips",), PLANAR: ("slips", "direction.x", "direction.y")}[kind]
-        found = tuple(places[id(modes[name])] for name in names)
+        found = tuple(places[modes[name]] for name in names)
         return LawUnit(kind, row, contact, *span, found, len(self.model.events) + number, path, level, impact)
 
     def _measure(self, shape: Unit, gap_row: int, path: str) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class LawRows:
             found += ca.vertsplit(ca.densify(ca.SX(columns)), 5)
         return found
 
-    def states(self, tracer: Tracer, rate: Vector) -> Iterator[tuple[Placed, Scalar, Scalar, Vector]]:
+    def states(self, tracer: Tracer, rate: Vector) -> Iterator[tuple[PlacedUnit, Scalar, Scalar, Vector]]:
         """Of each unit: whether it may act (1, or closed), whether it slips (0: sticks), direction (slips)."""
         for unit in self.placed:
             modes = unit.law._modes[unit.number]

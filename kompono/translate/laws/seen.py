@@ -17,7 +17,7 @@ from kompono.model.element import Element
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.reading import effort_unit
 from kompono.spatial.pose import Motion, symbolic_motion
-from kompono.translate.laws.rows import LawRows, Placed
+from kompono.translate.laws.rows import LawRows, PlacedUnit
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.readings import XYZ, Multipliers, TracedReading, load_readings
@@ -41,7 +41,7 @@ class LawReadings:
         return LawRows(self.model)
 
     @cached_property
-    def _modes(self) -> list[tuple[Placed, Scalar, Scalar]]:
+    def _modes(self) -> list[tuple[PlacedUnit, Scalar, Scalar]]:
         """Of each unit: whether it may act, and whether it slips."""
         rate = self.rows.stacked({law: self.closures[law._rows] for law in self.rows.laws}, "rate")
         return [(unit, acts, slips) for unit, acts, slips, _ in self.rows.states(self.kinematics.tracer, rate)]
@@ -64,7 +64,7 @@ class LawReadings:
         if isinstance(law, PairLaw):
             yield from load_readings(*self._load(law, closure, forces, list(range(closure.size))))
 
-    def _unit(self, placed: Placed, closure: Closure, forces: Vector, start: int) -> Iterator[TracedReading]:
+    def _unit(self, placed: PlacedUnit, closure: Closure, forces: Vector, start: int) -> Iterator[TracedReading]:
         shape, (along, across) = placed.shape, units_of(placed.law, placed.number)
         gap, rate = ca.densify(ca.SX(closure.residual)), ca.densify(ca.SX(closure.rate))
         if shape.normal:
@@ -79,7 +79,7 @@ class LawReadings:
             unit = effort_unit(across)
             yield TracedReading(_named(placed, "friction"), names, (unit,) * shape.slips, forces[rows, :])
 
-    def _rows_of(self, placed: Placed, start: int) -> list[int]:
+    def _rows_of(self, placed: PlacedUnit, start: int) -> list[int]:
         slips = range(placed.slip_row, placed.slip_row + placed.shape.slips)
         return [row - start for row in (*([placed.gap_row] if placed.shape.normal else []), *slips)]
 
@@ -117,7 +117,7 @@ class LawReadings:
         return worst
 
 
-def _named(placed: Placed, kind: str) -> str:
+def _named(placed: PlacedUnit, kind: str) -> str:
     return f"{placed.shape.name}.{kind}" if placed.shape.name else kind
 
 

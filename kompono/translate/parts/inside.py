@@ -34,6 +34,7 @@ from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, 
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.floating import holding_base
+from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.program import Channel
@@ -190,7 +191,7 @@ class Part:
 
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        found = now.law_guards(condensed, condensed.resolve(given))
+        found = law_guards(condensed, condensed.resolve(given))
         return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.law_units()])
 
     def _violated(self, now: Moment, level: str) -> Vector:

@@ -17,13 +17,12 @@ from kompono.model.body import Carrier
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
-from kompono.model.law import Law
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, sweep
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.laws.answer import Acting, force_table, held_table, trace_guards
+from kompono.translate.laws.answer import force_table, held_table
 from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
@@ -223,24 +222,6 @@ class Moment:
     def law_closures(self) -> LawClosures:
         """Rows of own laws."""
         return trace_rows(self.kinematics, self.compartment.law_rows, self.compartment.twin.laws)
-
-    def law_guards(self, condensed: Condensed, solution: Solution) -> dict[tuple[Law, int, bool], Scalar]:
-        """Values whose rise through zero makes a law settle, of this compartment and its parts."""
-        rows, found = self.compartment.law_rows, {}
-        if isinstance(condensed.swept, LawSwept):
-            gap, rate = (rows.stacked(self.law_closures, what) for what in ("residual", "rate"))
-            forces = condensed.swept.forces(solution)
-            measures = ca.vertcat(ca.SX(0, 1), *[forces[k] for k in rows.measured if isinstance(k, int)])
-            acting = Acting(forces, measures, gap, rate, rows.numbers(self.kinematics))
-            found |= dict(zip(rows.identities(), trace_guards(rows, self.tracer, acting), strict=True))
-        for part in self.compartment.parts:
-            keys = part.law_units()
-            if keys:
-                assert condensed.loads is not None
-                given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
-                values = self._ask(part, "law_guards", fields=fields, given=given)
-                found |= {key: values[k, :] for k, key in enumerate(keys)}
-        return found
 
     def settled(self) -> tuple[Moment, Condensed | None]:
         """This state with speeds that meet all conditions, and the factors that made them."""

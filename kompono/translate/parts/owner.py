@@ -17,6 +17,7 @@ from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.motion.signals import bind_results, uses_results
 from kompono.translate.parts.compartment import Compartment, CompartmentState
+from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import PartedWriter, report_whole
 from kompono.translate.parts.sealed import sealed_in
@@ -103,7 +104,7 @@ class ByParts(SolvedEngine):
         values = [found[event] for event in self.model.events]
         if self.law_rows.size:
             condensed = now.forces()
-            told = now.law_guards(condensed, condensed.resolve(ca.SX(0, 1)))
+            told = law_guards(condensed, condensed.resolve(ca.SX(0, 1)))
             values += [told[key] for key in self.law_rows.identities()]
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
 

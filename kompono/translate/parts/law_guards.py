@@ -1,0 +1,31 @@
+"""When laws of a compartment, and of the parts in it, ask to settle."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from kompono.model.law import Law
+from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.answer import Acting, trace_guards
+from kompono.translate.laws.bordered import LawSwept
+from kompono.translate.parts.moment import Condensed
+from kompono.translate.symbolic import Scalar
+
+
+def law_guards(condensed: Condensed, solution: Solution) -> dict[tuple[Law, int, bool], Scalar]:
+    """Values whose rise through zero makes a law settle, by unit."""
+    now, rows, found = condensed.moment, condensed.moment.compartment.law_rows, {}
+    if isinstance(condensed.swept, LawSwept):
+        gap, rate = (rows.stacked(now.law_closures, what) for what in ("residual", "rate"))
+        forces = condensed.swept.forces(solution)
+        measures = ca.vertcat(ca.SX(0, 1), *[forces[k] for k in rows.measured if isinstance(k, int)])
+        acting = Acting(forces, measures, gap, rate, rows.numbers(now.kinematics))
+        found |= dict(zip(rows.identities(), trace_guards(rows, now.tracer, acting), strict=True))
+    for part in now.compartment.parts:
+        keys = part.law_units()
+        if keys:
+            assert condensed.loads is not None
+            given, fields = now._given(part, condensed, solution), condensed.loads.for_part(part)
+            values = now._ask(part, "law_guards", fields=fields, given=given)
+            found |= {key: values[k, :] for k, key in enumerate(keys)}
+    return found
