@@ -57,6 +57,7 @@ _EVENTS = (
     "guard_checks",
     "settled",
     "rated",
+    "acting",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
@@ -119,7 +120,7 @@ def loop_routines(program: Program) -> list[Routine]:
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
     rates = ["kick", "drift"] if "kick" in program.routines else ["derivative", "project", "gap"]
-    names = [*rates, "guards", *switches]
+    names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
     return [program.routines[name] for name in names if name in program.routines]
 
 

@@ -175,7 +175,7 @@ class Machine:
             return near.get()
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         self.far_same.set(True)
-        with code.when(self.block.projecting > 0):
+        with code.when(self._projecting()):
             count, moving = code.variable(INT, 0), code.variable(self.lanes.truth, where)
             with code.forever():
                 self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
@@ -196,6 +196,12 @@ class Machine:
                 code.leave(~anywhere(moving.get()) | (count.get() >= MOST_PROJECTIONS))
         return near.get()
 
+    def _projecting(self) -> Value:
+        """Whether there is anything to project: where all gaps are open there may not be."""
+        routines, asked = self.program.routines, self.block.projecting > 0
+        idle = "open_derivative" in routines and "open_project" not in routines
+        return asked & (self.block.acting > 0) if idle else asked
+
     @property
     def tells_nearness(self) -> bool:
         """Whether projections say how near to a loss of rank the state is (vector `near`)."""
@@ -204,6 +210,17 @@ class Machine:
 
     def evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
         """Write the outputs of a routine to vectors; those not named are not kept."""
+        other = self.program.routines.get(f"open_{routine.name}")
+        if other is None:
+            self._evaluate(routine, time, state, *targets)
+            return
+        acting = self.block.acting > 0  # some gap is closed
+        with self.code.when(acting):
+            self._evaluate(routine, time, state, *targets)
+        with self.code.when(~acting):
+            self._evaluate(other, time, state, *targets)
+
+    def _evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
         self.vector("time")[0] = time
         self.set_inputs(time)
         wanted = [*map(self.vector, targets), *[self.vector("spare")] * (len(routine.outputs) - len(targets))]

@@ -19,8 +19,8 @@ from kompono.model.surface import Surface
 from kompono.spatial.pose import Motion
 
 _PAIRS = (
-    "Points, spheres and circles touch planes, spheres, cylinders (also inside), curves and profiles; points and "
-    "spheres touch heights. There are no meshes: give a few points, or spheres, in their place."
+    "Points and spheres touch planes, spheres and cylinders (also inside), curves, profiles and heights; circles touch "
+    "planes, cylinders, curves and profiles. There are no meshes: give a few points, or spheres, in their place."
 )
 
 

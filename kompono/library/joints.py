@@ -192,8 +192,10 @@ class Spherical(Joint):
     units = ("", "", "", "")
     speeds = ("wx", "wy", "wz")
 
-    def __init__(self, first: Frame, second: Frame, **start: float | None) -> None:
-        super().__init__(first, second, start=start)
+    def __init__(
+        self, first: Frame, second: Frame, *, limits: Any = None, restitution: Any = 0.0, **start: float | None
+    ) -> None:
+        super().__init__(first, second, start=start, limits=limits, restitution=restitution)
 
     def pose(self, q: Any) -> Pose:
         return Pose(rotation=rotation_of(q))

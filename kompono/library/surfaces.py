@@ -1,11 +1,11 @@
 """How far two surfaces are apart, and where and in which direction they touch.
 
-What touches is a point or a ball (a roller is one, seen along its axis) in front of a surface that bounds it: a plane,
-a sphere, a cylinder, a cam, a profile or a height. For a centre c and a radius r each gives a *gap* with a gradient of
-length one where it closes, so that the force that keeps it is the normal force in newton, and the unit normal n there,
-out of the surface; the point of contact is c - r n. The nearest point of planes, spheres and cylinders, and what a
-point has below it on a curve, are closed formulas; a ball on a curve asks for the nearest parameter by a few steps of
-Newton's method, written out in the expression. Nothing depends on where it is along the way, so gaps are smooth. """
+What touches is a point or a ball (a roller is one, seen along its axis) in front of a surface that bounds it: plane,
+sphere, cylinder, cam, profile or height. For a centre c and a radius r each gives a *gap* with a gradient of length one
+where it closes, so that the force that keeps it is the normal force in newton, and the unit normal n there, out of the
+surface; the point of contact is c - r n. For points, and on planes, spheres and cylinders, these are closed formulas; a
+ball on a curve finds the nearest parameter by a few steps of Newton's method, written out in the expression.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ exception.
 
 from __future__ import annotations
 
+import math
 import time as clock
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -122,8 +123,10 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
 
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
     recorder, feed = Recorder(settings.keep, problem.columns, problem.report), problem.feed
+    interval = settings.step * settings.every
+    longest = interval if problem.kernel.program.laws else math.inf  # what rests has no error, and may break loose
     run = problem.kernel.adaptive(
-        0.0, problem.state, until=min(settings.until, feed.next_due), interval=settings.step * settings.every,
+        0.0, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
         project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
     )  # fmt: skip

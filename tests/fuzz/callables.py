@@ -71,13 +71,13 @@ class Case:
 def _joints(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
     turning = {"axis": "y", "angle": 0.1, "angle_rate": 0.2}
     return {
-        "Revolute": lambda: {**things.frames, **turning},
+        "Revolute": lambda: {**things.frames, **turning, "limits": (-1, 1), "restitution": 0.5},
         "Prismatic": lambda: {**things.frames, "axis": (1, 0, 0), "displacement": 0.1, "displacement_rate": None},
         "Cylindrical": lambda: {**things.frames, **turning, "displacement": 0.1},
         "Screw": lambda: {**things.frames, "pitch": 0.01, "axis": "z", "angle": 0.1},
         "Spherical": lambda: {**things.frames, "e0": 1.0, "e1": 0.0},
         "Universal": lambda: {**things.frames, "first_axis": "x", "second_axis": "y"},
-        "Planar": lambda: {**things.frames, "normal": "z"},
+        "Planar": lambda: {**things.frames, "normal": "z", "limits": {"x": (None, 1)}},
         "Free": lambda: {**things.frames, "x": 0.1},
         "Weld": lambda: {**things.frames, "start": None},
         "Link": lambda: {**things.frames, "length": 0.5, "axis": "z", "along": "x"},
@@ -96,7 +96,28 @@ def _conditions(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "Drive": lambda: {"joint": things.joint, "motion": 0.1 * time, "coordinate": "angle"},
         "Gear": lambda: {
             "first": things.joint, "second": things.joint, "ratio": 2.0, "offset": 0.1, "first_coordinate": "angle",
-            "second_coordinate": "angle",
+            "second_coordinate": "angle", "backlash": None, "restitution": 0.5,
+        },
+        "Backlash": lambda: {
+            "first": things.joint, "second": things.joint, "ratio": 2.0, "offset": 0.1, "first_coordinate": "angle",
+            "second_coordinate": "angle", "backlash": 0.1, "restitution": 0.5,
+        },
+    }  # fmt: skip
+
+
+def _laws(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
+    pair = {"first": things.joint, "second": things.joint}
+    pressed = {"axis": "z", "normal": 2.0, "mu": 0.5, "mu_static": 0.6, "radius": 0.1, "faces": 2}
+    return {
+        "DryFriction": lambda: {
+            "joint": things.joint, "mu": 0.1, "mu_static": 0.2, "radius": 0.05, "preload": 0.1, "preload_static": 0.2,
+            "stribeck": 0.1, "coordinate": "angle",
+        },
+        "Clutch": lambda: {**pair, **pressed, "limit": None, "limit_static": None},
+        "Brake": lambda: {**things.frames, **pressed, "limit": None, "limit_static": None, "coordinate": None},
+        "FreeWheel": lambda: {"inner": things.joint, "outer": things.joint, "axis": "z"},
+        "EndStops": lambda: {
+            "joint": things.joint, "lower": -1.0, "upper": 1.0, "restitution": 0.5, "coordinate": "angle"
         },
     }  # fmt: skip
 
@@ -196,7 +217,7 @@ def cases() -> list[Case]:
     things = Things()
     folders: list[tuple[Any, str, Mapping[str, Callable[[], Mapping[str, Any]]]]] = [
         (kompono, "", _model(things)),
-        (library, "", {**_joints(things), **_conditions(things), **_loads(things)}),
+        (library, "", {**_joints(things), **_conditions(things), **_loads(things), **_laws(things)}),
         (solids, "solids.", _solids()),
         (shapes, "shapes.", _shapes()),
         (realtime, "realtime.", _realtime()),

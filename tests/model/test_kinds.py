@@ -253,4 +253,11 @@ def test_help_shows_what_a_constructor_takes() -> None:
         def __init__(self, size: float, *, holes: int = 0) -> None: ...
 
     assert list(inspect.signature(Plate).parameters) == ["size", "holes"]
-    assert list(inspect.signature(Revolute).parameters) == ["first", "second", "axis", "start"]
+    assert list(inspect.signature(Revolute).parameters) == [
+        "first",
+        "second",
+        "axis",
+        "limits",
+        "restitution",
+        "start",
+    ]

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from kompono import Body, Ground, Subsystem, rotation, time
-from kompono.library import AppliedLoad, Contact, Gravity, Planar, Prismatic, solids
+from kompono.library import AppliedLoad, Contact, Gravity, Planar, Prismatic, Rolling, solids
 
 G = 9.81
 DATA = Path(__file__).parents[3] / "shared" / "reference" / "data" / "nonsmooth"
@@ -218,3 +218,24 @@ def normals(model: Subsystem) -> dict[str, float]:
     (guards, *_) = simulation.kernel.evaluate("guards", 0.0, state, feed.at(0.0), values)
     units = [unit for unit in simulation.program.laws if unit.kind == 0]
     return {unit.path: -float(guards[unit.guard]) for unit in units}
+
+
+class Disc(Subsystem):
+    """A thin disc of radius 0.1 that rolls on a circle of radius 0.3, leaning by 60 degrees, steadily."""
+
+    precession, spin = 3.8231235804788593765, -11.469370741436578130
+
+    def __init__(self, rolling: bool = False) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        axis = np.array([np.sin(np.pi / 3), 0, np.cos(np.pi / 3)])
+        up = np.array([-np.cos(np.pi / 3), 0, np.sin(np.pi / 3)])
+        turn = np.column_stack([up, np.cross(axis, up), axis])
+        omega = np.array([0, 0, self.precession]) + self.spin * axis
+        self.disc = Body(
+            mass=1.0, inertia=(0.0025, 0.0025, 0.005), start_position=np.array([0.3, 0, 0]) + 0.1 * up,
+            start_orientation=turn, start_velocity=np.cross(omega, 0.1 * up), start_angular_velocity=omega,
+        )  # fmt: skip
+        if rolling:
+            self.roll = Rolling(self.ground, self.disc, radius=0.1, axis="z")
+        else:
+            self.rim = Contact(self.ground.plane(), self.disc.circle(0.1, "z"), mu=0.9)

@@ -169,8 +169,7 @@ class AbsoluteEngine(SolvedEngine):
 
     # -- projections
 
-    def project(self) -> Routine:
-        """state -> state on the conditions."""
+    def _projection(self, name: str, *, held: bool) -> Routine:
         tracer, kinematics = self._start()
         q, v = kinematics.q, kinematics.v
         standard = self.projection == "standard"
@@ -187,10 +186,10 @@ class AbsoluteEngine(SolvedEngine):
         for _ in range(2):
             changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
             v = self._faster(tracer, kinematics, v, changes)
-        if self.law_rows.size:
+        if held and self.law_rows.size:
             q, v = self._held(tracer, q, v)
         near = mobility.elimination.nearness()
-        return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
+        return tracer.routine(name, [("state", self._state(tracer, q, v)), ("near", near)])
 
     def _held(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]

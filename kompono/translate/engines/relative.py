@@ -223,8 +223,7 @@ class RelativeEngine(SolvedEngine):
         }
         return Posed(tracer, kinematics, closures, columns)
 
-    def project(self) -> Routine:
-        """state -> state on the loop conditions."""
+    def _projection(self, name: str, *, held: bool) -> Routine:
         tracer, kinematics = self._start()
         q, v, near = self._normalized(tracer, kinematics.q), kinematics.v, ca.SX.ones(2)
         if self.linear:
@@ -247,9 +246,9 @@ class RelativeEngine(SolvedEngine):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
             near = condensation.elimination.nearness()
-        if self.law_rows.size:
+        if held and self.law_rows.size:
             q, v = self._held(tracer, q, v)
-        return tracer.routine("project", [("state", self._state(tracer, q, v)), ("near", near)])
+        return tracer.routine(name, [("state", self._state(tracer, q, v)), ("near", near)])
 
     def _held(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]

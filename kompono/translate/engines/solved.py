@@ -21,15 +21,18 @@ class SolvedEngine(TracedEngine):
     allowed_gap = 1e-4  # how far the second stage of a step may be off the conditions, in their units
 
     @abstractmethod
-    def project(self) -> Routine:
-        """state -> state on the conditions."""
+    def _projection(self, name: str, *, held: bool) -> Routine:
+        """state -> state on the conditions, and on what laws hold if `held`."""
 
     @property
     def projects(self) -> bool:
         """Whether there are conditions or quaternions to keep."""
-        return bool(self.closing or self.law_rows.size) or any(
-            type(joint).normalize is not Joint.normalize for joint in self.joints
-        )
+        return bool(self.law_rows.size) or self.projects_open
+
+    @property
+    def projects_open(self) -> bool:
+        """The same while all gaps are open."""
+        return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
 
     @property
     def straying(self) -> tuple[Closing, ...]:
@@ -41,7 +44,20 @@ class SolvedEngine(TracedEngine):
         return self.projects and any(group_sizes(element) for element in self.straying)
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
-        return {**super().routines(), **({"project": self.project} if self.projects else {})}
+        made = super().routines()
+        if self.projects:
+            made["project"] = self.project
+        if self.opens and self.projects and self.projects_open:
+            made["open_project"] = self.open_project
+        return made
+
+    def open_project(self) -> Routine:
+        """state -> state on the conditions while all gaps are open."""
+        return self._projection("open_project", held=False)
+
+    def project(self) -> Routine:
+        """state -> state on the conditions, and on what laws hold."""
+        return self._projection("project", held=True)
 
     def gap(self) -> Routine:
         """The largest violation of a condition, in units of what a stage may have: above 1 all stages of a step are

@@ -14,7 +14,7 @@ from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards
+from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards, trace_open_guards
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -67,7 +67,14 @@ class TracedEngine(PosedEngine):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
         if self.law_rows.size:
             made |= {"law_view": self.law_view, "law_respond": self.law_respond}
+        if self.opens:
+            made |= {"open_derivative": self.open_derivative, "open_guards": self.open_guards}
         return made
+
+    @property
+    def opens(self) -> bool:
+        """Whether nothing acts while all gaps are open, so that routines need not look: those called `open_...`."""
+        return self.law_rows.waits
 
     def derivative(self) -> Routine:
         """state -> rate."""
@@ -77,11 +84,20 @@ class TracedEngine(PosedEngine):
     def _derivative(self) -> Routine:
         return self.moving.tracer.routine("derivative", [("rate", self._rates())])
 
-    def _rates(self) -> Vector:
+    def open_derivative(self) -> Routine:
+        """state -> rate while all gaps are open."""
+        return self.moving.tracer.routine("open_derivative", [("rate", self._open_rates())])
+
+    def _open_rates(self) -> Vector:
+        acting = self.moving.acting
+        assert acting is not None
+        return self._rates(acting.pushed(ca.SX(self.law_rows.size, 1)))
+
+    def _rates(self, solution: Solution | None = None) -> Vector:
         moving = self.moving
         return ca.vertcat(
             self._coordinate_rates(moving.kinematics),
-            ca.SX(self.speed_rates(moving.solution)),
+            ca.SX(self.speed_rates(moving.solution if solution is None else solution)),
             ca.SX(len(self.model.modes), 1),
         )
 
@@ -108,14 +124,25 @@ class TracedEngine(PosedEngine):
 
     def guards(self) -> Routine:
         """Expressions whose rise through zero is an event; they may use results."""
-        self._bind_results()
-        call, path = self.present.tracer.call, self.model.path
-        values = [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
+        values = self._event_guards()
         if self.moving.acting is None:
             return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
         values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
         named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
         return self.moving.tracer.routine("guards", named)
+
+    def _event_guards(self) -> list[Vector]:
+        self._bind_results()
+        call, path = self.present.tracer.call, self.model.path
+        return [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
+
+    def open_guards(self) -> Routine:
+        """The same while all gaps are open."""
+        acting = self.moving.acting
+        assert acting is not None
+        values = [*self._event_guards(), *trace_open_guards(self.law_rows, acting)]
+        named = [("values", ca.vertcat(*values)), ("rate", self._open_rates())]
+        return self.moving.tracer.routine("open_guards", named)
 
     def _bind_results(self) -> None:
         now = self.present

@@ -123,7 +123,8 @@ def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vecto
                 kind = acts * ca.if_else(slips, SLIDES, HELD)
                 dry, row = rows.units[unit.dry], unit.slip_row + k
                 limit = limited * given[2]
-                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, dry.count)
+                measured = -1 if dry.count == 1 and unit.shape.reaction is None else dry.count  # -1: it only pushes
+                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, measured)
         return ca.vertcat(*lines)
 
     return table
@@ -154,15 +155,26 @@ def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Ca
     return Routine("law_respond", inputs, outputs, (call,), tuple(parts), count + values.numel())
 
 
+def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
+    """The same where all gaps are open."""
+    values: list[Scalar] = [ca.SX(-1)] * len(rows.units)
+    for unit in rows.placed:
+        values[unit.one_sided] = _closing(unit, answer)
+    return values
+
+
+def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:
+    """What rises through zero when a gap closes: not while it widens."""
+    gap, rate = answer.gap[unit.gap_row], answer.rate[unit.gap_row]
+    return -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
+
+
 def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """What rises through zero when a unit must change, one for each `LawUnit`."""
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for (unit, acts, slips, direction), given in zip(rows.states(tracer, answer.rate), answer.numbers, strict=True):
         if unit.one_sided >= 0:
-            row = unit.gap_row
-            gap, rate, force = answer.gap[row], answer.rate[row], answer.forces[row]
-            parts = -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
-            values[unit.one_sided] = ca.if_else(acts, -force, parts)
+            values[unit.one_sided] = ca.if_else(acts, -answer.forces[unit.gap_row], _closing(unit, answer))
         if unit.dry >= 0:
             span = slice(unit.slip_row, unit.slip_row + unit.shape.slips)
             dry = rows.units[unit.dry]

@@ -111,6 +111,11 @@ class LawRows:
         self.measured.append(gap_row)
         return first, 1
 
+    @property
+    def waits(self) -> bool:
+        """Whether nothing acts while all gaps are open."""
+        return bool(self.units) and all(unit.kind == ONE_SIDED or unit.contact >= 0 for unit in self.units)
+
     def numbered(self) -> list[int]:
         """The placed unit that each `LawUnit` belongs to."""
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}

@@ -102,7 +102,7 @@ def check_coupled(topology: Topology, coupling: Coupling) -> None:
             used, fix = "are coupled", "Cut the loop at another joint: cut=[...]."
             if is_law(coupling):
                 used = "rub or stop"
-                fix += " Where all of them are used, divide a body by a Weld and cut there."
+                fix += " Where all of them are used, divide a body by a Weld: the loop closes there."
             message = f"the coordinates of {joint.path} {used}, but that joint closes a loop."
             raise TranslationError(message, path=coupling.path, fix=fix)
 

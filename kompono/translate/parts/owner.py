@@ -34,6 +34,11 @@ class ByParts(SolvedEngine):
     places: list[int]
 
     @property
+    def opens(self) -> bool:
+        """Parts are asked whatever their gaps are."""
+        return False
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Places in the state of each closed part."""
         found = (tuple(part.inside.places(self)) for part in self.compartment.parts)
