@@ -21,6 +21,7 @@ from kompono.compile import desk
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_state import acts, inputs_at
 from kompono.compile.tableaux import dense_weights
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
@@ -65,7 +66,7 @@ class Run(ABC):
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
         self.state[:] = vector("state", state, self.state.size)
-        self._note_acting()
+        self._block.acting = acts(self._program, self.state)
         self._address = ctypes.addressof(self._block)
 
     def _vector(self, name: str) -> np.ndarray:
@@ -197,31 +198,16 @@ class Run(ABC):
         block, first = self._block, self._guards - len(self._program.laws)
         pending, armed = self._vector("pending"), self._vector("armed")
         fired = np.flatnonzero(pending[first:] > 0)
-        inputs = self._inputs_at(block.time)
+        inputs = inputs_at(self._table, block.time)
         state, happened = self.settle(block.time, self.state, inputs, self._parameters, fired, self._equal_steps)
         self.state[:] = state
-        self._note_acting()
+        self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
         block.checked = block.rated = 0
         block.settled = 1
         block.event_count += 1
         self._begin_anew()
         self._log_events([(block.time, float(number)) for number in happened])
-
-    def _note_acting(self) -> None:
-        """Whether a gap of a law is closed: otherwise its rows need not be looked at."""
-        first = len(self._program.coordinates) + len(self._program.speeds)
-        places = [first + unit.modes[0] for unit in self._program.laws if unit.kind == 0]
-        self._block.acting = int(np.any(self.state[places])) if places else 1
-
-    def _inputs_at(self, time: float) -> np.ndarray:
-        """Inputs as the native loop sees them at a time."""
-        times, values = self._table
-        low = max(int(np.searchsorted(times, time, side="right")) - 1, 0)
-        high = min(low + 1, len(times) - 1)
-        span = times[high] - times[low]
-        share = (time - times[low]) / span if span > 0 and time > times[low] else 0.0
-        return values[low] + share * (values[high] - values[low])
 
     def _log_events(self, entries: list[tuple[float, float]]) -> None:
         block = self._block
@@ -293,7 +279,7 @@ class FixedRun(Run):
         self.state[:] = vector("state", state, self.state.size)
         self._block.start = self._block.time = time
         self._block.step = self._block.recorded = 0
-        self._note_acting()
+        self._block.acting = acts(self._program, self.state)
         self._forget()
 
     def part(self, end: float, take: Callable[[], object]) -> ChunkEnd:
@@ -372,7 +358,7 @@ class AdaptiveRun(Run):
         """Go on from another state, towards the same end and on the same record times."""
         self.state[:] = vector("state", state, self.state.size)
         self._block.time, self._block.old_error, self._block.step_size = time, 1e-4, 0.0
-        self._note_acting()
+        self._block.acting = acts(self._program, self.state)
         self._forget()
 
     @property

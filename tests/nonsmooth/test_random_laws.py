@@ -119,7 +119,7 @@ class Dense:
         for k, contact in enumerate(self.contacts):
             if contact.mode == SLIDES:
                 normal = solution.multipliers[solution.owners.index(("law", self.normals[k]))]
-                size = contact.mu * abs(normal) + contact.limit
+                size = contact.mu * normal + contact.limit  # with its sign: friction of what pulls is seen
                 for part, row in zip(self.direction(contact), self.rows(contact), strict=False):
                     total -= size * part * row.jacobian.reshape(-1, 6)
         for friction in self.frictions:

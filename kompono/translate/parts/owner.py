@@ -64,8 +64,8 @@ class ByParts(SolvedEngine):
         rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
 
-    def project(self) -> Routine:
-        """state -> state on the conditions, here and inside all parts."""
+    def _projection(self, name: str, *, held: bool) -> Routine:
+        """state -> state on the conditions, here and inside all parts, and on what laws hold."""
         tracer, now = self._moment()
         near = ca.SX.ones(2)
         now = now.at(now.normalized())
@@ -76,7 +76,7 @@ class ByParts(SolvedEngine):
                     now = now.at(now.corrected(condensed, condensed.resolve(ca.SX(0, 1)), level))
                 now = now.at(now.normalized())
             near = condensed.near()
-        return tracer.routine("project", [("state", self._scattered(now.values)), ("near", near)])
+        return tracer.routine(name, [("state", self._scattered(now.values)), ("near", near)])
 
     def gap(self) -> Routine:
         tracer, now = self._moment()
