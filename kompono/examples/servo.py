@@ -28,7 +28,7 @@ ROTOR = (
 )
 
 
-class Servo(Subsystem):
+class GearedServo(Subsystem):
     """A motor, a gear with `backlash` [rad, at the shaft] and a `shaft` that is turned to `target` [rad] about z.
 
     `friction` [N m] is dry, in the bearing of the motor, whose torque is `gain` [N m/rad] times what the shaft lacks,
@@ -52,14 +52,14 @@ class Servo(Subsystem):
         self.expose(self.housing, self.shaft)
 
 
-class Arm(Subsystem):
+class Servo(Subsystem):
     """An arm on a servo, closed or not; `backlash` [rad] and `friction` [N m] are those of the servo."""
 
     run_defaults = {"until": 4.0, "step": 1e-3}  # noqa: RUF012
 
     def __init__(self, *, backlash: float = 0.02, friction: float = 2e-4, closed: bool = True) -> None:
         self.base = Ground()
-        self.servo = Servo(backlash=backlash, friction=friction)
+        self.servo = GearedServo(backlash=backlash, friction=friction)
         self.servo.closed = closed
         self.arm = Body(solids.rod(mass=0.3, length=0.3, radius=0.008, axis="x"))
         self.foot = Weld(self.base, self.servo.housing)
@@ -84,7 +84,7 @@ CASES = {
 
 def moves() -> Picture:
     """The arm to its target and back: with play, with more friction, without play."""
-    runs = {label: simulate(Arm(**given), **Arm.run_defaults) for label, (given, _) in CASES.items()}
+    runs = {label: simulate(Servo(**given), **Servo.run_defaults) for label, (given, _) in CASES.items()}
 
     def draw(figure: Any) -> None:
         whole, near = figure.subplots(2, sharex=True)
@@ -134,7 +134,7 @@ def hunting(result: Result) -> Picture:
 
 def cycles() -> Picture:
     """Speed over angle about the target."""
-    runs = {label: simulate(Arm(**given), until=2.0) for label, (given, _) in CASES.items()}
+    runs = {label: simulate(Servo(**given), until=2.0) for label, (given, _) in CASES.items()}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -149,4 +149,4 @@ def cycles() -> Picture:
 
 
 if __name__ == "__main__":
-    print(f"{len(write_figures(Arm(), 'results/servo'))} figures in results/servo/")
+    print(f"{len(write_figures(Servo(), 'results/servo'))} figures in results/servo/")

@@ -34,7 +34,7 @@ TOY = (
     *(shapes.bar((0, y, 0), (x, y, z), radius=0.003).coloured("#c8a165") for x, y, z in FEET),
     *(shapes.sphere(0.005).at(*foot).coloured("#b3262a") for foot in FEET[::SPOKES]),
 )
-RAMP = shapes.box((4.0, 0.5, 0.02)).at(1.6, 0, -0.015).coloured("#9aa3ad")
+RAMP = shapes.box((2.2, 0.5, 0.02)).at(0.8, 0, -0.01).coloured("#9aa3ad")
 
 
 def turned(axis: int, angle: float) -> np.ndarray:

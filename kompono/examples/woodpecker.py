@@ -31,7 +31,7 @@ JAMMED, LEANS = -0.6 / 5.8, -0.2788  # angles of sleeve and bird at the start [r
 FALL = -0.3411  # speed of the sleeve at the start [m/s]
 BEAK_NAME, LOWER, UPPER = "beak", "lower", "upper"
 
-WOOD = shapes.cylinder(length=1.0, radius=POLE).at(0, 0, -0.42).coloured("#c8a165")
+WOOD = shapes.cylinder(length=0.55, radius=POLE).at(0, 0, -0.2).coloured("#c8a165")
 SLEEVE = (
     shapes.tube(length=2 * HALF, radius=BORE + 0.001, wall=0.001).coloured("#59616b"),
     shapes.bar((BORE, 0, 0), (ARM, 0, 0), radius=0.0006).coloured("#59616b"),

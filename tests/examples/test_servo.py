@@ -18,13 +18,13 @@ def servo() -> Any:
 
 @pytest.fixture(scope="module")
 def closed(servo: Any) -> Result:
-    result = simulate(servo.Arm(), **servo.Arm.run_defaults)
+    result = simulate(servo.Servo(), **servo.Servo.run_defaults)
     assert result.status.ok
     return result
 
 
 def test_open_and_closed_are_the_same(servo: Any, closed: Result) -> None:
-    opened = simulate(servo.Arm(closed=False), **servo.Arm.run_defaults)
+    opened = simulate(servo.Servo(closed=False), **servo.Servo.run_defaults)
     times, names = zip(*closed.statistics["events"], strict=True)
     others, same = zip(*opened.statistics["events"], strict=True)
     assert names == same
@@ -45,14 +45,14 @@ def test_with_play_it_hunts(servo: Any, closed: Result) -> None:
 
 
 def test_a_finer_method_hunts_alike(servo: Any, closed: Result) -> None:
-    fine = simulate(servo.Arm(closed=False), until=2.0, step=1e-2, method="dopri5", rtol=1e-11, channels=[servo.ANGLE])
+    fine = simulate(servo.Servo(closed=False), until=2.0, step=1e-2, method="dopri5", rtol=1e-11)
     at = fine.time[:200]
     assert np.abs(np.interp(at, closed.time, closed[servo.ANGLE]) - fine[servo.ANGLE][:200]).max() < 1e-5
 
 
 @pytest.mark.parametrize("given", [{"friction": 1.6e-3}, {"backlash": 0.0}], ids=["more friction", "no play"])
 def test_without_play_or_with_more_friction_it_rests(servo: Any, given: dict[str, float]) -> None:
-    result = simulate(servo.Arm(**given), **servo.Arm.run_defaults, channels=[servo.ANGLE, "servo.torque"])
+    result = simulate(servo.Servo(**given), **servo.Servo.run_defaults, channels=[servo.ANGLE, "servo.torque"])
     rest = (result.time > 2.0) & (result.time < 2.5)
     assert np.ptp(result[servo.ANGLE][rest]) < 1e-9
     assert abs(result["servo.torque"][rest][-1]) <= given.get("friction", 2e-4) * (1 + 1e-9)
@@ -62,7 +62,7 @@ def test_without_play_or_with_more_friction_it_rests(servo: Any, given: dict[str
 def test_what_came_to_rest_at_its_limit_slips_later(servo: Any) -> None:
     """Slow to settle, the motor comes to rest where the torque is all that friction holds, to rounding."""
 
-    class Slow(servo.Arm):
+    class Slow(servo.Servo):
         def __init__(self) -> None:
             super().__init__(closed=False)
             self.servo.drive.value = 4.0 * (self.servo.target - self.servo.output.angle)
