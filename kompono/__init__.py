@@ -26,6 +26,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
+from kompono.model.law import JointLaw, PairLaw, Unit
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
@@ -67,6 +68,7 @@ __all__ = [
     "Ground",
     "Input",
     "Joint",
+    "JointLaw",
     "KomponoError",
     "LiveView",
     "LoadCell",
@@ -76,6 +78,7 @@ __all__ = [
     "ModelWarning",
     "Motion",
     "Output",
+    "PairLaw",
     "Parameter",
     "Pose",
     "Remote",
@@ -90,6 +93,7 @@ __all__ = [
     "Simulation",
     "Subsystem",
     "TranslationError",
+    "Unit",
     "Wrench",
     "cost",
     "euler",

@@ -13,6 +13,7 @@ from kompono.compile import Interpreter
 from kompono.ending import Ending
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.result import Status
+from kompono.solve.endings import no_number
 from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outcome
 from kompono.solve.verify import StepCheck, pick
@@ -40,9 +41,10 @@ def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, inputs:
         return
     evaluator = kernel if program.opaque or program.laws else Interpreter(program)  # nothing is compiled for one look
     (values, *_) = evaluator.evaluate("guards", 0.0, state, inputs, parameters)
-    for name, value in zip(program.events, values, strict=False):
+    for k, (name, value) in enumerate(zip(program.events, values, strict=False)):
         if np.isnan(value):
-            raise RunError("the guard is not a number at the start.", path=name, fix="Look at its expression.")
+            what = no_number(program, k, len(values))
+            raise RunError(f"{what} at the start.", path=name, fix="Look at its expression.")
     events = values[: len(values) - len(program.laws)]
     early = [name for name, value in zip(program.events, events, strict=False) if value > 0]
     if early:

@@ -7,8 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import RunError
+from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
+
+CONTACTS = ("events", "steps", "soft")
+
+
+def contact(name: str, value: Any) -> str:
+    """How contact and dry friction are treated."""
+    found = text(value, name, error=RunError, fix=f"Give {name} by its name.")
+    if found not in CONTACTS:
+        fix = nearest(found, CONTACTS) or f"Known: {', '.join(CONTACTS)}."
+        raise RunError(f"there is no {name} {found!r}.", fix=fix)
+    return found
 
 
 def time(name: str, value: Any) -> float:

@@ -16,6 +16,7 @@ from typing import Any
 from kompono import kinds
 
 Kind = Callable[[str, Any], Any]
+STEPS, SOFT = kinds.CONTACTS[1:]  # ways to treat contact and dry friction that need no events
 
 
 class Concern(Enum):
@@ -55,6 +56,7 @@ class Request:
     projection: str | None = field(default=None, metadata=_solution(kinds.one_name))
     metric: str | None = field(default=None, metadata=_solution(kinds.one_name))
     baumgarte: tuple[float, float] = field(default=(20.0, 20.0), metadata=_solution(kinds.frequencies))
+    contact: str = field(default="events", metadata=_solution(kinds.contact))
     native: bool = field(default=True, metadata=_solution(kinds.flag, declared=False))
     cache: bool = field(default=True, metadata=_solution(kinds.flag, kept=False))
     threads: int | None = field(default=None, metadata=_solution(kinds.count, kept=False, declared=False))

@@ -29,6 +29,7 @@ from kompono.solve.integrate import Trajectory, integrate
 from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outputs
 from kompono.solve.settings import Settings, check_method, check_settings
+from kompono.solve.softness import check_softness
 
 Watch = Callable[[float, np.ndarray], None]  # told time and state
 
@@ -54,6 +55,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, settings.step)
+    check_softness(simulation, settings, assembly.state, feed.at(0.0), values)
     step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
     started, jam = assembly.state, ""
     try:

@@ -22,7 +22,7 @@ from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
-from kompono.request import Request
+from kompono.request import STEPS, Request
 from kompono.result import Result, Status
 from kompono.running import run
 from kompono.solve.assemble import Assembly
@@ -37,6 +37,7 @@ from kompono.solve.settling import Settler, settler_of
 from kompono.starting import closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
+from kompono.translate.laws.softened import STEP
 from kompono.translate.starts.start import check_tuned_bodies
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Simulation:
         projection: str | None = None,
         metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
+        contact: str = "events",
         native: bool = True,
         cache: bool = True,
         threads: int | None = None,
@@ -111,7 +113,7 @@ class Simulation:
         self.program = self.translation.program
         make = functools.partial(compile_program, native=asked.native, cache=asked.cache, threads=asked.threads)
         self.kernel: Any = away_kernel(self.translation, hosts, make) if hosts else make(self.program)
-        self.settler: Settler | None = settler_of(self.kernel)
+        self.settler: Settler | None = settler_of(self.kernel, asked.contact == STEPS)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
@@ -203,6 +205,10 @@ class Simulation:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
+        names = self.program.parameters
+        if STEP in names and parameters[names.index(STEP)] == self.parameters()[names.index(STEP)]:
+            parameters = parameters.copy()
+            parameters[names.index(STEP)] = step
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
     def started(

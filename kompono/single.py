@@ -48,6 +48,7 @@ def simulate(
     projection: str | None = None,
     metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
+    contact: str = "events",
     native: bool = True,
     cache: bool = True,
     threads: int | None = None,
@@ -74,6 +75,10 @@ def simulate(
     infinite then. `watcher` looks on while it is going (a `LiveView`).
     `before` is told its size before it begins. `guard_checks` looks so often at the guards of events in each step;
     `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
+    `contact` says how contact and dry friction are treated: "events" locates all that changes; "steps" goes over it in
+    equal steps (Moreau; the method does not matter, what happens is right to a step, about 0.2 ms a step); "soft" makes
+    forces of them, springs and bristles as stiff as `step` allows or as `Unit.stiffness` says, on all engines, methods
+    and lanes.
     A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
 
     `hdf5` is a file the result is written to, about once a second while the run is going (in real time: at its end);

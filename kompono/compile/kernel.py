@@ -17,6 +17,7 @@ from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_proce
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.objects import CHOOSING, LOOPS, Objects
 from kompono.compile.run import AdaptiveRun, FixedRun, Settle, vector
+from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest
 from kompono.sealed.code import complaints
@@ -180,7 +181,8 @@ class Kernel:
         function = self._objects.loop_function(method, width)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
-        return self._relying(FixedRun(*base, step=step, every=every, guard_checks=guard_checks))
+        made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
+        return self._relying(made(*base, step=step, every=every, guard_checks=guard_checks))
 
     def adaptive(
         self, time: float, state: ArrayLike, *, until: float, interval: float | None = None, rtol: ArrayLike = 1e-6,
@@ -191,6 +193,8 @@ class Kernel:
         """A run with error control; `interval` None records every accepted step."""
         if _known(method) not in CHOOSING:
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
+        if getattr(self.settle, "steps", False):
+            raise RunError(f"{method} chooses its steps, and contact='steps' makes equal ones.", fix="Use rk2 or rk4.")
         function = self._objects.loop_function(method, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())

@@ -10,6 +10,8 @@ from kompono.translate.program import Program
 def inputs_at(table: tuple[np.ndarray, np.ndarray], time: float) -> np.ndarray:
     """Inputs as the native loop sees them at a time: linear between rows (times, values), the second of two counts."""
     times, values = table
+    if len(times) == 1:
+        return values[0]
     low = max(int(np.searchsorted(times, time, side="right")) - 1, 0)
     high = min(low + 1, len(times) - 1)
     span = times[high] - times[low]

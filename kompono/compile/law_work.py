@@ -8,7 +8,7 @@ from kompono.compile.emit import INT, Array, Code, Value, Variable, room
 from kompono.compile.law_least import Equations, make_equations
 from kompono.translate.laws.naming import FIELDS, Sizes
 
-MOST = 64  # rows that may be held or slide at the same time; with more of them all z are NaN
+MOST = 128  # rows that may be held or slide at the same time; with more of them all z are NaN
 
 
 @dataclass(frozen=True)

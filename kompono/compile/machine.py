@@ -249,9 +249,12 @@ class Machine:
         self.fail(self.code.let("i1", f"icmp ne i32 {flag.name}, 0"), ChunkEnd.STOPPED)
 
     def leave_room_for_events(self, each: Value) -> None:
-        """End the loop if the next event could not be logged, or, with `each`, not be recorded."""
+        """End the loop if the next event could not be logged, or, with `each`, not be recorded: behind one that laws
+        have settled comes the next one at once.
+        """
         block = self.block
-        self.fail(each & (block.rows >= block.capacity), ChunkEnd.BUFFER_FULL)
+        rows = 1 if self.program.laws else 0
+        self.fail(each & (block.rows + rows >= block.capacity), ChunkEnd.BUFFER_FULL)
         self.fail(block.log_rows + self.guards > block.log_capacity, ChunkEnd.LOG_FULL)
 
     def record(self, time: Value, state: str, counts: bool = True) -> None:

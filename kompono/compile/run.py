@@ -12,13 +12,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile import desk
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
+from kompono.compile.crowd import Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at
@@ -41,6 +42,7 @@ class Run(ABC):
     elsewhere: Places | None = None  # where parts run that do not run here
     losses = 0  # there, before this run
     settle: Settle | None = None  # chooses the modes of laws
+    leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
     jam = ""  # where no forces of laws fit, and why
 
     def __init__(
@@ -58,7 +60,7 @@ class Run(ABC):
         self._parameters[:] = vector("parameters", parameters, self._parameters.size)
         self._block.parameters = self._parameters.ctypes.data
         width = 1 + self.state.size + len(program.inputs)
-        self._buffer = np.empty((max(min(capacity, _BUFFER // width), 1), width))
+        self._buffer = np.empty((max(min(capacity, _BUFFER // width), 2 if program.laws else 1), width))
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
         self._set_log(np.zeros((EVENTS + self._guards if self._guards else 0, 2)))
@@ -68,6 +70,7 @@ class Run(ABC):
         self.state[:] = vector("state", state, self.state.size)
         self._block.acting = acts(self._program, self.state)
         self._address = ctypes.addressof(self._block)
+        self.crowd, self.leaps = Crowd(), []
 
     def _vector(self, name: str) -> np.ndarray:
         offset, size = self._places[name]
@@ -206,9 +209,45 @@ class Run(ABC):
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
         block.checked = block.rated = 0
         block.settled = 1
-        block.event_count += 1
         self._begin_anew()
         self._log_events([(block.time, float(number)) for number in happened])
+        crowded = self.crowd.count(block.time, self._usual_step, {int(unit) for unit in fired})
+        if crowded >= 0:
+            self._leap(crowded)
+
+    def _leap(self, unit: int) -> None:
+        """Make one step over all that happens, for events of a unit crowd here."""
+        block, end = self._block, self._next_end()
+        if not end > block.time:
+            return
+        assert self.settle is not None
+        begun, step = block.time, cast(Any, self.settle).step
+        state, happened = step(begun, self.state, self._inputs_at, self._parameters, end - begun, True)
+        nobody = np.zeros(0, dtype=int)
+        state, more = self.settle(end, state, self._inputs_at(end), self._parameters, nobody, self._equal_steps)
+        self.state[:] = state
+        block.acting = acts(self._program, self.state)
+        self._arrive(end)
+        self._log_events([(end, float(number)) for number in (*happened, *more)])
+        self.leaps.append((self._program.laws[unit].path, begun, end))
+
+    @property
+    @abstractmethod
+    def _usual_step(self) -> float:
+        """The step [s] a user asked for."""
+
+    @abstractmethod
+    def _next_end(self) -> float:
+        """Where a step over crowded events ends [s]."""
+
+    def _arrive(self, end: float) -> None:
+        """Be at the end of such a step."""
+        self._block.time, self._block.settled = end, 0
+        self._block.accepted += 1
+
+    def _inputs_at(self, time: float) -> np.ndarray:
+        """Inputs as the native loop sees them at a time [s]."""
+        return inputs_at(self._table, time)
 
     def _log_events(self, entries: list[tuple[float, float]]) -> None:
         block = self._block
@@ -317,6 +356,18 @@ class FixedRun(Run):
     def _taken(self) -> int:
         return self._block.step
 
+    @property
+    def _usual_step(self) -> float:
+        return self._block.step_size
+
+    def _next_end(self) -> float:
+        return self._block.start + (self._block.step + 1) * self._block.step_size
+
+    def _arrive(self, end: float) -> None:
+        super()._arrive(end)
+        self._block.step += 1
+        self._block.inside = self._block.event_count = 0
+
 
 class AdaptiveRun(Run):
     """Dormand-Prince steps towards `until`; records at start + k * interval, or at every accepted step."""
@@ -376,6 +427,15 @@ class AdaptiveRun(Run):
     def _begin_anew(self) -> None:
         super()._begin_anew()
         self._block.step_size, self._block.old_error, self._block.after_rejection = 0.0, 1e-4, 0
+
+    @property
+    def _usual_step(self) -> float:
+        return self._block.interval if self._interval is not None else self._block.until - self._block.start
+
+    def _next_end(self) -> float:
+        block = self._block
+        record = block.start + block.recorded * block.interval if self._interval is not None else block.until
+        return min(record if record > block.time else block.time + block.interval, block.until)
 
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""

@@ -22,7 +22,7 @@ from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
 from kompono.options import check_known, checked, with_kinds
-from kompono.request import OF_CONCERN, Concern, Request
+from kompono.request import OF_CONCERN, STEPS, Concern, Request
 from kompono.result import Ensemble, Status
 from kompono.selection import select_outputs
 from kompono.simulation import Simulation
@@ -78,7 +78,7 @@ def simulate_many(
     `threads` (default: one per core) each take `lanes` runs at a time (default: as many as a register of the processor
     holds). Models with events, callable inputs, and methods that choose their own steps run one by one. `client`, a
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
-    independent, closed, isolate, projection, metric, baumgarte, native, cache.
+    independent, closed, isolate, projection, metric, baumgarte, contact, native, cache.
     """
     check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
     request = Request.of({**locals(), **options})
@@ -90,6 +90,8 @@ def simulate_many(
     spread = _Spread(_threads(threads), _lanes(lanes), client)
     simulation = Simulation.of(model, request)
     refuse_elsewhere(simulation.program, "a cluster", client is not None)
+    if client is not None and request.contact == STEPS and simulation.program.laws:
+        raise RunError("contact='steps' is made here only.", fix="Leave out client=, or use contact='events'.")
     outputs = select_outputs(simulation.translation, request.channels)
     held = AHEAD * spread.threads * (spread.lanes or native_lanes())  # groups that wait count, too
     size = estimate(settings, outputs, simulation.program, variation.runs, held)

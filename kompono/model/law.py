@@ -41,7 +41,8 @@ class Unit:
     (then it may contain a lever arm); `limit` [N, N m] is added; what is static counts where it sticks. `restitution`
     is that of the law of `impact`: "poisson", "newton", "stronge" or "moreau". `name` is added to the path of the
     element where it has several units. `point` (3) [m] is where the forces are shown to act, in the axes of the first
-    frame of a pair (default: the second origin).
+    frame of a pair (default: the second origin). `stiffness` [N/m, N m/rad] is that of contact="soft" (None: as high as
+    the step allows).
     """
 
     name: str = ""
@@ -56,6 +57,7 @@ class Unit:
     reaction: Joint | None = None
     impact: str = "poisson"
     point: Any = None
+    stiffness: Any = None
 
     @property
     def normal(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.law_work import MOST
 from kompono.ending import Ending
 from kompono.solve.course import MAX_STEPS
 from kompono.solve.fastest import fastest_motion
@@ -48,7 +49,7 @@ def reason(ended: Ending, problem: Any, settings: Any, run: Any) -> str:
     if ended is Ending.NO_FORCES:
         return problem.jam or run.jam
     if ended is Ending.GUARD_NOT_FINITE:
-        return _guard(problem.kernel.program.events, run)
+        return _guard(problem.kernel.program, run)
     if ended in (Ending.HOPELESS, Ending.STEP_TOO_SMALL):
         return _stuck(ended, problem, settings, run)
     return _REASONS[ended]
@@ -72,9 +73,17 @@ def _events(names: tuple[str, ...], run: Any, settings: Any) -> str:
     )
 
 
-def _guard(names: tuple[str, ...], run: Any) -> str:
-    bad = [name for name, value in zip(names, run.guard_values, strict=True) if not np.isfinite(value)]
-    return f"{bad[0] if bad else names[0]}: the guard is not a number"
+def _guard(program: Any, run: Any) -> str:
+    values = run.guard_values
+    bad = [k for k, value in enumerate(values) if not np.isfinite(value)] or [0]
+    return f"{program.events[bad[0]]}: {no_number(program, bad[0], len(values))}"
+
+
+def no_number(program: Any, guard: int, count: int) -> str:
+    """What is wrong where one of so many guards is not a number; those of laws come last."""
+    if guard < count - len(program.laws):
+        return "the guard is not a number"
+    return f"no force can be found for this law; at most {MOST} of their rows can be held or slide at the same time"
 
 
 def _stuck(ended: Ending, problem: Any, settings: Any, run: Any) -> str:

@@ -277,6 +277,8 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
     statistics: dict[str, Any] = _counts(run)
     names = problem.kernel.program.events
     if names:
+        if run.leaps:
+            statistics["fallback"] = list(run.leaps)
         statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
     return Trajectory(
         rows,

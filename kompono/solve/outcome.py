@@ -232,6 +232,8 @@ def check_step(kernel: Any, outcome: Outcome, settings: Settings, parameters: np
     samples = outcome.samples
     if not outcome.ok or samples is None or not METHODS[settings.method].judged or not hasattr(kernel, "fixed"):
         return
+    if "fallback" in outcome.statistics:  # it went over some motion knowingly
+        return
     message, row = StepCheck(kernel, parameters, settings).verdict(samples)
     if message:
         _spoil(outcome, Ending.STEP, message + ",", row)

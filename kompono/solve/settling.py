@@ -9,7 +9,7 @@ fit (`laws/select.py`), and what holds is brought to rest exactly. A contact who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,8 @@ class View:
 class Settler:
     """Chooses modes of all laws of a program."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Any, steps: bool = False) -> None:
+        self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
         self.kernel, self.program = kernel, kernel.program
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         program = kernel.program
@@ -69,6 +70,18 @@ class Settler:
             raise NoForces(instant.jam(found)) from found
         return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
+    def step(
+        self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float,
+        out: bool = False,
+    ) -> tuple[np.ndarray, list[int]]:  # fmt: skip
+        """The state a step of a size [s] later, whatever happens in it, and numbers of what did; `feed` gives inputs.
+        `out`: nothing is inside of what it struck then.
+        """
+        from kompono.solve.moreau import Step  # few runs need it
+
+        made = Step(self, time, state, feed, parameters, size, out)
+        return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
+
     def start(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
     ) -> np.ndarray:
@@ -83,13 +96,13 @@ class Settler:
         return self(time, state, inputs, parameters, (), step)[0]
 
 
-def settler_of(kernel: Any) -> Settler | None:
+def settler_of(kernel: Any, steps: bool = False) -> Settler | None:
     """What chooses the modes of a program's laws, told to whoever runs it; None if it has none."""
     if not kernel.program.laws:
         return None
     if not hasattr(kernel, "settle"):
         raise RunError("contact and dry friction are solved in native code only.", fix="Use native=True.")
-    kernel.settle = Settler(kernel)
+    kernel.settle = Settler(kernel, steps)
     return kernel.settle
 
 

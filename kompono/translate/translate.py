@@ -14,7 +14,7 @@ import casadi as ca
 from kompono import kinds
 from kompono.errors import ModelError, RunError
 from kompono.model.subsystem import Subsystem
-from kompono.request import Request
+from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
@@ -29,6 +29,7 @@ from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.laws.refused import refuse_laws
+from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
@@ -144,7 +145,10 @@ def translated(
     kernels: dict[str, ca.Function] = {}
     refuse_engine(elaborated, entry)
     parts = closed_subsystems(elaborated, request.closed)
-    refuse_laws(elaborated, entry, parts)
+    refuse_laws(elaborated, entry, parts, request.contact)
+    declared = elaborated
+    if request.contact == SOFT:
+        elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
     parted = _parted(elaborated, parts, entry, request, close, away) if parts else None
     topology = parted.topology if parted else _topology(elaborated, entry, request)
@@ -162,7 +166,8 @@ def translated(
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     sealed = parted is not None and parted.sealed
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
-    kept = None if sealed else find_kept(shelf, elaborated, asked, kernels)
+    asked = (*asked, request.contact) if declared.laws else asked
+    kept = None if sealed else find_kept(shelf, declared, asked, kernels)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
     return found if parted is None else replace(found, program=replace(found.program, away=parted.away))

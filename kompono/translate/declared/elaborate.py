@@ -51,6 +51,7 @@ class Elaborated:
     sensors: tuple[Sensor, ...] = ()
     cells: tuple[LoadCell, ...] = ()
     laws: tuple[Law, ...] = ()
+    soft: tuple[Any, ...] = ()  # laws that are forces, see `translate/laws/soft.py`
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     def path(self, element: Element) -> str:

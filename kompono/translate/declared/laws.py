@@ -87,7 +87,7 @@ def law_names(kind: type) -> frozenset[str]:
 
 
 def _units(units: list[Unit]) -> list[Any]:
-    parts = [part for unit in units for part in (unit.gap, unit.speed, unit.slip, unit.point)]
+    parts = [part for unit in units for part in (unit.gap, unit.speed, unit.slip, unit.point, unit.stiffness)]
     quantities = [part for part in parts if part is not None]
     return [*quantities, *[unit.numbers() for unit in units]]
 

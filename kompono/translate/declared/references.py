@@ -13,4 +13,5 @@ def referenced_joints(model: Elaborated) -> tuple[Joint, ...]:
     named |= {joint for coupling in model.couplings for joint in coupling.joints}
     named |= {joint for law in model.laws if isinstance(law, JointLaw) for joint in law.joints}
     named |= {effort.joint for effort in model.efforts}
+    named |= {joint for soft in model.soft for joint in getattr(soft.law, "joints", ())}
     return tuple(joint for joint in model.joints if joint in named)

@@ -15,6 +15,8 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards, trace_open_guards
+from kompono.translate.laws.soft_seen import soft_channels, soft_shares
+from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -66,15 +68,21 @@ class TracedEngine(PosedEngine):
             for k in range(len(self.model.events)):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
         if self.law_rows.size:
-            made |= {"law_view": self.law_view, "law_respond": self.law_respond}
+            made |= {"law_view": self.law_view, "law_respond": self.law_respond, "law_free": self.law_free}
         if self.opens:
             made |= {"open_derivative": self.open_derivative, "open_guards": self.open_guards}
+        if self.model.soft:
+            made["soft_shares"] = self.soft_shares
         return made
 
     @property
     def opens(self) -> bool:
         """Whether nothing acts while all gaps are open, so that routines need not look: those called `open_...`."""
         return self.law_rows.waits
+
+    def soft_shares(self) -> Routine:
+        """h^2 k a of laws that are forces, as far as their stiffness is given."""
+        return self.present.tracer.routine("soft_shares", [("shares", soft_shares(self.present.kinematics))])
 
     def derivative(self) -> Routine:
         """state -> rate."""
@@ -98,7 +106,7 @@ class TracedEngine(PosedEngine):
         return ca.vertcat(
             self._coordinate_rates(moving.kinematics),
             ca.SX(self.speed_rates(moving.solution if solution is None else solution)),
-            ca.SX(len(self.model.modes), 1),
+            mode_rates(self.model, moving.kinematics),
         )
 
     def opened_derivative(self) -> Routine:
@@ -109,7 +117,8 @@ class TracedEngine(PosedEngine):
     def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
         now = self.present
         channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
-        return channels, ca.densify(ca.vertcat(*values))
+        named, found = soft_channels(now.kinematics)
+        return (*channels, *named), ca.densify(ca.vertcat(*values, *found))
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -158,6 +167,13 @@ class TracedEngine(PosedEngine):
         numbers = ca.vertcat(*[acting.numbers[k] for k in self.law_rows.numbered()])
         named = [("gap", acting.gap), ("rate", acting.rate), ("w", acting.w0), ("measures", acting.n0)]
         return self.moving.tracer.routine("law_view", [*named, ("numbers", numbers)])
+
+    def law_free(self) -> Routine:
+        """Rates of the speeds without any force of a law, for time stepping."""
+        acting = self.moving.acting
+        assert acting is not None
+        rates = self.speed_rates(acting.pushed(ca.SX.zeros(self.law_rows.size)))
+        return self.moving.tracer.routine("law_free", [("rate", ca.SX(rates))])
 
     def law_respond(self) -> Routine:
         """What forces on the rows do, conditions being held: accelerations of the rows, measured reactions, speeds. The

@@ -15,7 +15,7 @@ LawClosures = dict[Law, Closure[Joint]]
 def trace_rows(kinematics: Kinematics, rows: LawRows, laws: Laws) -> LawClosures:
     """The rows of all laws at a state."""
     for law in rows.laws:
-        if isinstance(law, JointLaw):
+        if isinstance(law, JointLaw) and not kinematics.topology.placed:
             _check(kinematics, law)
     return {law: trace_closure(kinematics, law._rows, laws) for law in rows.laws}
 

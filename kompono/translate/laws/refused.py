@@ -9,20 +9,24 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.model.law import Law, Unit
 from kompono.model.subsystem import Subsystem
+from kompono.request import SOFT
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.registry import EngineEntry, Feature
 
 
-def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsystem]) -> None:
+def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsystem], contact: str) -> None:
     """Raise ModelError for laws an engine does not have, or that cannot be inside closed parts."""
     if not model.laws:
         return
     first = model.path(model.laws[0])
+    if contact == SOFT:
+        _refuse_soft(model, closed)
+        return
     refusal = entry.refusal(Feature.LAWS)
     if refusal is not None:
         message = f"contact and dry friction are not possible on engine {entry.name!r}: {refusal[0]}."
-        raise ModelError(message, path=first, fix=f"{refusal[1]}.")
+        raise ModelError(message, path=first, fix=f"{refusal[1]}, or contact={SOFT!r}.")
     sealed = next((part for part in model.subsystems if isinstance(part, Sealed)), None)
     if sealed is not None:
         raise ModelError(
@@ -31,6 +35,14 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsyste
         )  # fmt: skip
     for law in model.laws if closed else ():
         _refuse_inside(model, law, next((part for part in closed if part.contains(law)), None))
+
+
+def _refuse_soft(model: Elaborated, closed: Sequence[Subsystem]) -> None:
+    """What a closed part remembers is not the business of soft laws."""
+    for law in model.laws if closed else ():
+        raise ModelError(
+            f"contact={SOFT!r} does not go with closed parts.", path=model.path(law), fix="Leave the parts open.",
+        )  # fmt: skip
 
 
 def _refuse_inside(model: Elaborated, law: Law, part: Subsystem | None) -> None:

@@ -26,9 +26,10 @@ class Loads:
         self.tracer = kinematics.tracer
         self.wrenches: dict[Carrier, Vector] = {}
         self.efforts: dict[Joint, Vector] = {}
-        for force in self.model.forces:
+        soft = [load for law in self.model.soft for load in law.loads]
+        for force in (*self.model.forces, *(load for load in soft if isinstance(load, Force))):
             self._add_force(force)
-        for effort in self.model.efforts:
+        for effort in (*self.model.efforts, *(load for load in soft if isinstance(load, Effort))):
             self._add_effort(effort)
         self.uniform = ca.SX(3, 1)  # acceleration field that acts on all bodies alike
         for field in self.model.fields:

@@ -35,9 +35,11 @@ from kompono.translate.engines.discrete.pieces import Piece, Pieces
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present, TracedEngine
+from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
+from kompono.translate.motion.signals import bind_signals
 from kompono.translate.program import Routine
 from kompono.translate.rank.reach import Located, ReachableRows
 from kompono.translate.structure.topology import Topology
@@ -88,12 +90,13 @@ class DiscreteEngine(TracedEngine):
         return np.array(stiffness), np.array(damping)
 
     def loads_on(self, body: int) -> list[str]:
-        """Paths of the forces and efforts of the model that act on a body."""
+        """Paths of the forces, efforts and laws of the model that act on a body."""
         carrier, found = self.model.bodies[body], []
-        for force in self.model.forces:
+        soft = [load for law in self.model.soft for load in law.loads]
+        for force in (*self.model.forces, *(load for load in soft if isinstance(load, Force))):
             if carrier in [frame.body for frame in (force.first, force.second) if frame is not None]:
                 found.append(self.model.path(force))
-        for effort in self.model.efforts:
+        for effort in (*self.model.efforts, *(load for load in soft if isinstance(load, Effort))):
             if carrier in (effort.joint.first.body, effort.joint.second.body):
                 found.append(self.model.path(effort))
         return found
@@ -251,6 +254,7 @@ class _Cut:
             for s, loads in zip(self.engine.links.strengths, self.engine.links.loads, strict=True)
         ]
         groups += [((load,), path(load)) for load in (*model.forces, *model.efforts, *model.fields)]
+        groups += [(soft.loads, path(soft.law)) for soft in model.soft]
         found = [self.pieces.of_loads(loads, name) for loads, name in groups if loads]
         return [piece for piece in found if piece is not None]
 
@@ -268,15 +272,27 @@ class _Cut:
             place += count
         first = self.engine.nq + self.engine.nv
         if self.model.modes:
-            modes = ca.vertcat(*[ca.SX(mode) for mode in self.model.modes])
+            modes = ca.densify(mode_rates(self.model, self._at_speed(), later=True))
             (pack,) = self.data.pack([self.pieces.cut(modes, "modes")])
             tables.add(pack, [("state", first + k) for k in range(modes.numel())])
         return lambda: tables.routine(self._inputs())
 
+    def _at_speed(self) -> Kinematics:
+        """The state that `drift` is given, with speeds again in the place of speeds times the step."""
+        base = self.pieces.kinematics
+        if not self.model.soft:
+            return base
+        step = ca.SX(self.model.soft[0].step)
+        v = {joint: value / step for joint, value in base.v.items()}
+        moving = type(base)(base.tracer, base.model, base.topology, base.q, v, base.counted)
+        moving.frames = self.pieces.own_points()
+        bind_signals(self.tracer, moving)
+        return moving
+
 
 def _only_fields(kinematics: Kinematics) -> Kinematics:
     only = copy.copy(kinematics)
-    only.model = replace(kinematics.model, forces=(), efforts=())
+    only.model = replace(kinematics.model, forces=(), efforts=(), soft=())
     return only
 
 

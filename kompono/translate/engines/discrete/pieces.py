@@ -156,11 +156,15 @@ class Pieces:
         for symbol, role in zip(ca.vertsplit(symbols) if symbols.numel() else [], roles, strict=True):
             self._places[symbol.element_hash()] = role
 
+    def own_points(self) -> WorkingFrames:
+        """Points of bodies that are data of one piece alone."""
+        return _Points(self.kinematics.topology, self.numbers)
+
     def of_loads(self, loads: Sequence[Force | Effort | Field], path: str) -> Piece | None:
         """What some forces, efforts or fields exert on bodies, in body axes about the centre of mass (eqs 2, 3)."""
         kinds = [tuple(load for load in loads if isinstance(load, kind)) for kind in (Force, Effort, Field)]
-        self.kinematics.frames = _Points(self.kinematics.topology, self.numbers)  # data of this piece alone
-        self.kinematics.model = replace(self.model, forces=kinds[0], efforts=kinds[1], fields=kinds[2])
+        self.kinematics.frames = self.own_points()
+        self.kinematics.model = replace(self.model, forces=kinds[0], efforts=kinds[1], fields=kinds[2], soft=())
         found = Loads(self.kinematics)
         self.kinematics.model = self.model
         wrenches = [(self._index[key], wrench) for key, wrench in found.wrenches.items() if key in self._index]

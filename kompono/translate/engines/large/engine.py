@@ -199,6 +199,7 @@ def check_shape(model: Elaborated, topology: Topology) -> None:
         or model.modes
         or model.events
         or model.laws
+        or model.soft
         or model.outputs
     ):
         raise Apart

@@ -1,0 +1,107 @@
+"""The rough problems in Kompono. Seconds are those of the run, without translation and compilation."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from rough import FORCE, FREQUENCY, FRICTION, MASS, RESTITUTION, SIZE, SLOPE, SPAN, STIFFNESS, G, Slope
+
+import kompono
+from kompono import Body, Ground, Result, Subsystem, rotation, simulate, time
+from kompono.library import Contact, DryFriction, Gravity, JointEffort, Prismatic, solids
+
+NAME = "Kompono"
+
+
+def version() -> str:
+    """That which runs."""
+    return kompono.__version__
+
+
+class Brick(Subsystem):
+    """A box on a slope."""
+
+    def __init__(self, run: Slope) -> None:
+        turn = rotation("y", SLOPE)
+        along, up = np.array([np.cos(SLOPE), 0, -np.sin(SLOPE)]), np.array([np.sin(SLOPE), 0, np.cos(SLOPE)])
+        self.ground, self.gravity = Ground(orientation=turn), Gravity()
+        self.brick = Body(
+            solids.box(mass=MASS, size=SIZE), start_position=SIZE[2] / 2 * up, start_velocity=run.speed * along,
+            start_orientation=turn,
+        )  # fmt: skip
+        self.feet = Contact(self.ground.plane(), self.brick.at(0, 0, -SIZE[2] / 2).corners((*SIZE[:2], 0)), mu=run.mu)
+
+
+class Slider(Subsystem):
+    """A mass on a sloping rail."""
+
+    def __init__(self, run: Slope) -> None:
+        self.ground, self.gravity = Ground(orientation=rotation("y", SLOPE)), Gravity()
+        self.mass = Body(solids.point(mass=MASS))
+        self.rail = Prismatic(self.ground, self.mass, axis="x", displacement_rate=run.speed)
+        self.friction = DryFriction(self.rail, mu=run.mu)
+
+
+class Oscillator(Subsystem):
+    """Den Hartog's."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.mass = Body(solids.point(mass=1.0))
+        self.slide = Prismatic(self.ground, self.mass, axis="x")
+        pull = FORCE * ca.cos(FREQUENCY * time)
+        self.spring = JointEffort(self.slide, pull - STIFFNESS * self.slide.displacement)
+        self.friction = DryFriction(self.slide, preload=FRICTION)
+
+
+class Ball(Subsystem):
+    """Above a floor."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.ball = Body(solids.sphere(mass=1.0, radius=0.1), start_position=(0, 0, 1.1))
+        self.floor = Contact(self.ground.plane(), self.ball.sphere(0.1), restitution=RESTITUTION)
+
+
+def settings() -> dict[str, float]:
+    """Names and steps [s] of what is run."""
+    return {"1 ms": 1e-3, "10 ms": 1e-2}
+
+
+def _run(model: Subsystem, until: float, step: float, **options: Any) -> tuple[Result, float]:
+    """A result, and seconds per second."""
+    result = simulate(model, until=until, step=step, progress=False, **options)
+    assert result.time[-1] == until
+    if not result.status.ok:
+        print(f"{NAME}, {type(model).__name__}, {step:g} s: {result.status.message}", file=sys.stderr)
+    return result, result.statistics["seconds_run"] / until
+
+
+def brick(step: float, run: Slope) -> tuple[float, float]:
+    """How far a box slides [m], seconds per second."""
+    result, seconds = _run(Brick(run), run.until, step, every=round(1 / step))
+    return float(np.hypot(*[np.ptp(result[f"brick.position.{axis}"][[0, -1]]) for axis in "xz"])), seconds
+
+
+def slider(step: float, run: Slope) -> tuple[float, float]:
+    """How far a mass slides [m], seconds per second."""
+    result, seconds = _run(Slider(run), run.until, step, every=round(1 / step))
+    return float(result["rail.displacement"][-1]), seconds
+
+
+def oscillator(step: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Times, positions, seconds per second."""
+    result, seconds = _run(Oscillator(), SPAN, step, channels="slide.displacement")
+    return result.time, result["slide.displacement"], seconds
+
+
+def ball(step: float) -> tuple[np.ndarray, float]:
+    """Heights [m] at all steps of 3 s, seconds per second."""
+    result, seconds = _run(Ball(), 3.0, step, channels="ball.position.z")
+    return result["ball.position.z"][np.unique(result.time, return_index=True)[1]] - 0.1, seconds
+
+
+assert G == 9.81  # that of Gravity()

@@ -1,0 +1,131 @@
+"""contact="steps": equal steps over contact and friction, and the step over events that crowd."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from nonsmooth.law_machines import Stop
+from nonsmooth.test_soft import Ball, Brick, Rubbing, apexes, sticks
+from nonsmooth.touching_machines import OffASphere
+
+from kompono import Body, Event, Ground, Mode, RunError, Subsystem, simulate, simulate_many
+from kompono.library import Prismatic, Revolute, solids
+from kompono.model.law import JointLaw, Unit
+
+
+def test_friction_in_steps() -> None:
+    """n06 at 1 ms."""
+    error, creep = sticks(simulate(Rubbing(), until=10.0, step=1e-3, contact="steps"))
+    assert error < 2e-6
+    assert creep == 0.0
+
+
+def test_a_ball_in_steps_bounces_and_rests() -> None:
+    result = simulate(Ball(), until=5.0, step=1e-3, contact="steps")
+    assert result.status.ok
+    assert apexes(result)[:3] == pytest.approx([0.64, 0.4096, 0.262144], rel=5e-3)
+    assert (result["slide.displacement"][-1], result["slide.displacement.rate"][-1]) == (0.0, 0.0)
+    struck = [time for time, name in result.statistics["events"] if name == "floor.strikes"]
+    assert struck[0] == pytest.approx(np.sqrt(2 / 9.81), abs=2e-3)
+
+
+def test_friction_in_a_plane_in_steps() -> None:
+    exact, steps = (simulate(Brick(), until=1.0, step=2e-3, contact=contact) for contact in ("events", "steps"))
+    assert steps["box.position.x"][-1] == pytest.approx(exact["box.position.x"][-1], abs=2e-3)
+    assert steps["box.position.z"][-1] == pytest.approx(0.1, abs=1e-12)
+    assert steps["box.position.x"][-1] == steps["box.position.x"][-50]  # it rests
+
+
+def test_a_contact_is_left_in_time() -> None:
+    """n10: where a particle leaves a sphere, to a few steps."""
+    exact = simulate(OffASphere(1.0, 0.1), until=1.4)
+    result = simulate(OffASphere(1.0, 0.1), until=1.4, contact="steps")
+    left = [run.statistics["events"][0] for run in (exact, result)]
+    assert left[0][1] == left[1][1] == "sphere.opens"
+    assert left[1][0] == pytest.approx(left[0][0], abs=3e-3)
+
+
+def test_events_of_the_model_are_seen_after_steps() -> None:
+    class Watched(Ball):
+        def __init__(self) -> None:
+            super().__init__()
+            self.low = Mode(0)
+            self.below = Event(0.5 - self.slide.displacement, {self.low: 1})
+
+    result = simulate(Watched(), until=1.0, contact="steps")
+    below = [time for time, name in result.statistics["events"] if name == "below"]
+    assert below[0] == pytest.approx(np.sqrt(1 / 9.81), abs=1.1e-3)
+    assert result["low"][-1] == 1.0
+
+
+def test_steps_are_equal() -> None:
+    with pytest.raises(RunError, match=r"dopri5 chooses its steps"):
+        simulate(Ball(), until=1.0, method="dopri5", contact="steps")
+
+
+def test_many_runs_in_steps() -> None:
+    many = simulate_many(Ball(), until=0.6, contact="steps", initial={"slide.displacement": [0.8, 1.0]})
+    alone = simulate(Ball(), until=0.6, contact="steps")
+    assert many["slide.displacement"][1] == pytest.approx(alone["slide.displacement"], abs=1e-12)
+
+
+class Guide(JointLaw):
+    """Two corners of a block between two walls, with a clearance [m] on each side."""
+
+    def __init__(self, slide: Prismatic, turn: Revolute, clearance: float, restitution: float) -> None:
+        super().__init__(slide, turn)
+        self.clearance, self.restitution = clearance, restitution
+
+    def units(self) -> list[Unit]:
+        y, angle = self.joints[0].q[0], self.joints[1].q[0]
+        places = {"front": y + 0.1 * angle, "rear": y - 0.1 * angle}
+        return [
+            Unit(name=f"{name}.{side}", gap=self.clearance + sign * place, restitution=self.restitution)
+            for name, place in places.items() for side, sign in (("low", 1), ("high", -1))
+        ]  # fmt: skip
+
+
+class Rattling(Subsystem):
+    """A slider in a guide with hardly any clearance, thrown across it."""
+
+    def __init__(self, restitution: float = 1.0) -> None:
+        self.ground = Ground()
+        self.carrier = Body(solids.sphere(mass=0.01, radius=0.01))
+        self.block = Body(solids.box(mass=1.0, size=(0.2, 0.1, 0.1)))
+        self.slide = Prismatic(self.ground, self.carrier, axis="y", displacement_rate=0.7)
+        self.turn = Revolute(self.carrier, self.block, axis="z", angle_rate=3.0)
+        self.guide = Guide(self.slide, self.turn, 1e-6, restitution)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5", "adams"])
+def test_a_rattling_slider_runs_on(method: str) -> None:
+    result = simulate(Rattling(), until=0.05, step=1e-3, method=method)
+    assert result.status.ok
+    assert result.time[-1] == 0.05
+    crowded = result.statistics["fallback"]
+    assert all(path.startswith("guide.") and 1e-5 < end - begun < 1.01e-3 for path, begun, end in crowded)
+    for sign in (1, -1):
+        place = result["slide.displacement"] + sign * 0.1 * result["turn.angle"]
+        assert np.abs(place).max() < 2e-5
+    energy = result["energy.kinetic"]
+    assert energy.max() <= energy[0] * (1 + 1e-9)
+
+
+def test_what_comes_to_rest_needs_no_such_step() -> None:
+    result = simulate(Rattling(0.5), until=0.05)
+    assert result.status.ok
+    assert "fallback" not in result.statistics
+
+
+def test_inelastic_rattle_between_near_stops() -> None:
+    class Between(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.mass = Ground(), Body(solids.sphere(mass=1.0, radius=0.1))
+            self.slide = Prismatic(self.ground, self.mass, axis="x", displacement_rate=1.0)
+            self.low, self.high = Stop(self.slide, -1e-6, 0.999), Stop(self.slide, 1e-6, 0.999, -1.0)
+
+    result = simulate(Between(), until=0.2)
+    assert result.status.ok
+    assert result.statistics["fallback"]
+    assert np.abs(result["slide.displacement"]).max() < 1e-5
+    assert np.abs(result["slide.displacement.rate"]).max() <= 1.0
