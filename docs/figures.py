@@ -31,6 +31,11 @@ COPIED = {
     "manipulator": ["8-07-coordinates"],
     "engine": ["2-pressure-volume", "3-crank-speed", "4-drift-2s"],
     "kuka": ["kuka", "6-hierarchy"],
+    "woodpecker": ["2-cycle", "4-two-cycles"],
+    "drivetrain": ["1-speeds"],
+    "walker": ["1-steps", "2-pace"],
+    "kerb": ["1-flight", "3-wheel"],
+    "servo": ["2-hunting"],
 }
 
 
@@ -38,7 +43,7 @@ def main() -> None:
     """Draw what was asked for."""
     if sys.argv[1:] == ["kuka"]:
         return copy_figures("kuka")
-    for name in ("car", "manipulator", "engine"):
+    for name in [name for name in COPIED if name != "kuka"]:
         copy_figures(name)
     tutorial_pendulum()
     tutorial_car()

@@ -7,6 +7,9 @@ anything else happens, the loop applies their switches, lowest first, writes the
 so that a switch may cause the next one at the same time. What a step does twice between its ends is seen only if
 `guard_checks` asks for looks in between.
 
+Modes that laws have chosen fit to rounding, so that a guard of theirs may be a little above zero where they begin: then
+twice that is spared it, until it was below zero, else it would never be armed.
+
 The crossing is found by the ITP method (Oliveira, Takahashi 2020) on the largest armed guard: like a secant method
 where guards are smooth, never more than a few trials above bisection where they are not.
 """
@@ -40,7 +43,23 @@ def note(machine: Machine, values: str) -> None:
         fires = (armed[k] > 0.0) & (value[k] > 0.0)
         pending[k] = code.select(fires, 1.0, pending[k])
         armed[k] = code.select(value[k] <= 0.0, 1.0, armed[k])
+    if machine.program.laws:
+        spared = machine.vector("spared")
+        with code.loop(machine.guards) as k:
+            spared[k] = code.select(value[k] <= 0.0 - spared[k], 0.0, spared[k])
     machine.block.set("checked", 1)
+
+
+def _spare(machine: Machine) -> None:
+    """Spare guards of laws, where modes were just chosen, what they are above zero, and as much again."""
+    code, first = machine.code, machine.guards - len(machine.program.laws)
+    value, spared, seen = machine.vector("values"), machine.vector("spared"), machine.vector("seen")
+    with code.loop(machine.guards - first) as i:
+        k = i + first
+        over = code.select(seen[k] > 0.0, 0.0, 2.0 * code.math("maxnum", value[k], 0.0))
+        spared[k] = code.select(seen[k] > 0.0, spared[k], over)
+        value[k] = value[k] - over
+        seen[k] = 1.0
 
 
 def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -> Value:
@@ -55,6 +74,8 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         _watch(machine, time, "state", "values", "known")
         block.set("rated", 1)
         fail_if_not_a_number(machine)
+        if machine.program.laws:
+            _spare(machine)
         note(machine, "values")
     first_law = machine.guards - len(machine.program.laws)
     any_ = _largest(machine, "pending", "pending", (0, first_law)) > 0.0
@@ -273,5 +294,9 @@ def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "
     """target = the values of the guards; the rate that may come with them goes to a vector if that is named."""
     wanted = (target, rate) if rate and tells_rates(machine.program) else (target,)
     machine.evaluate(machine.program.routines["guards"], time, state, *wanted)
+    if machine.program.laws:
+        code, value, spared = machine.code, machine.vector(target), machine.vector("spared")
+        with code.loop(machine.guards) as k:
+            value[k] = value[k] - spared[k]
     if tells_rates(machine.program):
         machine.block.add("evaluations")

@@ -205,6 +205,7 @@ class Run(ABC):
         self.state[:] = state
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
+        self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
         block.checked = block.rated = 0
         block.settled = 1
         self._begin_anew()
@@ -288,6 +289,8 @@ class Run(ABC):
         block.history = block.checked = block.inside = block.event_count = block.rated = 0
         if self._guards:
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
+        if self._program.laws:
+            self._vector("spared")[:] = self._vector("seen")[:] = 0.0
 
 
 class FixedRun(Run):

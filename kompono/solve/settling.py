@@ -210,12 +210,21 @@ class Instant:
             start = self._start(chosen)
             free = np.array([self._free(k) for k in chosen])
             left = {i: Mode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
-            found = select(part.problem, part.units, start, free, left)
+            found = self._selected(part, start, free, left)
             slow = self._slow(part, found)
             for i, number in enumerate(chosen):
                 self._write(number, Mode(int(found.modes[i])), found.directions[i], slow[i])
             self._rest(chosen, found)
         return self._changes()
+
+    def _selected(self, part: Part, start: Choice, free: np.ndarray, left: dict[int, Mode]) -> Choice:
+        """Modes that fit. What left its mode need not, where directions of slip that leaned are chosen anew."""
+        try:
+            return select(part.problem, part.units, start, free, left)
+        except NoForcesFit:
+            if not left:
+                raise
+        return select(part.problem, part.units, start, free)
 
     def _leaves(self, number: int) -> bool:
         """Whether a gap opens by its speed, or friction is that of such a gap."""
