@@ -15,7 +15,7 @@ from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.keeper import plus_square
 from kompono.compile.loop_fixed import stages, weighted
-from kompono.compile.machine import Machine, stop_if_unanswered
+from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates
 from kompono.compile.staying import note_rank, rate_at
 from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
 
@@ -136,7 +136,8 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
         stop_if_unanswered(machine)
         machine.copy("state", "next")
         block.set("time", reached)
-        block.set("rated", 0)
+        if tells_rates(machine.program):
+            block.set("rated", 0)
         block.add("accepted")
 
 
