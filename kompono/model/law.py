@@ -132,7 +132,7 @@ class Law(Element):
 
 def impact_named(name: Any) -> str:
     """The name of a law of impact; ModelError if there is none of that name."""
-    if name not in IMPACTS:
+    if not isinstance(name, str) or name not in IMPACTS:
         raise ModelError(f"there is no law of impact {shown(name)}.", fix=f"Known: {', '.join(IMPACTS)}.")
     return name
 

@@ -28,7 +28,7 @@ REST = {"Subsystem", "Field"}  # that take no values
 OTHERS = {  # public names that are no constructors of models, and are met elsewhere or not called by users
     "AssemblyError", "CompileError", "FileError", "KomponoError", "ModelError", "ModelWarning", "RemoteError",
     "RunError", "RunWarning", "Sealed", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation",
-    "LiveView", "Remote", "Report", "Result", "Simulation", "cost", "evaluate", "inspect", "resume", "seal",
+    "LiveView", "Unit", "Remote", "Report", "Result", "Simulation", "cost", "evaluate", "inspect", "resume", "seal",
     "simulate", "simulate_many", "spatial", "time", "view", "shapes", "solids",
 }  # fmt: skip
 
@@ -116,6 +116,10 @@ def _laws(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "Clutch": lambda: {**pair, **pressed, "limit": None, "limit_static": None},
         "Brake": lambda: {**things.frames, **pressed, "limit": None, "limit_static": None, "coordinate": None},
         "FreeWheel": lambda: {"inner": things.joint, "outer": things.joint, "axis": "z"},
+        "Contact": lambda: {
+            "first": things.ground.plane(), "second": things.body.sphere(radius=0.1), "mu": 0.5, "mu_static": 0.6,
+            "restitution": 0.2, "impact": "newton",
+        },
         "EndStops": lambda: {
             "joint": things.joint, "lower": -1.0, "upper": 1.0, "restitution": 0.5, "coordinate": "angle"
         },
@@ -153,6 +157,8 @@ def _model(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "Constraint": lambda: things.frames,
         "Coupling": lambda: {"0": things.joint, "1": things.joint},
         "Effort": lambda: {"joint": things.joint},
+        "PairLaw": lambda: things.frames,
+        "JointLaw": lambda: {"0": things.joint, "1": things.joint},
         "Force": lambda: things.frames,
         "Joint": lambda: {**things.frames, "start": None},
         "Event": lambda: {"guard": time - 1.0, "changes": {Mode(0): 1.0}},
