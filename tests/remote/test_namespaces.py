@@ -43,6 +43,7 @@ def cable() -> Iterator[str]:
             ip(words)
         yield SPACE
     finally:
+        subprocess.run(["ip", "link", "del", NEAR], check=False, capture_output=True)  # at once, both ends
         subprocess.run(["ip", "netns", "del", SPACE], check=False)
 
 
