@@ -4,7 +4,8 @@ The machine answers linearly: w = b + A z on the rows of the laws, N = n0 + B z 
 A row that is held has w = 0; one that slides has z = -d (mu abs(N) + limit), N some of the measured reactions and d the
 direction of the slip; all others have z = 0. Columns of A and B come from the machine itself, one `respond` for each
 row that is not off. Only abs(N) is not linear: Newton's method turns a known direction of N until it stays, which for
-a single reaction is a matter of its sign. Multipliers of sliding rows are eliminated first (see `law_slip`); the held
+a single reaction is a matter of its sign. Where that does not come to rest there are no such forces, and all z are NaN;
+where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are eliminated first (see `law_slip`); the held
 rows that remain are solved as they are (see `law_regular`), or for the least norm if some are redundant (see
 `law_least`).
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from kompono.compile.emit import INT, REAL, Code, Value, room
+from kompono.compile.emit import BOOL, INT, REAL, Code, Value, room
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
@@ -23,10 +24,12 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 2  # of the algorithm
-_TRIES = 12  # of Newton's method
+VERSION = 3  # of the algorithm
+_TRIES = 80  # of Newton's method
+_HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
+_ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its direction is rounding
 
 
 def define(name: str, lanes: Lanes) -> str:
@@ -90,25 +93,31 @@ def _ask(work: Work, respond: str) -> None:
 
 
 def _newton(work: Work) -> None:
-    """Solve until abs(N) of all sliding rows is known."""
+    """Solve until abs(N) of all sliding rows is known; NaN if that does not come to rest."""
     code, count = work.code, work.active.get()
     with code.loop(count) as a:
         work.z[a] = 0.0
         work.sides[a] = 0.0
-    tries, before = code.variable(INT, 0), code.variable(REAL, math.inf)
+    tries, before, share = code.variable(INT, 0), code.variable(REAL, math.inf), code.variable(REAL, 1.0)
+    settled = code.variable(BOOL, False)
     with code.forever():
-        limited, turned = write_slip_equations(work)
-        code.leave((tries.get() > 0) & ~turned)
+        limited, turned, reach = write_slip_equations(work)
+        settled.set((tries.get() > 0) & ~turned)
+        code.leave(settled.get())
         solve_for_slipping(work)
         _held_equations(work)
         rest = count - work.sliding.get()
         with code.when(~solve_regular(work.held, rest)):
             solve_least(work.held, rest)
-        change, largest = _accept(work)
+        change, largest = _accept(work, share.get())
         tries.set(tries.get() + 1)
-        stays = (change <= _CHANGE * largest) | ((change <= _NEAR * largest) & (change >= before.get()))
+        rounding = (change <= _NEAR * largest) | (change <= _ROUNDING * reach)
+        settled.set(~limited | (change <= _CHANGE * largest) | (rounding & (change >= before.get())))
         before.set(change)
-        code.leave(~limited | stays | (tries.get() >= _TRIES))
+        code.leave(settled.get() | (tries.get() >= _TRIES))
+        share.set(code.select(tries.get() >= _HASTE, Value(code, "0.5", REAL), 1.0))
+    with code.when(~settled.get()), code.loop(count) as a:
+        work.z[a] = math.nan
 
 
 def _held_equations(work: Work) -> None:
@@ -126,8 +135,10 @@ def _held_equations(work: Work) -> None:
         held.right[i] = right.get()
 
 
-def _accept(work: Work) -> tuple[Value, Value]:
-    """Take over the multipliers of held rows, find those of sliding rows; the largest change and the largest z."""
+def _accept(work: Work, share: Value) -> tuple[Value, Value]:
+    """Go this share of the way to the multipliers found, held rows and sliding ones; the largest change of all of it,
+    and the largest z.
+    """
     code, sliding, count = work.code, work.sliding.get(), work.active.get()
     change, largest, value = code.variable(REAL, 0.0), code.variable(REAL, 0.0), code.variable(REAL, 0.0)
     result = work.held.result
@@ -139,5 +150,5 @@ def _accept(work: Work) -> tuple[Value, Value]:
             value.set(result[a - sliding])
         change.set(code.math("maxnum", change.get(), code.math("fabs", value.get() - work.z[a])))
         largest.set(code.math("maxnum", largest.get(), code.math("fabs", value.get())))
-        work.z[a] = value.get()
+        work.z[a] = code.select(share.equals(1.0), value.get(), work.z[a] + share * (value.get() - work.z[a]))
     return change.get(), largest.get()

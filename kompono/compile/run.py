@@ -191,8 +191,18 @@ class Run(ABC):
                     return ChunkEnd.NO_FORCES
                 continue
             if status is not ChunkEnd.LOG_FULL:
+                status = self._explained(status)
                 return self._heard(status) if self._program.opaque else status
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+
+    def _explained(self, status: ChunkEnd) -> ChunkEnd:
+        """The status, by another name where laws are why numbers were lost."""
+        lost = (ChunkEnd.NOT_FINITE, ChunkEnd.GUARD_NOT_FINITE, ChunkEnd.STEP_TOO_SMALL)
+        if self.settle is None or status not in lost:
+            return status
+        ask = cast(Any, self.settle).unsettled
+        self.jam = ask(self.time, self.state.copy(), self._inputs_at, self._parameters, self._usual_step)
+        return ChunkEnd.NO_FORCES if self.jam else status
 
     def _settle(self) -> None:
         """Let the laws that ask for it change their modes, and speeds where something strikes."""

@@ -19,6 +19,8 @@ OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
 STILL = 1e-13  # directions that change less are found
 PASSES = 60  # of Newton's method, at most
 IMMOBILE = 1e-13  # a row that forces move less than this part of the most mobile one is moved by rounding alone
+HASTE = 15  # passes of whole steps, from then on halves
+NOTHING = 1e-15  # of the terms of a reaction: less is rounding and has no direction
 TURN = 0.7  # rad a direction turns in one pass, at most
 
 
@@ -159,17 +161,30 @@ def solve(system: System, state: State, turning: Sequence[int] = (), passes: int
     turning = [unit for unit in turning if state.modes[unit] == SLIDES]
     if not bent and not turning:
         return reduce(system, state, sliding, normals).offset(), True
-    for _ in range(passes):
+    z = np.zeros(system.size)
+    for made in range(passes):
         reduced = reduce(system, state, sliding, normals)
-        z = reduced.offset()
+        found = reduced.offset()
+        z = found if made < HASTE or turning else (z + found) / 2
         change = _turned(reduced, state, turning, z) if turning else 0.0
-        for unit in bent:
-            new = _normal(system, unit, z)
-            change = max(change, float(np.abs(new - normals[unit]).max()))
-            normals[unit] = new
+        change = max(change, _pointed(system, bent, normals, found))
         if change <= STILL:
-            return z, True
+            return found, True
+        if z is not found:
+            _pointed(system, bent, normals, z)
     return z, change <= 1e3 * STILL
+
+
+def _pointed(system: System, bent: list[int], normals: dict[int, np.ndarray], z: np.ndarray) -> float:
+    """Point the directions of reactions that limit some units to where they are with these multipliers (m); the largest
+    change.
+    """
+    change = 0.0
+    for unit in bent:
+        new = _normal(system, unit, z)
+        change = max(change, float(np.abs(new - normals[unit]).max()))
+        normals[unit] = new
+    return change
 
 
 def _normal(system: System, unit: int, z: np.ndarray) -> np.ndarray:
@@ -177,7 +192,8 @@ def _normal(system: System, unit: int, z: np.ndarray) -> np.ndarray:
     first, last = system.layout.measures[unit]
     force = system.n0[first:last] + system.B[first:last] @ z
     size = float(np.linalg.norm(force))
-    return force / size if size > 0.0 else force
+    terms = float(np.abs(system.n0[first:last]).sum() + (np.abs(system.B[first:last]) @ np.abs(z)).sum())
+    return force / size if size > NOTHING * terms else 0.0 * force
 
 
 def _turned(reduced: Reduced, state: State, turning: Sequence[int], z: np.ndarray) -> float:
