@@ -30,12 +30,12 @@ def write_slip_equations(work: Work) -> tuple[Value, Value, Value]:
             curve[a] = 0.0
         curve[s] = 1.0
         curve[count] = 0.0 - direction * work.law(row, "limit")
-        given = _integer(work, row, "count")
+        given = work.integer(row, "count")
         pushes = given < 0
         size = code.select(pushes, Value(code, "1", INT), given)
         with code.when(size > 0):
             limited.set(True)
-            first = _integer(work, row, "first")
+            first = work.integer(row, "first")
             side, terms = _point(work, first, size)
             reach.set(code.math("maxnum", reach.get(), code.math("fabs", work.law(row, "mu")) * terms))
             with code.when(pushes):
@@ -45,10 +45,6 @@ def write_slip_equations(work: Work) -> tuple[Value, Value, Value]:
             work.sides[s] = side
             _add_limit(work, curve, direction * work.law(row, "mu"), first, size)
     return limited.get(), turned.get(), reach.get()
-
-
-def _integer(work: Work, row: Value, field: str) -> Value:
-    return work.code.let(INT, f"call i64 @llvm.fptosi.sat.i64.f64(double {work.law(row, field).name})")
 
 
 def _point(work: Work, first: Value, size: Value) -> tuple[Value, Value]:

@@ -5,20 +5,22 @@ A row that is held has w = 0; one that slides has z = -d (mu abs(N) + limit), N 
 direction of the slip; all others have z = 0. Columns of A and B come from the machine itself, one `respond` for each
 row that is not off. Only abs(N) is not linear: Newton's method turns a known direction of N until it stays, which for
 a single reaction is a matter of its sign. Where that does not come to rest there are no such forces, and all z are NaN;
-where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are eliminated first (see `law_slip`); the held
-rows that remain are solved as they are (see `law_regular`), or for the least norm if some are redundant (see
-`law_least`).
+where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are eliminated first (see
+`law_slip`); the held rows that remain are symmetric (see `law_symmetric`), or not so if friction follows a reaction
+(see `law_regular`, and `law_least` if some are redundant).
 """
 
 from __future__ import annotations
 
 import math
 
-from kompono.compile.emit import BOOL, INT, REAL, Code, Value, room
+from kompono.compile.emit import BOOL, INT, REAL, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
+from kompono.compile.law_shares import PASSES, first_weights, next_weights
 from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
+from kompono.compile.law_symmetric import factor, solve_all, solve_shared
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
@@ -99,25 +101,54 @@ def _newton(work: Work) -> None:
         work.z[a] = 0.0
         work.sides[a] = 0.0
     tries, before, share = code.variable(INT, 0), code.variable(REAL, math.inf), code.variable(REAL, 1.0)
-    settled = code.variable(BOOL, False)
+    settled, redundant = code.variable(BOOL, False), code.variable(BOOL, False)
+    sticks = first_weights(work)
     with code.forever():
         limited, turned, reach = write_slip_equations(work)
-        settled.set((tries.get() > 0) & ~turned)
+        shared = ~redundant.get() | (tries.get() >= PASSES)
+        settled.set((tries.get() > 0) & ~turned & shared)
         code.leave(settled.get())
         solve_for_slipping(work)
         _held_equations(work)
-        rest = count - work.sliding.get()
-        with code.when(~solve_regular(work.held, rest)):
-            solve_least(work.held, rest)
+        with code.when(~limited):
+            _solve_symmetric(work, sticks)
+        with code.when(limited):
+            _solve_other(work, tries.get(), sticks, redundant)
         change, largest = _accept(work, share.get())
         tries.set(tries.get() + 1)
         rounding = (change <= _NEAR * largest) | (change <= _ROUNDING * reach)
-        settled.set(~limited | (change <= _CHANGE * largest) | (rounding & (change >= before.get())))
+        shared = ~redundant.get() | (tries.get() >= PASSES)
+        settled.set(~limited | (shared & (change <= _CHANGE * largest)) | (shared & rounding & (change >= before.get())))
         before.set(change)
         code.leave(settled.get() | (tries.get() >= _TRIES))
         share.set(code.select(tries.get() >= _HASTE, Value(code, "0.5", REAL), 1.0))
     with code.when(~settled.get()), code.loop(count) as a:
         work.z[a] = math.nan
+
+
+def _solve_other(work: Work, tries: Value, sticks: Value, redundant: Variable) -> None:
+    """Held rows where friction follows a reaction: independent, or shared by weights that become better each time."""
+    code, rest = work.code, work.active.get() - work.sliding.get()
+    with code.when(~solve_regular(work.held, rest)):
+        redundant.set(sticks)
+        with code.when((tries > 0) & (tries < PASSES) & sticks):
+            next_weights(work)
+        solve_least(work.held, work.weights, rest)
+
+
+def _solve_symmetric(work: Work, sticks: Value) -> None:
+    """Held rows where no friction follows a reaction: independent, or shared."""
+    code, rest = work.code, work.active.get() - work.sliding.get()
+    rank = factor(work.held, rest)
+    with code.when(rank >= rest):
+        solve_all(work.held, rest)
+    with code.when(rank < rest):
+        solve_shared(work.held, work.weights, rank, rest)
+        passes = code.select(sticks, Value(code, str(PASSES - 1), INT), 0)
+        with code.loop(passes):
+            _accept(work, Value(code, "1.0", REAL))
+            next_weights(work)
+            solve_shared(work.held, work.weights, rank, rest)
 
 
 def _held_equations(work: Work) -> None:

@@ -264,10 +264,11 @@ def random_modes(rng: np.random.Generator) -> tuple[Laws, Problem, list[Unit], C
     for k, unit in enumerate(units):
         way = rng.choice([-1.0, 1.0]) if modes[k] == Mode.SLIDES else 0.0
         ways.append((way, 0.0))
+        laws.slide(unit.row, way, mu[k], limit[k], unit.first, -1 if unit.count == 1 else unit.count)
         if modes[k] == Mode.HELD:
             laws.hold(unit.row)
-        else:
-            laws.slide(unit.row, way, mu[k], limit[k], unit.first, -1 if unit.count == 1 else 3)
+        if unit.kind == Kind.ONE_SIDED:
+            laws.table[unit.row, 3:] = 0.0
     problem = Problem(laws.a, laws.b, big_b, n0, mu, mu, limit, limit)
     return laws, problem, units, Choice(np.array(modes, dtype=int), np.array(ways).reshape(-1, 2), np.zeros(rows))
 

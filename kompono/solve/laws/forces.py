@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kompono.solve.laws.pseudo import inverse
+from kompono.solve.laws.pseudo import shared_inverse
+from kompono.solve.laws.shares import PASSES as SHARINGS
+from kompono.solve.laws.shares import first_weights, next_weights
 from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
 
 OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
@@ -77,6 +79,7 @@ class Reduced:
     limits: np.ndarray | None
     reach: np.ndarray | None
     inverse: np.ndarray | None
+    redundant: bool = False
 
     def spread(self, loads: np.ndarray) -> np.ndarray:
         """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
@@ -98,8 +101,12 @@ class Reduced:
         return z - self.reach @ (self.inverse @ moved)
 
 
-def reduce(system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray]) -> Reduced:
-    """Eliminate what slides (units) and what is held, with the directions of measured reactions kept."""
+def reduce(
+    system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray], weights: np.ndarray
+) -> Reduced:
+    """Eliminate what slides (units) and what is held, with the directions of measured reactions kept; weights (m) say
+    how redundant rows share.
+    """
     rows, modes = system.layout.rows, state.modes
     held = [row for unit, mode in enumerate(modes) if mode == HELD for row in rows[unit]]
     D = gain = limits = None
@@ -113,7 +120,8 @@ def reduce(system: System, state: State, sliding: list[int], normals: dict[int, 
     if gain is not None and D is not None:
         reach -= D @ gain[:, held]
     small = block[:, held] if D is None else block @ reach
-    return Reduced(system, held, D, gain, limits, reach, inverse(small, system.scale[held]))
+    inverse, redundant = shared_inverse(small, system.scale[held], weights[held])
+    return Reduced(system, held, D, gain, limits, reach, inverse, redundant)
 
 
 def _slid(
@@ -159,16 +167,17 @@ def solve(system: System, state: State, turning: Sequence[int] = (), passes: int
         guess = np.zeros(system.size) if state.z is None else state.z
         normals = {unit: _normal(system, unit, guess) for unit in bent}
     turning = [unit for unit in turning if state.modes[unit] == SLIDES]
-    if not bent and not turning:
-        return reduce(system, state, sliding, normals).offset(), True
-    z = np.zeros(system.size)
-    for made in range(passes):
-        reduced = reduce(system, state, sliding, normals)
-        found = reduced.offset()
+    weights, sticks = first_weights(system, state)
+    z, redundant = np.zeros(system.size), False
+    for made in range(max(passes, SHARINGS)):
+        if redundant and 0 < made < SHARINGS:
+            weights = next_weights(system, state, z)
+        reduced = reduce(system, state, sliding, normals, weights)
+        found, redundant = reduced.offset(), reduced.redundant and sticks
         z = found if made < HASTE or turning else (z + found) / 2
         change = _turned(reduced, state, turning, z) if turning else 0.0
         change = max(change, _pointed(system, bent, normals, found))
-        if change <= STILL:
+        if change <= STILL and (not redundant or made >= SHARINGS - 1):
             return found, True
         if z is not found:
             _pointed(system, bent, normals, z)

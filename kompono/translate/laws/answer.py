@@ -122,9 +122,9 @@ def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vecto
             for k in range(unit.shape.slips):
                 kind = acts * ca.if_else(slips, SLIDES, HELD)
                 dry, row = rows.units[unit.dry], unit.slip_row + k
-                limit = limited * given[2]
+                mu, limit = ca.if_else(slips, given[0], given[1]), limited * ca.if_else(slips, given[2], given[3])
                 measured = -1 if dry.count == 1 and unit.shape.reaction is None else dry.count  # -1: it only pushes
-                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, measured)
+                lines[row] = ca.vertcat(kind, direction[k], b[row], mu, limit, dry.first, measured)
         return ca.vertcat(*lines)
 
     return table
