@@ -31,6 +31,7 @@ _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
+_IMMOBILE = 1e-12  # of the most mobile row of a unit: a row that forces move less is moved by rounding
 _ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its direction is rounding
 
 
@@ -164,6 +165,29 @@ def _held_equations(work: Work) -> None:
             right.set(right.get() - answer * curve[count])
             add(code, target, 0.0 - answer, curve.at(sliding), count - sliding)
         held.right[i] = right.get()
+    _leave_out(work)
+
+
+def _leave_out(work: Work) -> None:
+    """Empty the equations of held rows that nothing can move: joints hold them, and what they answer is rounding."""
+    code, held, sliding = work.code, work.held, work.sliding.get()
+    rest, largest = work.active.get() - sliding, work.mobility
+    for bound in (False, True):
+        with code.loop(rest) as i:
+            row = work.which[i + sliding]
+            unit, own = work.integer(row, "unit"), work.column(i + sliding)[row]
+            if not bound:
+                largest[unit] = 0.0
+                continue
+            largest[unit] = code.math("maxnum", largest[unit], own)
+    with code.loop(rest) as i:
+        row = work.which[i + sliding]
+        own = work.column(i + sliding)[row]
+        with code.when(own <= _IMMOBILE * largest[work.integer(row, "unit")]):
+            held.right[i] = 0.0
+            with code.loop(rest) as j:
+                held.row(held.matrix, i)[j] = 0.0
+                held.row(held.matrix, j)[i] = 0.0
 
 
 def _accept(work: Work, share: Value) -> tuple[Value, Value]:

@@ -17,7 +17,8 @@ class Work:
 
     Active rows are numbered with those that slide first: `which` is their place in the table. `columns` has what the
     machine answers to one unit of each, `curves` the equations of sliding rows: coefficients of all active multipliers
-    and the right side. `weights` say how held rows share what is redundant.
+    and the right side. `weights` say how held rows share what is redundant; `mobility`
+    is the largest of each unit, by its first row.
     """
 
     code: Code
@@ -32,6 +33,7 @@ class Work:
     sides: Array
     z: Array
     weights: Array
+    mobility: Array
     sliding: Variable
     active: Variable
     held: Equations
@@ -65,6 +67,6 @@ def make_work(code: Code, known: Sizes) -> Work:
     return Work(
         code, known, most, Array(code, "%in"), Array(code, "%out"), Array(code, which.pointer, INT),
         room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
-        room(code, max(1, known.measures)), sides, z, weights, code.variable(INT, 0), code.variable(INT, 0),
+        room(code, max(1, known.measures)), sides, z, weights, room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0),
         make_equations(code, most),
     )  # fmt: skip

@@ -52,7 +52,8 @@ class Laws:
     def __post_init__(self) -> None:
         m = len(self.b)
         self.big_b = self.big_b.reshape(len(self.n0), m)
-        self.table = np.zeros((m, 7))
+        self.table = np.zeros((m, 8))
+        self.table[:, 7] = np.arange(m)
         self.table[:, 2] = self.b
 
     def hold(self, *rows: int) -> Laws:
@@ -60,7 +61,7 @@ class Laws:
         return self
 
     def slide(self, row: int, d: float, mu: float = 0.0, limit: float = 0.0, first: int = 0, count: int = 0) -> Laws:
-        self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count]
+        self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count, row]
         return self
 
     def solve(self) -> np.ndarray:
@@ -73,7 +74,7 @@ class Laws:
         """How far multipliers are from the laws."""
         w, n = self.b + self.a @ z, self.n0 + self.big_b @ z
         found = []
-        for i, (kind, d, _, mu, limit, first, count) in enumerate(self.table):
+        for i, (kind, d, _, mu, limit, first, count, _) in enumerate(self.table):
             size = np.linalg.norm(n[int(first) : int(first + count)])
             found.append(z[i] if kind == OFF else w[i] if kind == HELD else z[i] + d * (mu * size + limit))
         return np.array(found)
@@ -99,8 +100,8 @@ def test_names_tell_sizes() -> None:
 
 def test_the_stand_in_is_found_and_gives_no_numbers() -> None:
     stand_in = make_stand_in(respond_of(3, 2), 15, 3, 2)
-    assert (stand_in.nnz_in(), stand_in.nnz_out()) == (15 + 21 + 2, 3)
-    assert np.isnan(stand_in(np.ones(38)).full()).all()
+    assert (stand_in.nnz_in(), stand_in.nnz_out()) == (15 + 24 + 2, 3)
+    assert np.isnan(stand_in(np.ones(41)).full()).all()
     program = solver(3, 2).program
     names = schedule.called(program, program.routines.values())
     assert set(names) == {stand_in.name(), "respond_3_2"}
@@ -268,7 +269,7 @@ def random_modes(rng: np.random.Generator) -> tuple[Laws, Problem, list[Unit], C
         if modes[k] == Mode.HELD:
             laws.hold(unit.row)
         if unit.kind == Kind.ONE_SIDED:
-            laws.table[unit.row, 3:] = 0.0
+            laws.table[unit.row, 3:7] = 0.0
     problem = Problem(laws.a, laws.b, big_b, n0, mu, mu, limit, limit)
     return laws, problem, units, Choice(np.array(modes, dtype=int), np.array(ways).reshape(-1, 2), np.zeros(rows))
 

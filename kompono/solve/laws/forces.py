@@ -20,7 +20,7 @@ from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
 OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
 STILL = 1e-13  # directions that change less are found
 PASSES = 60  # of Newton's method, at most
-IMMOBILE = 1e-13  # a row that forces move less than this part of the most mobile one is moved by rounding alone
+IMMOBILE = 1e-12  # of the most mobile row of a contact: a row that forces move less is moved by rounding alone
 HASTE = 15  # passes of whole steps, from then on halves
 NOTHING = 1e-15  # of the terms of a reaction: less is rounding and has no direction
 TURN = 0.7  # rad a direction turns in one pass, at most
@@ -58,10 +58,22 @@ class System:
         self.problem, self.A, self.b = problem, problem.A, problem.b
         self.B, self.n0, self.size = problem.B, problem.n0, len(problem.b)
         diagonal = self.A.diagonal()
-        self.root = np.sqrt(np.where(diagonal > IMMOBILE * diagonal.max(initial=0.0), diagonal, 1.0))
+        mobile = diagonal > IMMOBILE * self._mates(diagonal)
+        if not mobile.all():
+            self.A = np.where(mobile[:, None] & mobile, self.A, 0.0)
+        self.root = np.sqrt(np.where(mobile, diagonal, 1.0))
         self.scale = 1.0 / self.root
         self.mu, self.limit = problem.mu.tolist(), problem.limit.tolist()
         self.mu_static, self.limit_static = problem.mu_static.tolist(), problem.limit_static.tolist()
+
+    def _mates(self, diagonal: np.ndarray) -> np.ndarray:
+        """Of each row the largest mobility of its contact, friction included."""
+        found, layout = diagonal.copy(), self.layout
+        for unit, rows in enumerate(layout.rows):
+            contact = layout.contacts[unit]
+            together = list(rows) + (list(layout.rows[contact]) if contact is not None else [])
+            found[together] = max(float(found[together].max()), float(diagonal[together].max()))
+        return found
 
 
 @dataclass

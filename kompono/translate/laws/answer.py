@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.handed import handed_numbers
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
@@ -79,8 +80,9 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
 
 
 def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
-    """Seven numbers a row, for a correction of what is off: closed gaps ("residual"), or all that is held."""
+    """Eight numbers a row, for a correction of what is off: closed gaps ("residual"), or all that is held."""
     kinds: list[Scalar] = [ca.SX(OFF)] * rows.size
+    places = rows.mates
     for unit, acts, slips, _ in rows.states(tracer, ca.SX.zeros(rows.size)):
         if unit.gap_row >= 0 and (level == "rate" or unit.shape.gap is not None):
             kinds[unit.gap_row] = acts * HELD
@@ -88,7 +90,7 @@ def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], 
             kinds[unit.slip_row + k] = ca.if_else(slips, OFF, acts * HELD)
 
     def table(off: Vector) -> Vector:
-        return ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0) for k, kind in enumerate(kinds)])
+        return ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0, places[k]) for k, kind in enumerate(kinds)])
 
     return table
 
@@ -109,25 +111,36 @@ def solved(
 
 
 def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> Callable[..., Vector]:
-    """Seven numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number; from b, and
-    whether given limits count.
+    """Eight numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number, unit; from
+    b, whether given limits count, and whether rows that slide by mu times a reaction are `handed` to somebody else.
     """
-    states = list(zip(rows.states(tracer, rate), numbers, strict=True))
+    states, places = list(zip(rows.states(tracer, rate), numbers, strict=True)), rows.mates
 
-    def table(b: Vector, limited: float = 1.0) -> Vector:
-        lines: list[Vector] = [ca.SX(7, 1)] * rows.size
+    def table(b: Vector, limited: float = 1.0, handed: bool = False) -> Vector:
+        lines: list[Vector] = [ca.SX(8, 1)] * rows.size
         for (unit, acts, slips, direction), given in states:
             if unit.gap_row >= 0:
-                lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0)
+                lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0, places[unit.gap_row])
             for k in range(unit.shape.slips):
-                kind = acts * ca.if_else(slips, SLIDES, HELD)
                 dry, row = rows.units[unit.dry], unit.slip_row + k
+                kind = acts * ca.if_else(slips, OFF if handed and dry.count else SLIDES, HELD)
                 mu, limit = ca.if_else(slips, given[0], given[1]), limited * ca.if_else(slips, given[2], given[3])
-                measured = -1 if dry.count == 1 and unit.shape.reaction is None else dry.count  # -1: it only pushes
-                lines[row] = ca.vertcat(kind, direction[k], b[row], mu, limit, dry.first, measured)
-        return ca.vertcat(*lines)
+                measured = dry.first, rows.counted(unit), places[row]
+                lines[row] = ca.vertcat(kind, direction[k], b[row], mu, limit, *measured)
+        return ca.vertcat(ca.SX(0, 1), *lines)
 
     return table
+
+
+def handed_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> tuple[Vector, ...]:
+    """What is told of rows that may slide by mu times a reaction, at the present modes (3 each)."""
+    found = []
+    for (unit, acts, slips, direction), given in zip(rows.states(tracer, rate), numbers, strict=True):
+        if unit.dry >= 0 and rows.units[unit.dry].count:
+            slides = (acts != 0) * (slips != 0)
+            for k in range(unit.shape.slips):
+                found.append(handed_numbers(slides, direction[k], given[0], given[2]))
+    return tuple(found)
 
 
 def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Callable[[Solution], Vector]) -> Routine:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count")  # of one row in the table of laws
+FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 _NAME = re.compile(r"laws_(\d+)_(\d+)_(\d+)_(\w+)")
 

@@ -15,7 +15,7 @@ from kompono.translate.laws.naming import Sizes, name_of
 
 
 def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int) -> ca.Function:
-    """A closed function [factor | table (rows x 7, row by row) | n0 (measures)] -> z (rows) of NaN.
+    """A closed function [factor | table (rows x 8, row by row) | n0 (measures)] -> z (rows) of NaN.
 
     `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)].
     """
