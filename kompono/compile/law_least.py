@@ -34,6 +34,7 @@ class Equations:
     taken: Array
     work: Array
     missing: Array
+    shares: Array
 
     def row(self, of: Array, i: Value) -> Array:
         """One row of a matrix."""
@@ -44,16 +45,18 @@ def make_equations(code: Code, most: int) -> Equations:
     """Memory for up to `most` equations."""
     square, column = most * most, most
     matrix, rest, parts = (room(code, square) for _ in range(3))
-    right, result, sizes, order, taken, work, missing = (room(code, column) for _ in range(7))
+    right, result, sizes, order, taken, work, missing, shares = (room(code, column) for _ in range(8))
     order = Array(code, order.pointer, INT)
-    return Equations(code, most, matrix, right, result, rest, parts, sizes, order, taken, work, missing)
+    return Equations(code, most, matrix, right, result, rest, parts, sizes, order, taken, work, missing, shares)
 
 
-def dot(code: Code, a: Array, b: Array, count: Value) -> Value:
-    """The inner product of two vectors."""
+def dot(code: Code, a: Array, b: Array, count: Value, wide: bool = False) -> Value:
+    """The inner product of two vectors; `wide`: its terms may be added in any order, several at once."""
     total = code.variable(REAL, 0.0)
     with code.loop(count) as i:
-        total.set(total.get() + a[i] * b[i])
+        term = a[i] * b[i]
+        before = total.get()
+        total.set(code.let(REAL, f"fadd reassoc contract double {before.name}, {term.name}") if wide else before + term)
     return total.get()
 
 

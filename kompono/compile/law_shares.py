@@ -11,7 +11,7 @@ from __future__ import annotations
 from kompono.compile.emit import INT, REAL, Value
 from kompono.compile.law_work import Work
 
-PASSES = 3  # with weights that follow the last forces
+PASSES = 2  # with weights that follow the last forces
 FIRM = 10.0  # times the largest other weight: that of rows that have no limit
 LEAST = 0.1  # of the largest such weight: no row has less
 
@@ -30,11 +30,14 @@ def first_weights(work: Work) -> Value:
 def next_weights(work: Work) -> None:
     """The same, from limits with the forces found last."""
     code, rest = work.code, work.active.get() - work.sliding.get()
-    largest = code.variable(REAL, 0.0)
+    largest, last, known = code.variable(REAL, 0.0), code.variable(REAL, 0.0), code.variable(INT, -1)
     with code.loop(rest) as i, code.when(_limited(work, i)):
-        value = code.math("sqrt", _limit(work, i))
-        work.weights[i] = value
-        largest.set(code.math("maxnum", largest.get(), value))
+        unit = work.integer(work.which[i + work.sliding.get()], "unit")
+        with code.when(~unit.equals(known.get())):  # the second row of a plane has the limit of the first
+            last.set(code.math("sqrt", _limit(work, i)))
+            known.set(unit)
+        work.weights[i] = last.get()
+        largest.set(code.math("maxnum", largest.get(), last.get()))
     most = code.select(largest.get() > 0.0, largest.get(), 1.0)
     with code.loop(rest) as i:
         least = code.math("maxnum", work.weights[i], LEAST * most)

@@ -20,7 +20,7 @@ from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
 from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
-from kompono.compile.law_symmetric import factor, solve_all, solve_shared
+from kompono.compile.law_symmetric import factor, refine, solve_all, solve_shared
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
@@ -150,6 +150,7 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
             _accept(work, Value(code, "1.0", REAL))
             next_weights(work)
             solve_shared(work.held, work.weights, rank, rest)
+        refine(work.held, rank, rest)
 
 
 def _held_equations(work: Work) -> None:
