@@ -32,6 +32,7 @@ _HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
 _IMMOBILE = 1e-12  # of the most mobile row of a unit: a row that forces move less is moved by rounding
+_BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
 _ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its direction is rounding
 
 
@@ -47,6 +48,8 @@ def define(name: str, lanes: Lanes) -> str:
     with code.loop(known.rows) as i:
         work.out[i] = 0.0
     _count_rows(work)
+    if known.purpose == "back":
+        _count_nothing(work)
     count = work.active.get()
     with code.when(count > work.most), code.loop(known.rows) as i:
         work.out[i] = math.nan
@@ -67,6 +70,16 @@ def _count_rows(work: Work) -> None:
         kind = work.law(i, "kind")
         work.active.set(work.active.get() + code.select(kind.equals(OFF), Value(code, "0", INT), 1))
         work.sliding.set(work.sliding.get() + code.select(kind.equals(SLIDES), Value(code, "1", INT), 0))
+
+
+def _count_nothing(work: Work) -> None:
+    """Count no rows as active if what they are off is rounding."""
+    code = work.code
+    most = code.variable(REAL, 0.0)
+    with code.loop(work.sizes.rows) as i, code.when(~work.law(i, "kind").equals(OFF)):
+        size = code.math("fabs", work.law(i, "offset"))
+        most.set(code.select(size <= most.get(), most.get(), size))
+    work.active.set(code.select(most.get() <= _BACK, Value(code, "0", INT), work.active.get()))
 
 
 def _list_rows(work: Work) -> None:
@@ -138,11 +151,17 @@ def _solve_other(work: Work, tries: Value, sticks: Value, redundant: Variable) -
 
 
 def _solve_symmetric(work: Work, sticks: Value) -> None:
-    """Held rows where no friction follows a reaction: independent, or shared."""
+    """Held rows where no friction follows a reaction: independent, or shared, or, where only the motion is wanted,
+    borne by the first that suffice.
+    """
     code, rest = work.code, work.active.get() - work.sliding.get()
     rank = factor(work.held, rest)
     with code.when(rank >= rest):
         solve_all(work.held, rest)
+    if work.sizes.purpose != "laws":
+        with code.when(rank < rest):
+            solve_all(work.held, rank)
+        return
     with code.when(rank < rest):
         solve_shared(work.held, work.weights, rank, rest)
         passes = code.select(sticks, Value(code, str(PASSES - 1), INT), 0)

@@ -22,6 +22,7 @@ def factor(e: Equations, count: Value) -> Value:
         mobile = ~(size <= 0.0)
         e.sizes[i] = code.select(mobile, 1.0 / code.math("sqrt", size), 0.0)
         left[i] = code.select(mobile, Value(code, "1.0", REAL), 0.0)
+        e.result[i] = 0.0
     rank = code.variable(INT, 0)
     with code.forever():
         best, largest = code.variable(INT, -1), code.variable(REAL, _NOTHING_LEFT)
@@ -65,7 +66,7 @@ def _known(e: Equations, right: Array, rank: Value) -> None:
 
 
 def solve_all(e: Equations, count: Value) -> None:
-    """The solution where L has all its columns, to `result`."""
+    """The solution where L has all its columns, to `result`, or that in which the pivots of so many bear all."""
     code, y = e.code, e.work
     _known(e, e.right, count)
     with code.loop(count) as j:

@@ -92,7 +92,8 @@ def close(z: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> None
 
 def test_names_tell_sizes() -> None:
     name = name_of("respond_abc_2", 12, 3, 4)
-    assert sizes(name) == (12, 3, 4, "respond_abc_2")
+    assert sizes(name) == (12, 3, 4, "respond_abc_2", "laws")
+    assert sizes(name_of("respond_abc_2", 12, 3, 4, "back")) == (12, 3, 4, "respond_abc_2", "back")
     assert is_solver(name)
     assert sizes("respond_abc_2") is None
     assert not is_solver("laws_1_2_respond")

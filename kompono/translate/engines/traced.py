@@ -90,7 +90,8 @@ class TracedEngine(PosedEngine):
 
     @cached_property
     def _derivative(self) -> Routine:
-        return self.moving.tracer.routine("derivative", [("rate", self._rates())])
+        acting = self.moving.acting
+        return self.moving.tracer.routine("derivative", [("rate", self._rates(acting.moving() if acting else None))])
 
     def _open_derivative(self) -> Routine:
         """state -> rate while all gaps are open."""

@@ -54,6 +54,7 @@ class LawAnswer(Acting):
     solution: Solution
     pushed: Pushed
     seen: Seen
+    moving: Callable[[], Solution]  # the same motion for less, if what redundant rows bear is of no interest
 
 
 def solve_laws(
@@ -65,10 +66,15 @@ def solve_laws(
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
-    z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
+    response = linear_part(rows.size, lambda z: seen(pushed(z), z))
+    z = solved(rows.size, rows.measures, response, table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
-    return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
+
+    def moving() -> Solution:
+        return pushed(solved(rows.size, rows.measures, response, table, n0, "motion"))
+
+    return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen, moving)
 
 
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
@@ -76,7 +82,7 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
     `moved` gives what they do to the rows.
     """
     table = held_table(rows, tracer, level)(off)
-    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1))
+    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1), "back")
 
 
 def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
@@ -102,11 +108,11 @@ def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca
 
 
 def solved(
-    size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector
+    size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector, purpose: str = "laws"
 ) -> Vector:  # fmt: skip
-    """Forces of the rows, by native code."""
+    """Forces of the rows, by native code; for a purpose that naming.Sizes tells."""
     factor, respond = response
-    solver = make_stand_in(respond, factor.numel(), size, measures)
+    solver = make_stand_in(respond, factor.numel(), size, measures, purpose)
     return solver(ca.densify(ca.vertcat(factor, table, n0)))
 
 
