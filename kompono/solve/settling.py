@@ -186,9 +186,9 @@ class Instant:
         return [(k, STRIKES) for k in approach]
 
     def _given(self, number: int) -> bool:
-        """Whether a unit is friction that no impulse of a contact limits: it gives way."""
+        """Whether a unit is friction that no impulse limits: it gives way."""
         unit = self.units[number]
-        return unit.kind != Kind.ONE_SIDED and unit.contact < 0
+        return unit.kind != Kind.ONE_SIDED and unit.contact < 0 and not (unit.count and self.view.numbers[number, 0])
 
     def _restitution(self, number: int) -> float:
         """That of a unit, none where the rebound would be too low to matter."""
