@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,12 @@ def _urdf(root: Node, path: Path, *, loops: Any = None, floating: bool = False, 
     )
 
 
+def _mjcf(root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = ()) -> Assembly:
+    from kompono.files.mjcf import read_mjcf
+
+    return read_mjcf(root, path, start=start, ignore=ignore)
+
+
 def _expanded(path: Path) -> Node:
     """A xacro file with its macros expanded, by the package of that name."""
     from kompono.result.extras import extra
@@ -62,6 +68,9 @@ def _expanded(path: Path) -> Node:
     return parse(text.encode(), path.name)
 
 
-KNOWN = "URDF is."
-ROOTS = {"robot": "urdf"}
-FORMATS = {"urdf": Format("URDF", _urdf, ("loops", "floating", "packages"))}
+KNOWN = "URDF and MJCF are."
+ROOTS = {"robot": "urdf", "mujoco": "mjcf"}
+FORMATS = {
+    "urdf": Format("URDF", _urdf, ("loops", "floating", "packages")),
+    "mjcf": Format("MJCF", _mjcf, ("start", "ignore")),
+}
