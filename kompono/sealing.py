@@ -183,7 +183,7 @@ def _variant(part: Alone) -> Variant:
     declared = start_state(engine, {})
     state = assemble(kernel, 0.0, declared, first, parameters).state
     firm = np.concatenate(
-        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.modes), dtype=int)]
+        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.memory), dtype=int)]
     )
     coordinates, speeds = part.sizes
     return Variant(

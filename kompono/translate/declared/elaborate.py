@@ -21,6 +21,7 @@ from kompono.model.law import Law, PairLaw
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
+from kompono.model.state import State, check_states
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.law_checks import check_laws
@@ -52,7 +53,13 @@ class Elaborated:
     cells: tuple[LoadCell, ...] = ()
     laws: tuple[Law, ...] = ()
     soft: tuple[Any, ...] = ()  # laws that are forces, see `translate/laws/soft.py`
+    states: tuple[State, ...] = ()
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
+
+    @property
+    def memory(self) -> tuple[Mode | State, ...]:
+        """What a state has behind coordinates and speeds: modes, then states of one's own."""
+        return (*self.modes, *self.states)
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -76,13 +83,14 @@ def elaborate(model: Subsystem) -> Elaborated:
         *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell, Law)),
     )
     inner = tuple(mode for law in result.laws for modes in law._modes for mode in modes.values())
-    result = replace(result, modes=(*result.modes, *inner))
+    result = replace(result, modes=(*result.modes, *inner), states=kind(State))
     if not result.bodies:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
     check_ports(result)
     check_laws(result)
+    check_states(result.states, result.path)
     result = replace(result, uses=find_uses(model, elements))
     check_reading(result)
     check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -14,6 +15,7 @@ from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
     from kompono.model.event import Event
+    from kompono.model.state import State
     from kompono.translate.declared.elaborate import Elaborated
     from kompono.translate.motion.readings import Loaded, Readings
 
@@ -63,6 +65,18 @@ def bind_results(
 
 def uses_results(model: Elaborated) -> list[Event]:
     """The events whose guards or new values use accelerations or loads."""
+    return _using(model, [(event, [event.guard, *[new for _, new in event.changes]]) for event in model.events])
+
+
+def states_with_results(model: Elaborated) -> list[State]:
+    """The states whose rates use accelerations or loads."""
+    return _using(model, [(state, [state.rate]) for state in model.states])
+
+
+def _using(model: Elaborated, written: Sequence[tuple[Any, Sequence[Any]]]) -> list[Any]:
+    """Those elements, given with their expressions, that use accelerations or loads."""
+    if not written:
+        return []
     named = [frame._signals for carrier in (*model.bodies, *model.grounds) for frame in carrier._frames_with_signals]
     named += [sensor._signals for sensor in model.sensors]
     columns = [column for signals in named for kind, column in signals.items() if kind.endswith("acceleration")]
@@ -70,10 +84,10 @@ def uses_results(model: Elaborated) -> list[Event]:
         columns += vars(element).get("_signals", {}).values()
     results = {symbol.element_hash() for column in columns for symbol in ca.vertsplit(ca.SX(column))}
     found = []
-    for event in model.events if results else ():
-        used = ca.symvar(ca.vertcat(ca.SX(event.guard), *[ca.SX(new) for _, new in event.changes]))
+    for element, expressions in written if results else ():
+        used = ca.symvar(ca.vertcat(*[ca.SX(expression) for expression in expressions]))
         if any(symbol.element_hash() in results for symbol in used):
-            found.append(event)
+            found.append(element)
     return found
 
 

@@ -107,10 +107,10 @@ class Alone(Part):
         return output
 
     def _switched(self, now: Moment, event: Event) -> Vector:
-        """All modes after an event."""
-        changed = dict(now.switched(event))
-        modes = [changed.get(mode, now.values.modes[k, :]) for k, mode in enumerate(self.model.modes)]
-        return ca.vertcat(ca.SX(0, 1), *modes)
+        """All modes and states after an event."""
+        changed: dict[Any, Scalar] = dict(now.switched(event))
+        memory = [changed.get(kept, now.values.memory[k, :]) for k, kept in enumerate(self.model.memory)]
+        return ca.vertcat(ca.SX(0, 1), *memory)
 
     @property
     def names(self) -> tuple[str, ...]:

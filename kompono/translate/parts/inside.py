@@ -173,7 +173,7 @@ class Part:
 
     def _resolve(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        return self.inside.pack(now.rates(condensed, condensed.resolve(given)))
+        return self.inside.pack(now.rates(condensed, condensed.resolve(given), given))
 
     def _report(self, now: Moment, given: Vector) -> Vector:
         channels, values, energies = report_inside(now, given)

@@ -61,7 +61,7 @@ class ByParts(SolvedEngine):
         tracer, now = self._moment()
         now, settled = now.settled()
         condensed = now.forces() if settled is None else now.forces_after(settled)
-        rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
+        rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)), ca.SX(0, 1))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
 
     def _projection(self, name: str, *, held: bool) -> Routine:

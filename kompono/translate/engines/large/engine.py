@@ -196,7 +196,7 @@ def check_shape(model: Elaborated, topology: Topology) -> None:
         topology.closing
         or model.constraints
         or model.couplings
-        or model.modes
+        or model.memory
         or model.events
         or model.laws
         or model.soft
