@@ -110,10 +110,10 @@ class DiscreteEngine(TracedEngine):
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With the parts of a step, and what is needed to choose stiffness."""
         parts = {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
-        parts |= {"state_rates": self.state_rates} if self.model.states else {}
+        parts |= {"state_rates": self._own_rates} if self.model.states else {}
         return {**super().routines(), **parts, "condition_rates": self.condition_rates}
 
-    def state_rates(self) -> Routine:
+    def _own_rates(self) -> Routine:
         """Rates of the model's own states."""
         return self.present.tracer.routine("state_rates", [("rates", self._state_rates(self.present.solution))])
 
