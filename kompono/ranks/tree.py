@@ -117,7 +117,7 @@ def _reason(translation: Translation) -> str:
     kinds: tuple[tuple[str, Any], ...] = (
         ("closes a loop", topology.closing), ("is a constraint", model.constraints), ("is a coupling", model.couplings),
         ("is an event", model.events), ("is a mode", model.modes), ("is a state", model.states),
-        ("is a declared output", model.outputs),
+        ("is a declared output", model.outputs), ("connects signals", model.connections),
     )  # fmt: skip
     for what, elements in kinds:
         if elements:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kompono.errors import KomponoError, ModelError
 from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
@@ -36,6 +37,7 @@ _DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
     "parameter": "a Parameter",
     "input": "an Input",
+    "output": "an Output",
     "mode": "a Mode",
     "state": "a State",
     "q": "a coordinate of a joint",
@@ -122,6 +124,8 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = (element.expression,)
     elif isinstance(element, State):
         values = (element.rate,)
+    elif isinstance(element, Connection):
+        values = (element.source,)
     elif isinstance(element, Event):
         values = (element.guard, [value for _, value in element.changes])
     else:

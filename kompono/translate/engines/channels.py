@@ -320,6 +320,9 @@ class ChannelWriter:
             path = self.model.path(output)
             value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
             self.write("", (path,), output.unit, value)
+        for signal in self.model.fed:
+            value = self.tracer.call(lambda s=signal: ca.SX(s), path=self.model.path(signal), free=True)
+            self.write("", (self.model.path(signal),), signal.unit, value)
         rates = state_rates(self.tracer, self.model)
         for k, state in enumerate(self.model.states):
             self.write("", (f"{self.model.path(state)}.rate",), state.rate_unit, rates[k])

@@ -105,6 +105,10 @@ class AwayPart(Part):
         return self.near.channels()
 
     @property
+    def shown(self) -> list[Any]:  # type: ignore[override]
+        return self.near.shown
+
+    @property
     def unreported(self) -> Sequence[Any]:  # type: ignore[override]
         return self.near.unreported
 

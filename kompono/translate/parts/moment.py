@@ -17,6 +17,7 @@ from kompono.model.body import Carrier
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
+from kompono.model.signal import Output
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, sweep
@@ -27,7 +28,7 @@ from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Given, Kinematics, Step
-from kompono.translate.motion.signals import bind_signals, refuse_results, states_with_results
+from kompono.translate.motion.signals import ResultUsed, bind_signals, refuse_results, states_with_results
 from kompono.translate.motion.states import state_rates
 from kompono.translate.parts.border import pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
@@ -103,10 +104,26 @@ class Moment:
             frames[carrier] = border.base.pose
         kinematics = Kinematics(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            Given(steps, frames),
+            Given(steps, frames, self._signals()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
+
+    def _signals(self) -> dict[Output, Callable[[Kinematics], Vector]]:
+        """What outputs of parts are."""
+        found: dict[Output, Callable[[Kinematics], Vector]] = {}
+        for part in self.compartment.parts:
+            shown = part.shown
+            for output in part.inside.whole.outputs:
+                number = next((k for k, known in enumerate(shown) if known is output), -1)
+                found[output] = lambda kin, part=part, o=output, k=number: self._signal(kin, part, o, k)
+        return found
+
+    def _signal(self, kinematics: Kinematics, part: Part, output: Output, number: int) -> Vector:
+        if number < 0:
+            path = self.compartment.whole.path(output)
+            raise ResultUsed(f"{path} of a closed part", (self.tracer.path,))
+        return self._ask(part, f"signal_{number}", kinematics=kinematics)
 
     def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Vector]) -> Step:
         if not moved:

@@ -201,5 +201,6 @@ def check_shape(model: Elaborated, topology: Topology) -> None:
         or model.laws
         or model.soft
         or model.outputs
+        or model.connections
     ):
         raise Apart
