@@ -92,8 +92,9 @@ class RelativeEngine(SolvedEngine):
         """
         if self.forms and states_with_results(self.model):
             return self.present
-        loads = any(isinstance(entry, Joint) for entry in self.law_rows.measured)
-        if not self.forms or (loads and not all(isinstance(element, Coupling) for element in self.forms)):
+        if not self.forms or (
+            self.law_rows.of_joints and not all(isinstance(element, Coupling) for element in self.forms)
+        ):
             return self.present
         return self._solved(self.loops, self.sets, self.linear)
 
