@@ -56,6 +56,12 @@ def _mjcf(root: Node, path: Path, *, start: str | None = None, ignore: Iterable[
     return read_mjcf(root, path, start=start, ignore=ignore)
 
 
+def _simscape(root: Node, path: Path, *, density: Any = None) -> Assembly:
+    from kompono.files.simscape import read_simscape
+
+    return read_simscape(root, path, density=density)
+
+
 def _expanded(path: Path) -> Node:
     """A xacro file with its macros expanded, by the package of that name."""
     from kompono.result.extras import extra
@@ -68,9 +74,10 @@ def _expanded(path: Path) -> Node:
     return parse(text.encode(), path.name)
 
 
-KNOWN = "URDF and MJCF are."
-ROOTS = {"robot": "urdf", "mujoco": "mjcf"}
+KNOWN = "URDF, MJCF and Simscape Multibody XML are."
+ROOTS = {"robot": "urdf", "mujoco": "mjcf", "SimscapeMultibodyImportXML": "simscape"}
 FORMATS = {
     "urdf": Format("URDF", _urdf, ("loops", "floating", "packages")),
+    "simscape": Format("Simscape Multibody", _simscape, ("density",)),
     "mjcf": Format("MJCF", _mjcf, ("start", "ignore")),
 }
