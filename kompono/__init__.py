@@ -36,6 +36,7 @@ from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
     from kompono.costs import Cost, cost
+    from kompono.edges.fmu import export_fmu
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
@@ -98,6 +99,7 @@ __all__ = [
     "cost",
     "euler",
     "evaluate",
+    "export_fmu",
     "inspect",
     "resume",
     "roll_pitch_yaw",
@@ -115,6 +117,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "cost": "costs",
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
+    "export_fmu": "edges.fmu",
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",
