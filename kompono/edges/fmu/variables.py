@@ -84,8 +84,8 @@ def variables_of(
     ]  # fmt: skip
     rates = [
         Variable(
-            f"der({n})", first["rate"] + i, "local", "continuous", "calculated", None, _rate_unit(units.get(n, "")), first["state"] + i,
-            depends=on(i),
+            f"der({n})", first["rate"] + i, "local", "continuous", "calculated", None, _rate_unit(units.get(n, "")),
+            first["state"] + i, depends=on(i),
         )
         for i, n in enumerate(names)
     ]  # fmt: skip
