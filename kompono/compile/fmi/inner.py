@@ -82,13 +82,14 @@ def _asking(name: str) -> str:
 
 
 def _rates(machine: Machine, time: Value) -> None:
-    """`rate0`: the rates, with the pull towards the conditions."""
-    machine.rate(time, "state", "rate0")
+    """`rate0`: the rates at the projected state, and the pull towards it."""
     routine = machine.program.routines.get("project")
     if routine is None:
+        machine.rate(time, "state", "rate0")
         return
-    machine.evaluate(routine, time, "state", "corrected")
-    rate, state, kept = (machine.vector(name) for name in ("rate0", "state", "corrected"))
+    machine.evaluate(routine, time, "state", "stage")
+    machine.rate(time, "stage", "rate0")
+    rate, state, kept = (machine.vector(name) for name in ("rate0", "state", "stage"))
     with machine.code.loop(machine.size) as i:
         rate[i] = rate[i] + PULL * (kept[i] - state[i])
 

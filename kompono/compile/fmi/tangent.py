@@ -1,8 +1,9 @@
 """Exact derivatives of what an FMU computes, along any direction, and what depends on what.
 
-The rates an importer sees are those of the model and, where loops must stay closed, a pull towards the conditions:
-x' = f(x) + PULL (project(x) - x). Importers integrate with errors of their own and know nothing of conditions; the pull
-keeps what they lose bounded and vanishes on the conditions, so the motion is the same.
+The rates an importer sees are those of the model and, where loops must stay closed, x' = f(p) + PULL (p - x) with the
+projected state p = project(x). Importers integrate with errors of their own and know nothing of conditions. What they
+lose is pulled back, and rates are never asked for where the conditions do not hold, as in our own steps (see
+`staying`). On the conditions p is x, so the motion is the same.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ class Sensitive:
         self.sizes = [size for _, size in self.derivative.inputs]
         self.inputs = ca.SX.sym("x", sum(self.sizes))
         self.continuous = len(program.coordinates) + len(program.speeds)
-        (rates, *_), (values, *_) = (symbolic(program, r, self.inputs) for r in (self.derivative, outputs))
-        state = self.inputs[1 : 1 + self.continuous]
-        rates = rates[: self.continuous]
+        values = symbolic(program, outputs, self.inputs)[0]
+        state, given, pull = self.inputs[1 : 1 + self.continuous], self.inputs, 0.0
         if "project" in program.routines:
-            kept = symbolic(program, program.routines["project"], self.inputs)[0][: self.continuous]
-            rates = rates + PULL * (kept - state)
+            kept = symbolic(program, program.routines["project"], self.inputs)[0]
+            given = ca.vertcat(self.inputs[0], kept, self.inputs[1 + self.sizes[1] :])
+            pull = PULL * (kept[: self.continuous] - state)
+        rates = symbolic(program, self.derivative, given)[0][: self.continuous] + pull
         guards = symbolic(program, program.routines["guards"], self.inputs)[:1] if "guards" in program.routines else []
         self.results = ca.vertcat(rates, values, *guards)
         _, size, inputs, parameters = self.sizes

@@ -54,9 +54,10 @@ class ExportedFmu:
         listed = ", ".join(f"{len(some)} {name}" for name, some in counts.items() if some)
         exact = "exact directional derivatives" if self.differentiable else "too large for directional derivatives"
         return (
-            f"{self.path}: FMI {self.fmi}.0, {kinds}, {self.size / 1000:.0f} kB\n"
+            f"{self.path}: FMI {self.fmi}.0, {kinds}\n"
             f"  {listed or 'no variables'}; {exact}\n"
-            f"  code for {', '.join(self.platforms)} (none for macOS)"
+            f"  code for {', '.join(self.platforms)} (none for macOS)\n"
+            f"  {self.size / 1000:.0f} kB"
         )
 
 
