@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
+    from kompono.files import load
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
@@ -101,6 +102,7 @@ __all__ = [
     "evaluate",
     "export_fmu",
     "inspect",
+    "load",
     "resume",
     "roll_pitch_yaw",
     "rotation",
@@ -118,6 +120,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
     "export_fmu": "edges.fmu",
+    "load": "files",
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",
