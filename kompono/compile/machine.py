@@ -37,6 +37,8 @@ class Machine:
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes)
+        self._given: dict[str, str] = {}  # pointers to vectors that a function beside the loop is given
+        self.beside: dict[str, str] = {}  # texts of functions that this one calls, by name
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
         self.together = ByItself(self) if program.spread is None else InStep(self)
@@ -49,14 +51,25 @@ class Machine:
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
+        if name in self._given:
+            return Array(self.code, self._given[name], self.lanes.real)
         place = self._memory.at(self._places[name][0])
         return place if name in _COMMON else Array(self.code, place.pointer, self.lanes.real)
+
+    def give(self, *names: str) -> None:
+        """Let vectors be what the function that is written is given under their names."""
+        self._given |= {name: f"%{name}" for name in names}
 
     def finish(self, name: str) -> str:
         """The text of the loop as a function of the block that returns the status."""
         self._restore()
         text = self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
-        return "".join(f"{place} = external global i8\n" for place in self.elsewhere) + text
+        return "".join([f"{place} = external global i8\n" for place in self.elsewhere] + [*self.beside.values(), text])
+
+    def finish_beside(self, name: str, parameters: str) -> str:
+        """The text as a function that a loop calls, seldom enough that it need not be part of it."""
+        self._restore()
+        return self.code.define(f"internal void @{name}({parameters}) {self.lanes.stack}nounwind noinline cold")
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
