@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from laws.dense import solve
 from laws.mechanisms import (
+    SHELF,
     Case,
     difference,
     evaluate,
@@ -192,8 +193,8 @@ def routine_values(e: Any, routine: str) -> list[np.ndarray]:
 def test_native_code_equals_the_interpreter(case: Case) -> None:
     e = evaluate(case.m)
     for limit in (40_000, 0):
-        program = translate(e.built.model, inline_limit=limit).program
-        native = compile_program(program, cache=False)
+        program = translate(e.built.model, inline_limit=limit, shelf=SHELF).program
+        native = compile_program(program, cache=SHELF is not None)
         interpreted = compile_program(program, native=False)
         for routine in ("outputs", "derivative", "conditions", *(["project"] if "project" in program.routines else [])):
             results = [k.evaluate(routine, case.m.time, e.state) for k in (native, interpreted)]
