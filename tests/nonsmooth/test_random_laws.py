@@ -199,15 +199,15 @@ def check(case: Case, dense: Dense) -> None:
         assert difference(accelerations(case, dense, engine), expected) < EXACT, engine
 
 
-@pytest.mark.takes(120)
-@examples(8)
+@pytest.mark.takes(30)
+@examples(8, few=4)
 @given(with_laws(trees(bodies=(1, 3))))
 def test_trees(made: tuple[Case, Dense]) -> None:
     check(*made)
 
 
-@pytest.mark.takes(120)
-@examples(6)
+@pytest.mark.takes(30)
+@examples(6, few=3)
 @given(with_laws(loops(bodies=(2, 3), couplings=False)))
 def test_loops(made: tuple[Case, Dense]) -> None:
     check(*made)
