@@ -37,7 +37,6 @@ class Machine:
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes)
-        self._given: dict[str, str] = {}  # pointers to vectors that a function beside the loop is given
         self.beside: dict[str, str] = {}  # texts of functions that this one calls, by name
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
@@ -51,25 +50,14 @@ class Machine:
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
-        if name in self._given:
-            return Array(self.code, self._given[name], self.lanes.real)
         place = self._memory.at(self._places[name][0])
         return place if name in _COMMON else Array(self.code, place.pointer, self.lanes.real)
-
-    def give(self, *names: str) -> None:
-        """Let vectors be what the function that is written is given under their names."""
-        self._given |= {name: f"%{name}" for name in names}
 
     def finish(self, name: str) -> str:
         """The text of the loop as a function of the block that returns the status."""
         self._restore()
         text = self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
         return "".join([f"{place} = external global i8\n" for place in self.elsewhere] + [*self.beside.values(), text])
-
-    def finish_beside(self, name: str, parameters: str) -> str:
-        """The text as a function that a loop calls, seldom enough that it need not be part of it."""
-        self._restore()
-        return self.code.define(f"internal void @{name}({parameters}) {self.lanes.stack}nounwind noinline cold")
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
@@ -284,6 +272,23 @@ class Machine:
         self.block.add("rows")
         if counts:
             self.block.add("recorded")
+
+
+class Beside(Machine):
+    """The same model in a function beside the loop, which calls it seldom; some vectors are given to it by pointers."""
+
+    def __init__(self, loop: Machine, *given: str) -> None:
+        self._given = given
+        super().__init__(loop.program, loop.lanes)
+
+    def vector(self, name: str) -> Array:
+        """A vector of the run's memory, or one that is given."""
+        return Array(self.code, f"%{name}", self.lanes.real) if name in self._given else super().vector(name)
+
+    def define(self, name: str, parameters: str) -> str:
+        """The text of the function."""
+        self._restore()
+        return self.code.define(f"internal void @{name}({parameters}) {self.lanes.stack}nounwind noinline cold")
 
 
 def stop_if_unanswered(machine: Machine) -> None:
