@@ -27,7 +27,7 @@ class Machine:
     Sizes are known here, so LLVM unrolls and vectorizes what is small.
     """
 
-    def __init__(self, program: Program, lanes: Lanes = ONE) -> None:
+    def __init__(self, program: Program, lanes: Lanes = ONE, *, flush: bool = True) -> None:
         self.program = program
         self.lanes = lanes
         self.code = Code(lanes)
@@ -41,7 +41,7 @@ class Machine:
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
         self.together = ByItself(self) if program.spread is None else InStep(self)
-        self._restore = flush_tiny(self.code)
+        self._restore = flush_tiny(self.code) if flush else lambda: None  # what is for another processor does not
         self.strays = self.code.variable(lanes.truth, False)  # whether the stages of this step are projected
         self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
         self.away = Away(self) if program.opaque else None
