@@ -37,6 +37,7 @@ class Machine:
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes)
+        self.beside: dict[str, str] = {}  # texts of functions that this one calls, by name
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
         self.together = ByItself(self) if program.spread is None else InStep(self)
@@ -56,7 +57,7 @@ class Machine:
         """The text of the loop as a function of the block that returns the status."""
         self._restore()
         text = self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
-        return "".join(f"{place} = external global i8\n" for place in self.elsewhere) + text
+        return "".join([f"{place} = external global i8\n" for place in self.elsewhere] + [*self.beside.values(), text])
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
@@ -271,6 +272,23 @@ class Machine:
         self.block.add("rows")
         if counts:
             self.block.add("recorded")
+
+
+class Beside(Machine):
+    """The same model in a function beside the loop, which calls it seldom; some vectors are given to it by pointers."""
+
+    def __init__(self, loop: Machine, *given: str) -> None:
+        self._given = given
+        super().__init__(loop.program, loop.lanes)
+
+    def vector(self, name: str) -> Array:
+        """A vector of the run's memory, or one that is given."""
+        return Array(self.code, f"%{name}", self.lanes.real) if name in self._given else super().vector(name)
+
+    def define(self, name: str, parameters: str) -> str:
+        """The text of the function."""
+        self._restore()
+        return self.code.define(f"internal void @{name}({parameters}) {self.lanes.stack}nounwind noinline cold")
 
 
 def stop_if_unanswered(machine: Machine) -> None:
