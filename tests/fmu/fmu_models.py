@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kompono import Body, Event, Ground, Input, Mode, Output, Parameter, Subsystem
+from kompono import Body, Event, Ground, Input, Mode, Output, Parameter, State, Subsystem
 from kompono.library import Gravity, JointEffort, Prismatic, Revolute, solids
 
 
@@ -21,6 +21,23 @@ class Latch(Subsystem):
         self.down = Event(-0.05 - x, {self.stage: 0})
         self.spring = JointEffort(self.slide, -(self.stiffness + 30 * self.stage) * x + self.push - 0.3 * v)
         self.power = Output(self.push * v, unit="W")
+
+
+class Servo(Subsystem):
+    """A pendulum on a motor whose current is a state of its own; an event cuts the voltage."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.gravity = Gravity((0, -9.81, 0))
+        self.bob = Body(solids.point(mass=0.2))
+        self.pin = Revolute(self.ground, self.bob.at(0, 0.3, 0), axis="z")
+        self.voltage = Input(2.0, unit="V")
+        self.on = Mode(1)
+        self.current = State(0.1, unit="A")
+        self.current.rate = (self.on * self.voltage - 1.0 * self.current - 0.1 * self.pin.angle_rate) / 0.02
+        self.off = Event(self.pin.angle - 0.3, {self.on: 0})
+        self.drive = JointEffort(self.pin, 0.1 * self.current)
+        self.heat = Output(self.current * self.current, unit="W")
 
 
 class Swing(Subsystem):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fmu.fmu_models import Latch, Swing
+from fmu.fmu_models import Latch, Servo, Swing
 
 from kompono import simulate
 from kompono.examples.reference.four_bar import FourBar
@@ -64,6 +64,15 @@ def test_it_moves_as_we_say(latch: Path, kind: str) -> None:
     bound = 1e-7 if kind == "ModelExchange" else 1e-10
     assert np.abs(table["slide.displacement"] - right["slide.displacement"]).max() < bound
     assert np.abs(table["power"] - right["power"]).max() < 100 * bound
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_of_its_own_go_along(exported: Callable[..., Path], kind: str) -> None:
+    right = simulate(Servo(), until=1.0, step=1e-2, method="dopri5", rtol=1e-11)
+    assert right["on"][-1] == 0
+    table = last_at(run(exported(Servo), kind, 1.0, 1e-2), right.time)
+    for name in ("pin.angle", "current", "heat"):
+        assert np.abs(table[name] - right[name]).max() < 1e-6  # rk4 at 1 ms, where 20 ms is the time of the coil
 
 
 def test_co_simulation_is_our_own_run(exported: Callable[..., Path]) -> None:

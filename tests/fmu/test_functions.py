@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fmu.fmu_models import Latch
+from fmu.fmu_models import Latch, Servo
 
 from kompono.examples.reference.four_bar import FourBar
 
@@ -137,7 +137,7 @@ def exchange(path: Path, folder: str, told: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")
-@pytest.mark.parametrize("kind", [Latch, FourBar])
+@pytest.mark.parametrize("kind", [Latch, Servo, FourBar])
 def test_directional_derivatives_are_exact(kind: Any, exported: Callable[..., Path]) -> None:
     path = exported(kind, 3, **({"channels": ("drift.*", "energy.total")} if kind is FourBar else {}))
     with unpacked(path) as (told, _, folder):

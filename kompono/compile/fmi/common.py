@@ -269,7 +269,7 @@ def _update(model: FmuModel) -> str:
     """Event mode: let modes change, bring the state back; `%changed` is told whether states are others now."""
     code = Body(model)
     before, result, changed = code.at("next"), code.variable("i32", OK), code.variable(INT, 0)
-    code.copy(before, code.at("state"), model.continuous)
+    code.copy(before, code.at("state"), model.program.state_size)
     if model.guards:
         end = code.ask("switch")
         with code.when(truth(code, end % 1000)):
@@ -277,9 +277,11 @@ def _update(model: FmuModel) -> str:
     code.ask("drift")
     with code.when(code.at("gap")[0] > code.at("tolerance")[0]):
         result.set(code.ask("complain", f"i64 {code.ask('settle').name}", kind="i32"))
-    state = code.at("state")
-    with code.loop(model.continuous) as i, code.when(~state[i].equals(before[i])):
-        changed.set(1)
+    state, motion = code.at("state"), len(model.program.coordinates) + len(model.program.speeds)
+    own = motion + len(model.program.modes)
+    for first, count in ((0, motion), (own, len(model.program.states))):
+        with code.loop(count) as i, code.when(~state[i + first].equals(before[i + first])):
+            changed.set(1)
     Array(code, "%changed", INT)[0] = changed.get()
     code.touch()
     return code.end("update", "ptr %changed", result.get())

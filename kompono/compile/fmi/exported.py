@@ -38,11 +38,23 @@ def _word(model: FmuModel, place: str) -> str:
 
 def _copied(model: FmuModel, inwards: bool) -> str:
     """Continuous states, to or from the importer."""
-    own = f"%own = getelementptr double, ptr %a0, i64 {model.memory('state')}"
-    to, source = ("%own", "%a1") if inwards else ("%a1", "%own")
-    size = 8 * model.continuous
-    lines = [own, f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)"]
+    lines = _moved(model, "state", inwards)
     return "\n  ".join([*lines, *(_touched(model) if inwards else []), OK])
+
+
+def _moved(model: FmuModel, vector: str, inwards: bool) -> list[str]:
+    """Copy what is continuous of a vector of the step loop from or to the importer's `a1`."""
+    program, lines = model.program, []
+    motion = len(program.coordinates) + len(program.speeds)
+    spans = [(0, 0, motion), (motion + len(program.modes), motion, len(program.states))]
+    for ours, theirs, count in spans:
+        if count:
+            here, there = f"%here{ours}", f"%there{ours}"
+            lines += [f"{here} = getelementptr double, ptr %a0, i64 {model.memory(vector) + ours}"]
+            lines += [f"{there} = getelementptr double, ptr %a1, i64 {theirs}"]
+            to, source = (here, there) if inwards else (there, here)
+            lines += [f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {8 * count}, i1 false)"]
+    return lines
 
 
 def _touched(model: FmuModel) -> list[str]:
@@ -51,9 +63,8 @@ def _touched(model: FmuModel) -> list[str]:
 
 
 def _rates(model: FmuModel) -> str:
-    own = f"%own = getelementptr double, ptr %a0, i64 {model.memory('rate0')}"
-    copy = f"call void @llvm.memcpy.p0.p0.i64(ptr %a1, ptr %own, i64 {8 * model.continuous}, i1 false)"
-    return "\n  ".join(["%r = call i32 @kompono.fmi.know(ptr %a0, i64 4)", own, copy, "ret i32 %r"])
+    known = "%r = call i32 @kompono.fmi.know(ptr %a0, i64 4)"
+    return "\n  ".join([known, *_moved(model, "rate0", False), "ret i32 %r"])
 
 
 def _set_time(model: FmuModel) -> str:

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from kompono.compile.block import guard_count, layout
+from kompono.compile.fmi.tangent import continuous_places
 from kompono.translate.program import Program, Routine
 
 ENVIRONMENT, LOGGER, NAME, SAVED = 0, 1, 2, 4  # words of an instance; from the last on they are its state
@@ -45,7 +46,17 @@ class FmuModel:
     @property
     def continuous(self) -> int:
         """Number of continuous states: the state without its modes."""
-        return len(self.program.coordinates) + len(self.program.speeds)
+        return len(self.continuous_places)
+
+    @cached_property
+    def continuous_places(self) -> list[int]:
+        """Where they are in the state."""
+        return continuous_places(self.program)
+
+    @property
+    def state_names(self) -> list[str]:
+        """Their names."""
+        return [*self.program.coordinates, *self.program.speeds, *self.program.states]
 
     @property
     def guards(self) -> int:
@@ -106,15 +117,19 @@ class FmuModel:
         of which, derivatives are taken (-1: none).
         """
         nx, nu, program = self.continuous, len(self.program.inputs), self.program
-        state = self.memory("state")
+        state, rate, own = self.memory("state"), self.memory("rate0"), self.continuous_places
+        modes = state + len(program.coordinates) + len(program.speeds)
+        rows = [(self.places["time"], FIXED, -1)]
+        rows += [
+            (first + place, kind, i) for first, kind in ((state, STATE), (rate, RATE)) for i, place in enumerate(own)
+        ]
         parts = [
-            (self.places["time"], 1, FIXED, -1), (state, nx, STATE, 0), (self.memory("rate0"), nx, RATE, 0),
             (self.places["input"], nu, INPUT, nx),
             (self.places["parameter"], len(program.parameters), PARAMETER, nx + nu),
-            (self.places["output"], self.output_count, OUTPUT, nx), (state + nx, len(program.modes), FIXED, -1),
+            (self.places["output"], self.output_count, OUTPUT, nx), (modes, len(program.modes), FIXED, -1),
             (self.places["indicator"], self.guards, GUARD, nx + self.output_count),
         ]  # fmt: skip
-        rows = [
+        rows += [
             (place + i, kind, -1 if first < 0 else first + i)
             for place, count, kind, first in parts
             for i in range(count)

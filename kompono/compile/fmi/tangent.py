@@ -28,6 +28,13 @@ def symbolic(program: Program, routine: Routine, inputs: ca.SX) -> list[ca.SX]:
     return [ca.vertcat(*[ca.SX(s) if isinstance(s, float) else work[s] for s in result]) for result in routine.result]
 
 
+def continuous_places(program: Program) -> list[int]:
+    """Where the continuous states are in the state: coordinates, speeds, and behind the modes a model's own states."""
+    first = len(program.coordinates) + len(program.speeds)
+    last = first + len(program.modes)
+    return [*range(first), *range(last, last + len(program.states))]
+
+
 class Sensitive:
     """Rates, outputs and guards of a model as one column of expressions of time, state, inputs and parameters."""
 
@@ -35,14 +42,15 @@ class Sensitive:
         self.program, self.derivative = program, program.routines["derivative"]
         self.sizes = [size for _, size in self.derivative.inputs]
         self.inputs = ca.SX.sym("x", sum(self.sizes))
-        self.continuous = len(program.coordinates) + len(program.speeds)
+        places = continuous_places(program)
+        self.continuous = len(places)
         values = symbolic(program, outputs, self.inputs)[0]
-        state, given, pull = self.inputs[1 : 1 + self.continuous], self.inputs, 0.0
+        state, given, pull = self.inputs[[1 + place for place in places]], self.inputs, 0.0
         if "project" in program.routines:
             kept = symbolic(program, program.routines["project"], self.inputs)[0]
             given = ca.vertcat(self.inputs[0], kept, self.inputs[1 + self.sizes[1] :])
-            pull = PULL * (kept[: self.continuous] - state)
-        rates = symbolic(program, self.derivative, given)[0][: self.continuous] + pull
+            pull = PULL * (kept[places] - state)
+        rates = symbolic(program, self.derivative, given)[0][places] + pull
         guards = symbolic(program, program.routines["guards"], self.inputs)[:1] if "guards" in program.routines else []
         self.results = ca.vertcat(rates, values, *guards)
         _, size, inputs, parameters = self.sizes

@@ -145,7 +145,14 @@ def _made(
 def _columns(simulation: Simulation, patterns: str | Iterable[str]) -> list[int]:
     """Channels that are outputs: declared ones and those asked for, without what is a variable already."""
     program, model = simulation.program, simulation.translation.model
-    known = {*program.coordinates, *program.speeds, *program.inputs, *program.parameters, *program.modes}
+    known = {
+        *program.coordinates,
+        *program.speeds,
+        *program.states,
+        *program.inputs,
+        *program.parameters,
+        *program.modes,
+    }
     declared = [model.path(output) for output in model.outputs]
     asked = [patterns] if isinstance(patterns, str) else list(patterns)
     found = matching([*declared, *asked], program.channels) if declared or asked else []

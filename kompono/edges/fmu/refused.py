@@ -34,6 +34,12 @@ def check_model(simulation: Simulation) -> None:
             "contact and dry friction choose their modes with a solver an FMU does not have.",
             path=program.laws[0].path, fix="Export with contact='soft' (--contact soft): forces take their place.",
         )  # fmt: skip
+    for mode in model.modes:
+        if getattr(mode, "every", None) is not None:
+            raise ModelError(
+                "a sampled mode cannot go into an FMU yet.", path=model.path(mode),
+                fix="Sample it in the importing tool: make the signal an Input.",
+            )  # fmt: skip
     for part in model.subsystems:
         if isinstance(part, Sealed):
             raise ModelError(

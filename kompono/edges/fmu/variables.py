@@ -68,7 +68,7 @@ def variables_of(
     and inputs, numbered in this order.
     """
     program, first, nx = model.program, model.references, model.continuous
-    names = [*program.coordinates, *program.speeds]
+    names = model.state_names
 
     def on(row: int) -> list[int] | None:
         if depends is None:
@@ -77,10 +77,10 @@ def variables_of(
 
     states = [
         Variable(
-            n, first["state"] + i, "output", "continuous", "exact", float(model.state[i]), units.get(n, ""),
+            n, first["state"] + i, "output", "continuous", "exact", float(model.state[place]), units.get(n, ""),
             nominal=NOMINAL,
         )
-        for i, n in enumerate(names)
+        for i, (n, place) in enumerate(zip(names, model.continuous_places, strict=True))
     ]  # fmt: skip
     rates = [
         Variable(
