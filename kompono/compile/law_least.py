@@ -1,9 +1,10 @@
 """The smallest solution of a few linear equations, in native code: R y = r, R square, maybe singular but consistent.
 
 Redundant laws (four legs of a table) leave the multipliers open; the ones of least norm do not depend on the order in
-which laws were declared. Unknowns may have weights (see `law_shares`): then (y / weight)^2 add up to the least. Rows are made orthogonal one after the other, always the one of which most is left compared
-with what it was; rows of which nothing is left are implied by the others. What is then known of the solution are its
-components along the orthogonal directions. Components along any other direction are zero: that is the least norm.
+which laws were declared. Unknowns may have weights (see `law_shares`): then the squares of y / weight add up to the
+least. Rows are made orthogonal one after the other, always the one of which most is left compared with what it was;
+rows of which nothing is left are implied by the others. What is then known of the solution are its components along the
+orthogonal directions. Components along any other direction are zero: that is the least norm.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How redundant rows share what they bear: by what they can bear.
 
 Where rows are redundant, forces are those with the least sum of (force / weight)^2. What sticks has the root of its
-limit as weight: forces are in the ratio of the squares then, so that four feet on a floor, or two clutches side by side,
-begin to slip together and not one after the other. Normal forces have ten times the largest of these weights: friction
-does not bear what a normal force can. Limits follow forces, so this is repeated a fixed number of times.
+limit as weight: forces are in the ratio of the squares then, so that four feet on a floor, or two clutches side by
+side, begin to slip together and not one after the other. Normal forces have ten times the largest of these weights:
+friction does not bear what a normal force can. Limits follow forces, so this is repeated a fixed number of times.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ A row that is held has w = 0; one that slides has z = -d (mu abs(N) + limit), N 
 direction of the slip; all others have z = 0. Columns of A and B come from the machine itself, one `respond` for each
 row that is not off. Only abs(N) is not linear: Newton's method turns a known direction of N until it stays, which for
 a single reaction is a matter of its sign. Where that does not come to rest there are no such forces, and all z are NaN;
-where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are eliminated first (see
-`law_slip`); the held rows that remain are symmetric (see `law_symmetric`), or not so if friction follows a reaction
-(see `law_regular`, and `law_least` if some are redundant).
+where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are
+eliminated first (see `law_slip`); the held rows that remain are symmetric (see `law_symmetric`), or not so if friction
+follows a reaction (see `law_regular`, and `law_least` if some are redundant).
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def _newton(work: Work) -> None:
         tries.set(tries.get() + 1)
         rounding = (change <= _NEAR * largest) | (change <= _ROUNDING * reach)
         shared = ~redundant.get() | (tries.get() >= PASSES)
-        settled.set(~limited | (shared & (change <= _CHANGE * largest)) | (shared & rounding & (change >= before.get())))
+        settled.set(
+            ~limited | (shared & (change <= _CHANGE * largest)) | (shared & rounding & (change >= before.get()))
+        )
         before.set(change)
         code.leave(settled.get() | (tries.get() >= _TRIES))
         share.set(code.select(tries.get() >= _HASTE, Value(code, "0.5", REAL), 1.0))

@@ -67,6 +67,7 @@ def make_work(code: Code, known: Sizes) -> Work:
     return Work(
         code, known, most, Array(code, "%in"), Array(code, "%out"), Array(code, which.pointer, INT),
         room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
-        room(code, max(1, known.measures)), sides, z, weights, room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0),
+        room(code, max(1, known.measures)), sides, z, weights,
+        room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0),
         make_equations(code, most),
     )  # fmt: skip

@@ -69,8 +69,8 @@ def _one_group(
 
 
 def _groups(problem: Problem, plan: Layout) -> list[list[int]]:
-    """Contacts with their friction, and friction of joints, joined where they move one another, or where the impulses of
-    one make up the reaction that limits another.
+    """Contacts with their friction, and friction of joints, joined where they move one another, or where the impulses
+    of one make up the reaction that limits another.
     """
     heads = [u for u, contact in enumerate(plan.contacts) if contact is None]
     if len(heads) == 1:

@@ -34,9 +34,10 @@ def next_weights(system: Any, state: Any, z: np.ndarray) -> np.ndarray:
 
 def _sticking(system: Any, state: Any) -> list[int]:
     kinds, held = system.layout.kinds, int(Mode.HELD)
+    limits = zip(system.mu_static, system.limit_static, strict=True)
+    limited = [mu > 0 or limit > 0 for mu, limit in limits]
     return [
-        unit for unit, mode in enumerate(state.modes)
-        if mode == held and kinds[unit] != Kind.ONE_SIDED and (system.mu_static[unit] > 0 or system.limit_static[unit] > 0)
+        u for u, mode in enumerate(state.modes) if mode == held and kinds[u] != Kind.ONE_SIDED and limited[u]
     ]  # fmt: skip
 
 

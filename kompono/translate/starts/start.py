@@ -16,8 +16,7 @@ from kompono.errors import ModelError, RunError, nearest
 from kompono.given import number
 from kompono.model.body import STARTS, Body, Carrier
 from kompono.model.constraint import Coupling
-from kompono.model.free import Turned
-from kompono.model.free import Placed
+from kompono.model.free import Placed, Turned
 from kompono.model.joint import Joint
 from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia, doubtful_inertias
