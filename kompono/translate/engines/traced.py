@@ -91,7 +91,7 @@ class TracedEngine(PosedEngine):
 
     @cached_property
     def _derivative(self) -> Routine:
-        acting = self.moving.acting
+        acting = self.moving.acting if not self.model.states else None  # rates of states may use forces
         return self.moving.tracer.routine("derivative", [("rate", self._rates(acting.moving() if acting else None))])
 
     def _open_derivative(self) -> Routine:
