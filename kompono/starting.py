@@ -60,7 +60,8 @@ def find_start(
     if by_joints:
         return assembly
     (values,) = kernel.evaluate("placement", time, assembly.state, inputs, parameters)
-    return replace(assembly, state=placed_state(simulation.translation.engine, values))
+    state = placed_state(simulation.translation.engine, values, translation.engine, assembly.state)
+    return replace(assembly, state=state)
 
 
 def more_independent(simulation: Any, assembly: Assembly) -> bool:

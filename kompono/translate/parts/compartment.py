@@ -8,7 +8,7 @@ modes, then those of its parts, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from kompono.translate.elimination.inertia_form import Plan, closing_elements, m
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.rows import LawRows
-from kompono.translate.motion.conditions import Closing
+from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.twins import PlacedTwin, Twin
@@ -52,7 +52,9 @@ class CompartmentState:
 
 
 class Compartment:
-    """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere."""
+    """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
+    bodies are `placed` one by one, `entered` are the bases of sealed parts, whose inside is in joint coordinates.
+    """
 
     def __init__(
         self,
@@ -66,12 +68,18 @@ class Compartment:
         world: Ground | None = None,
         placed: bool = False,
         away: Sequence[Subsystem] = (),
+        entered: Mapping[Subsystem, Carrier] | None = None,
     ) -> None:
         self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
+        cut, independent = list(cut), list(independent)
+        self._roots = cut, independent
+        self.entered = self._entered() if entered is None and placed else entered or {}
         world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
-        cut, independent = list(cut), list(independent)
-        contracted = [ContractedPart(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
+        contracted = [
+            ContractedPart(p.ports, p.stands, p.part.owner or model.model, p.path, self.entered.get(p.part))
+            for p in self.enclosed
+        ]
         own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
         for path in independent:
             for inner in self.enclosed:
@@ -105,7 +113,27 @@ class Compartment:
         if isinstance(enclosed.part, Sealed):
             return SealedPart(enclosed, border, world)
         inner = _inner(cut, enclosed.path)
-        return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away)
+        return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered)
+
+    @cached_property
+    def by_joints(self) -> Twin:
+        """The twin of the same in joint coordinates, with its sealed parts closed."""
+        sealed = [part for part in self.whole.subsystems if isinstance(part, Sealed)]
+        cut, independent = self._roots
+        twin = Compartment(self.whole, sealed, cut=cut, independent=independent, close=self.close).twin
+        assert isinstance(twin, Twin)
+        return twin
+
+    def _entered(self) -> dict[Subsystem, Carrier]:
+        """Bases of sealed parts, where bodies are placed one by one: those of the same model in joint coordinates,
+        so that coordinates inside are the same.
+        """
+        from kompono.translate.parts.sealed import sealed_in
+
+        if not any(isinstance(part, Sealed) for part in self.whole.subsystems):
+            return {}
+        found = sealed_in(self.by_joints.compartment)
+        return {part.part: part.border.base.body for part in found if part.border.base is not None}
 
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
@@ -287,6 +315,7 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
     firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
     if topology.placed:  # bodies in order of declaration
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
-        links.sort(key=lambda link: order[link.carrier])
-        return Topology(world, tuple(links), model.joints, placed=True)
+        links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last
+        told = [joint for joint in closing if isinstance(joint, Told)]
+        return Topology(world, tuple(links), (*model.joints, *told), placed=True)
     return Topology(world, tuple(links), tuple(closing), tuple(firm))

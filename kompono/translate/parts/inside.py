@@ -16,7 +16,7 @@ functions are named by their content: equal parts share them, and nothing around
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -70,10 +70,11 @@ class Part:
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
         world: Ground, placed: bool, away: Sequence[Subsystem] = (),
+        entered: Mapping[Subsystem, Carrier] | None = None,
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
-            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away
+            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away, entered=entered
         )
         self._check_held(enclosed)
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
