@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
+    from kompono.files import load
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
@@ -99,6 +100,7 @@ __all__ = [
     "euler",
     "evaluate",
     "inspect",
+    "load",
     "resume",
     "roll_pitch_yaw",
     "rotation",
@@ -115,6 +117,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "cost": "costs",
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
+    "load": "files",
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",

@@ -31,6 +31,7 @@ AREAS = {
     "kompono/library/friction.py": ("tests/nonsmooth/",),
     "kompono/library/clutches.py": ("tests/nonsmooth/",),
     "kompono/library/gears.py": ("tests/library/", "tests/nonsmooth/"),
+    "kompono/files/": ("tests/files/",),
     "kompono/translate/": ("tests/translate/", "tests/rank/", "tests/laws/", "tests/solve/test_assembly.py"),
     "kompono/translate/engines/absolute.py": ("tests/absolute/", "tests/laws/"),
     "kompono/translate/engines/large/": ("tests/translate/test_nested.py", "tests/laws/"),

@@ -88,8 +88,9 @@ class RelativeEngine(SolvedEngine):
         """Accelerations with linear conditions substituted, for the derivative; with all multipliers where friction is
         limited by the reaction of a joint, which those of other joints and constraints are part of.
         """
-        loads = any(isinstance(entry, Joint) for entry in self.law_rows.measured)
-        if not self.forms or (loads and not all(isinstance(element, Coupling) for element in self.forms)):
+        if not self.forms or (
+            self.law_rows.of_joints and not all(isinstance(element, Coupling) for element in self.forms)
+        ):
             return self.present
         return self._solved(self.loops, self.sets, self.linear)
 

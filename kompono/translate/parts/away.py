@@ -34,6 +34,7 @@ class AwayInside:
 
     def __init__(self, part: Part, number: int) -> None:
         inside = part.inside
+        self.handed = inside.handed
         self.whole, self.settles, self.keeps = inside.whole, inside.settles, inside.keeps
         self.parts: tuple[Part, ...] = ()
         self.size, self._number = 1, number

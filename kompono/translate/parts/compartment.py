@@ -26,6 +26,7 @@ from kompono.translate.declared.references import referenced_joints
 from kompono.translate.elimination.inertia_form import Plan, closing_elements, make_plan
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
+from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
@@ -104,6 +105,16 @@ class Compartment:
         self.closing = closing_elements(self.model, self.topology)
         self.law_rows = LawRows(self.model)
         self.all_laws = LawRows(model)  # those inside parts, too
+        self.handed = self._handed()
+
+    def _handed(self) -> HandedShape:
+        """Rows that are handed on to the owner; who has no ports settles that alone."""
+        if self.border is None or not self.border.ports:
+            return HandedShape()
+        shape = self.law_rows.handed_shape
+        for part in self.parts:
+            shape = part.handed.behind(shape)
+        return shape
 
     def _part(self, enclosed: Enclosed, closed: Sequence[Subsystem], topology: Topology, cut: Iterable[str]) -> Part:
         from kompono.translate.parts.inside import Part

@@ -15,6 +15,7 @@ from kompono.errors import ModelError, nearest
 from kompono.given import shown
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
+from kompono.model.law import PairLaw
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
@@ -37,10 +38,13 @@ class Enclosed:
 
     @property
     def stands(self) -> bool:
-        """Whether joints inside connect a port with a ground of its own, so that no port is a base."""
+        """Whether joints inside connect a port with a ground of its own, or contact may, so that no port is a base."""
         if isinstance(self.part, Sealed):
             return code_of(self.part).manifest.shape.variants[0].base is None
         reached = set(self.model.grounds)
+        pairs = [law for law in self.model.laws if isinstance(law, PairLaw)]
+        if any(frame.body in reached for law in pairs for frame in (law.first, law.second)):
+            return True
         ends = [(joint.first.body, joint.second.body) for joint in self.model.joints]
         while new := {end for pair in ends if reached & {*pair} for end in pair} - reached:
             reached |= new

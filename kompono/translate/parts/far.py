@@ -66,7 +66,8 @@ def function_number(part: Part, name: str) -> int:
 def group_sizes(part: Part) -> dict[str, int]:
     """Lengths of the groups of arguments its functions take."""
     base = MOTION if part.border.based else 0
-    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": part.border.size}
+    given = part.border.size + part.handed.rows
+    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": given}
 
 
 def kept_part(part: Part) -> tuple[KeptPart, dict[str, ca.Function]]:

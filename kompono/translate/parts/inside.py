@@ -29,6 +29,7 @@ from kompono.model.signal import time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.relative import Close
+from kompono.translate.laws.handed import HandedShape
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
@@ -97,6 +98,11 @@ class Part:
         """Whether a port is fixed on a carrier."""
         return any(port.body is carrier for port in self.border.ports)
 
+    @property
+    def handed(self) -> HandedShape:
+        """Rows of laws that are handed on."""
+        return self.inside.handed
+
     def law_units(self) -> list[tuple[Law, int, bool]]:
         """Units of laws inside, in the order in which they are told."""
         return self.inside.all_laws.identities()
@@ -134,7 +140,7 @@ class Part:
     def _functions(self) -> dict[str, Callable[[Moment, Vector], Vector]]:
         made: dict[str, Callable[[Moment, Vector], Vector]] = {
             "move": lambda now, _: self._move(now),
-            "condense": lambda now, _: pack_answer(*now.forces().answer()),
+            "condense": lambda now, _: now.forces().packed(),
             "resolve": self._resolve,
             "normalize": lambda now, _: self.inside.pack(now.normalized()),
             "gap": lambda now, _: now.gap(),
@@ -156,7 +162,7 @@ class Part:
             "base": ca.SX.sym("base", MOTION if self.border.based else 0),
             "fields": ca.SX.sym("fields", FIELDS),
             "x": self.inside.symbols,
-            "given": ca.SX.sym("given", self.border.size),
+            "given": ca.SX.sym("given", self.border.size + self.handed.rows),
         }
         tracer = PartTracer(list(groups.items()), {})
         values = self.inside.unpack(groups["x"])
@@ -192,7 +198,7 @@ class Part:
 
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        found = law_guards(condensed, condensed.resolve(given))
+        found = law_guards(condensed, condensed.resolve(given), given)
         return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.law_units()])
 
     def _violated(self, now: Moment, level: str) -> Vector:

@@ -19,10 +19,9 @@ from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
-from kompono.translate.elimination.bordered import Swept, base_step, sweep
+from kompono.translate.elimination.bordered import Swept, base_step, pack_answer, sweep
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.laws.answer import force_table, held_table
 from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
@@ -32,6 +31,7 @@ from kompono.translate.parts.border import pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
+from kompono.translate.parts.law_acting import with_laws
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -53,6 +53,12 @@ class Condensed:
     def answer(self) -> tuple[Matrix, Vector]:
         """Block and vector at the border."""
         return self.swept.answer()
+
+    def packed(self) -> Vector:
+        """The same as one column, with rows that are handed on."""
+        packed = pack_answer(*self.answer())
+        handed = self.swept.handed() if isinstance(self.swept, LawSwept) else None
+        return packed if handed is None else ca.vertcat(packed, handed.packed())
 
     def resolve(self, given: Vector) -> Solution:
         """All unknowns, from those of the border."""
@@ -152,10 +158,10 @@ class Moment:
 
     def forces(self, *, whole: bool = False) -> Condensed:
         """Condense the equations of motion; `whole`: with a multiplier for every own condition."""
-        loads = self.loads()
+        loads, whole = self.loads(), whole or self.compartment.law_rows.of_joints
         declared, closures = self.closures(whole=whole)
         condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads), whole)
-        return replace(self._swept(condensation, condensation.right_side(loads), loads, "force"), declared=declared)
+        return self._swept(condensation, condensation.right_side(loads), loads, "force", declared=declared)
 
     def loads(self) -> CompartmentLoads:
         return CompartmentLoads(self.compartment, self.kinematics, self.fields)
@@ -164,7 +170,7 @@ class Moment:
         answers = {}
         for part in self.compartment.parts:
             column = self._ask(part, "condense", fields=loads.for_part(part))
-            answers[part] = Answer.of(column, part.border.size)
+            answers[part] = Answer.of(column, part.border, part.handed)
         return answers
 
     def violated(self, level: str) -> Condensed:
@@ -175,7 +181,7 @@ class Moment:
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
-            answers[part] = Answer.of(column[: part.border.answer, :], part.border.size)
+            answers[part] = Answer.of(column, part.border)
             nears.append(column[part.border.answer :, :])
         _, closures = self.closures()
         condensation = self._condense(closures, tolerance, answers)
@@ -202,21 +208,13 @@ class Moment:
         loads: CompartmentLoads | None,
         level: str,
         nears: tuple[Vector, ...] = (),
+        declared: Closures | None = None,
     ) -> Condensed:
         swept = sweep(condensation.elimination, right, condensation.border_keys)
-        if self.compartment.law_rows.size:
-            return Condensed(self, condensation, self._with_laws(swept, level), loads, nears)
-        return Condensed(self, condensation, swept, loads, nears)
-
-    def _with_laws(self, swept: Swept, level: str) -> LawSwept:
-        """The same with what laws hold or exert."""
-        rows, closures = self.compartment.law_rows, self.law_closures
-        if level == "force":
-            table = force_table(rows, self.tracer, rows.stacked(closures, "rate"), rows.numbers(self.kinematics))
-            return LawSwept(swept, rows, closures, table, rows.stacked(closures, "bias"))
-        level = "residual" if level == "residual" else "rate"
-        held = held_table(rows, self.tracer, level)
-        return LawSwept(swept, rows, closures, lambda off, _: held(off), rows.stacked(closures, level))
+        plain = Condensed(self, condensation, swept, loads, nears, declared or {})
+        handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
+        laws = self.compartment.law_rows.size or handed
+        return replace(plain, swept=with_laws(self, plain, swept, level)) if laws else plain
 
     @cached_property
     def law_closures(self) -> LawClosures:
