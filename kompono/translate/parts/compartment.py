@@ -73,8 +73,8 @@ class Compartment:
     ) -> None:
         self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
         cut, independent = list(cut), list(independent)
-        self._roots = cut, independent
-        self.entered = self._entered() if entered is None and placed else entered or {}
+        self.joined = _joined(model, cut, independent, close) if placed else None
+        self.entered = _bases(self.joined) if entered is None else entered
         world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
         contracted = [
@@ -125,26 +125,6 @@ class Compartment:
             return SealedPart(enclosed, border, world)
         inner = _inner(cut, enclosed.path)
         return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered)
-
-    @cached_property
-    def by_joints(self) -> Twin:
-        """The twin of the same in joint coordinates, with its sealed parts closed."""
-        sealed = [part for part in self.whole.subsystems if isinstance(part, Sealed)]
-        cut, independent = self._roots
-        twin = Compartment(self.whole, sealed, cut=cut, independent=independent, close=self.close).twin
-        assert isinstance(twin, Twin)
-        return twin
-
-    def _entered(self) -> dict[Subsystem, Carrier]:
-        """Bases of sealed parts, where bodies are placed one by one: those of the same model in joint coordinates,
-        so that coordinates inside are the same.
-        """
-        from kompono.translate.parts.sealed import sealed_in
-
-        if not any(isinstance(part, Sealed) for part in self.whole.subsystems):
-            return {}
-        found = sealed_in(self.by_joints.compartment)
-        return {part.part: part.border.base.body for part in found if part.border.base is not None}
 
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
@@ -265,6 +245,26 @@ def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
         q[joint] = i
         i += len(joint.coordinates)
     return q, v
+
+
+def _joined(model: Elaborated, cut: list[str], independent: list[str], close: Close | None) -> Twin | None:
+    """The twin of the same in joint coordinates with its sealed parts closed, if there are some."""
+    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
+    if not sealed:
+        return None
+    twin = Compartment(model, sealed, cut=cut, independent=independent, close=close).twin
+    assert isinstance(twin, Twin)
+    return twin
+
+
+def _bases(joined: Twin | None) -> dict[Subsystem, Carrier]:
+    """Bases of sealed parts where bodies are placed one by one: those of the same model in joint coordinates, so that
+    coordinates inside are the same.
+    """
+    from kompono.translate.parts.sealed import sealed_in
+
+    found = sealed_in(joined.compartment) if joined is not None else ()
+    return {part.part: part.border.base.body for part in found if part.border.base is not None}
 
 
 def _below(path: str, part: str) -> bool:

@@ -22,7 +22,6 @@ from functools import cached_property
 
 import casadi as ca
 
-from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.law import Law
 from kompono.model.signal import time
@@ -34,7 +33,6 @@ from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
-from kompono.translate.parts.floating import holding_base
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
@@ -77,22 +75,9 @@ class Part:
         self.inside = Compartment(
             enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away, entered=entered
         )
-        self._check_held(enclosed)
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
         self._stem = f"away_{elsewhere[0]}" if elsewhere else "part"
         self._made: dict[str, PartFunction] = {}
-
-    def _check_held(self, enclosed: Enclosed) -> None:
-        """What holds the base from inside would need an unknown of its own at the border."""
-        element = holding_base(self.inside)
-        if element is not None:
-            name = enclosed.model.path(element)
-            raise ModelError(
-                f"a constraint inside holds it to a ground that no joint of it reaches ({name}); it cannot be closed.",
-                path=self.part.path or type(self.part).__name__,
-                fix="Leave that ground to its owner, connect it by a joint, use engine='absolute', or leave the part "
-                "open.",
-            )
 
     def has(self, carrier: Carrier) -> bool:
         """Whether a port is fixed on a carrier."""

@@ -159,7 +159,7 @@ class PartedAbsoluteEngine(ByParts, PlacedTwin):
     @cached_property
     def by_joints(self) -> Twin | None:
         """The same in joint coordinates, where its start is assembled; None if it can be opened for that."""
-        return self.compartment.by_joints if self._sealed else None
+        return self.compartment.joined
 
     def opened_derivative(self) -> Routine:
         return AbsoluteEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()

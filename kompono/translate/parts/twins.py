@@ -151,7 +151,8 @@ class PlacedTwin(AroundSealed, AbsoluteEngine):
 
     @cached_property
     def _by_joints(self) -> RelativeEngine:
-        return self.compartment.by_joints if self._sealed else AbsoluteEngine._by_joints.func(self)
+        joined = self.compartment.joined
+        return joined if joined is not None else AbsoluteEngine._by_joints.func(self)
 
     @cached_property
     def _mobilities(self) -> dict[Body, np.ndarray]:
