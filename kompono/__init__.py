@@ -30,6 +30,7 @@ from kompono.model.law import JointLaw, PairLaw, Unit
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
+from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
@@ -92,6 +93,7 @@ __all__ = [
     "SealedError",
     "Sensor",
     "Simulation",
+    "State",
     "Subsystem",
     "TranslationError",
     "Unit",
