@@ -116,8 +116,8 @@ class Engine(Subsystem):
     """All four cylinders on the crank; `firing` of them work (4, 2 or 1). Without starter, give `main.angle.rate`.
 
     gas: "once" subtracts the pressure outside once, in the force; "literal" also in the pressure of expansion and
-    compression, as printed in the paper. `flywheel` is the inertia of the crank about its axis [kg m^2]; `cylinder` makes
-    each of the four.
+    compression, as printed in the paper. `flywheel` is the inertia of the crank about its axis [kg m^2];
+    `cylinder` makes each of the four.
     """
 
     run_defaults = {"until": 2.0, "step": 2e-3, "method": "rk2"}  # noqa: RUF012
