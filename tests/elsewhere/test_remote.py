@@ -103,7 +103,7 @@ def test_no_number_of_the_inside_crosses(supplier: Find) -> None:
         def look(frame: bytes) -> bytes:
             reply = answer(frame)
             for vectors, tags in ((keeper._ring, keeper._tags), (keeper._book, keeper._book_tags)):
-                inside.update(vectors[tags > 0].ravel().tolist())
+                inside.update(vectors[tags > 0, : keeper.part.size].ravel().tolist())
             return reply
 
         keeper.answer = look
