@@ -30,6 +30,7 @@ from kompono.model.law import JointLaw, PairLaw, Unit
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
+from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
+    from kompono.files import load
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
@@ -91,6 +93,7 @@ __all__ = [
     "SealedError",
     "Sensor",
     "Simulation",
+    "State",
     "Subsystem",
     "TranslationError",
     "Unit",
@@ -99,6 +102,7 @@ __all__ = [
     "euler",
     "evaluate",
     "inspect",
+    "load",
     "resume",
     "roll_pitch_yaw",
     "rotation",
@@ -115,6 +119,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "cost": "costs",
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
+    "load": "files",
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",

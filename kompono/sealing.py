@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ def seal(
         parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
         inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
         channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
-        outputs=tuple(name for o in shown.model.outputs if (name := shown.model.path(o)) in {c.name for c in visible}),
+        outputs=_outputs(entered[0], {channel.name for channel in visible}),
         events=len(shown.model.events),
         pictures=_pictures(pictures or {}),
     )
@@ -183,7 +183,7 @@ def _variant(part: Alone) -> Variant:
     declared = start_state(engine, {})
     state = assemble(kernel, 0.0, declared, first, parameters).state
     firm = np.concatenate(
-        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.modes), dtype=int)]
+        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.memory), dtype=int)]
     )
     coordinates, speeds = part.sizes
     return Variant(
@@ -197,6 +197,13 @@ def _variant(part: Alone) -> Variant:
         given=tuple(np.flatnonzero(part.pick(firm, engine)).tolist()),
         settles=part.inside.settles,
     )
+
+
+def _outputs(part: Alone, visible: Container[str]) -> tuple[str, ...]:
+    """Names of public outputs, those that an owner can use as signals first."""
+    first = [part.model.path(output) for output in part.shown]
+    others = (part.model.path(output) for output in part.model.outputs)
+    return (*first, *(name for name in others if name in visible and name not in first))
 
 
 def _value(signal: Input) -> float:

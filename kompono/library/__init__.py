@@ -1,10 +1,13 @@
 """The catalogue of joints, constraints, forces and solids, and a bench for parts. It uses only what a user may use."""
 
 from kompono.library import shapes, solids
+from kompono.library.actuators import Actuator, Damping
 from kompono.library.bench import Bench
+from kompono.library.chain import Chain, slide, turn
 from kompono.library.clutches import Brake, Clutch, FreeWheel
 from kompono.library.constraints import Distance, Drive, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
 from kompono.library.contact import Contact
+from kompono.library.couplings import Polynomial, Sum, tendon
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
 from kompono.library.friction import DryFriction
 from kompono.library.gears import Backlash, Gear
@@ -24,14 +27,17 @@ from kompono.library.rolling import Rolling
 from kompono.library.stops import EndStops
 
 __all__ = [
+    "Actuator",
     "AppliedLoad",
     "Backlash",
     "Bench",
     "Brake",
     "Bushing",
+    "Chain",
     "Clutch",
     "Contact",
     "Cylindrical",
+    "Damping",
     "Distance",
     "Drive",
     "DryFriction",
@@ -47,6 +53,7 @@ __all__ = [
     "PlaneToPlane",
     "PointInPlane",
     "PointOnLine",
+    "Polynomial",
     "Prismatic",
     "Revolute",
     "Rolling",
@@ -55,8 +62,12 @@ __all__ = [
     "Spherical",
     "SpringDamper",
     "Strut",
+    "Sum",
     "Universal",
     "Weld",
     "shapes",
+    "slide",
     "solids",
+    "tendon",
+    "turn",
 ]

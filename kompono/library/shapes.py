@@ -19,7 +19,7 @@ from kompono.spatial.rotation import Axis, unit_axis
 
 Point = Sequence[float]
 _METRES = "Lengths and radii are numbers, in metres: shapes do not follow tunable parameters."
-MESH_FILES = (".stl", ".obj", ".glb", ".gltf", ".ply")
+MESH_FILES = (".stl", ".obj", ".glb", ".gltf", ".ply", ".dae")
 
 
 def box(size: Point) -> Shape:
@@ -92,8 +92,10 @@ def plate(outline: Sequence[Point], thickness: float, axis: Axis = "z") -> Shape
     return Shape("plate", sizes, orientation=quaternion_of(np.asarray(frame[axis], dtype=float)))
 
 
-def mesh(file: str | Path, *, scale: float = 1.0) -> Shape:
-    """Triangles from a file (STL, OBJ, glTF, PLY) in body axes; `scale` is 1e-3 for a drawing in mm."""
+def mesh(file: str | Path, *, scale: float | Sequence[float] = 1.0) -> Shape:
+    """Triangles from a file (STL, OBJ, glTF, PLY, with pycollada DAE) in body axes; `scale` is 1e-3 for a drawing in
+    mm, or three numbers along x, y, z, of which negative ones mirror.
+    """
     if not isinstance(file, str | Path) or "\0" in str(file):
         raise ModelError(f"{shown(file)} is no file.", path="shapes.mesh", fix='Use mesh("part.stl").')
     path = Path(file).resolve()
@@ -101,7 +103,16 @@ def mesh(file: str | Path, *, scale: float = 1.0) -> Shape:
         raise ModelError(f"{path.name} is no kind of mesh known here.", fix=f"Known: {', '.join(MESH_FILES)}.")
     if not path.is_file():
         raise ModelError(f"there is no mesh {str(file)!r}.", fix="Paths are relative to where Python runs.")
-    return Shape("mesh", {"file": str(path), **_positive("shapes.mesh", scale=scale)})
+    return Shape("mesh", {"file": str(path), "scale": _scale(scale)})
+
+
+def _scale(scale: Any) -> float | tuple[float, ...]:
+    if not isinstance(scale, list | tuple | np.ndarray):
+        return _positive("shapes.mesh", scale=scale)["scale"]
+    factors = numbers(scale, (3,), "scale", "shapes.mesh", fix="Use one number or three, none of them zero.").tolist()
+    if not all(factors):
+        raise ModelError(f"a scale of {shown(scale)}.", path="shapes.mesh", fix="No factor may be zero.")
+    return factors[0] if len(set(factors)) == 1 and factors[0] > 0 else tuple(factors)
 
 
 def _along(axis: Axis) -> tuple[float, ...]:

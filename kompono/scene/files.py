@@ -20,7 +20,10 @@ def embedded(shape: Shape) -> Shape:
     if shape.kind != "mesh":
         return shape
     vertices, faces = _read(str(shape.sizes["file"]))
-    scaled = (np.asarray(vertices) * shape.sizes["scale"]).round(7)
+    scale = np.asarray(shape.sizes["scale"])
+    scaled = (np.asarray(vertices) * scale).round(7)
+    if np.prod(scale) < 0:  # a mirror turns triangles inside out
+        faces = [face[::-1] for face in faces]
     return replace(shape, kind="given", sizes={"vertices": scaled.tolist(), "faces": faces})
 
 
@@ -30,7 +33,9 @@ def _read(file: str) -> tuple[Any, Any]:
     try:
         mesh = trimesh.load_mesh(file)
     except Exception as cause:  # each format fails in its own way
-        raise RunError(f"cannot read the mesh {file}: {cause}.", fix="STL, OBJ, glTF and PLY are read.") from cause
+        raise RunError(
+            f"cannot read the mesh {file}: {cause}.", fix="STL, OBJ, glTF, PLY and, with pycollada, DAE are read."
+        ) from cause
     if hasattr(mesh, "to_mesh"):  # a glTF scene of several meshes
         mesh = mesh.to_mesh()
     if not len(getattr(mesh, "faces", ())):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from kompono import Body, Ground, Subsystem, simulate, time
-from kompono.errors import ModelError
 from kompono.library import (
     Contact,
     DryFriction,
@@ -170,23 +169,3 @@ def test_nobody_outside_looks_inside() -> None:
     assert functions
     assert gauge(program, "derivative", inside, functions).closed
     assert not gauge(translate(Shaken()).program, "derivative", inside, functions).closed
-
-
-class Skid(Subsystem):
-    """A block that rubs on a table of its own by its weight."""
-
-    def __init__(self) -> None:
-        self.table, self.block = (Body(solids.box(mass=1.0, size=(0.1, 0.1, 0.1))) for _ in range(2))
-        self.slide = Prismatic(self.table, self.block, axis="x")
-        self.rubs = DryFriction(self.slide, mu=0.3)
-        self.expose(self.table)
-
-
-def test_friction_by_a_reaction_inside_is_refused() -> None:
-    class Model(Subsystem):
-        def __init__(self) -> None:
-            self.ground, self.gravity, self.skid = Ground(), Gravity(), Skid()
-            self.base = Revolute(self.ground, self.skid.table, axis="y")
-
-    with pytest.raises(ModelError, match=r"skid\.rubs: .*closed part skid.*leave the part open"):
-        simulate(Model(), until=0.1, closed=["skid"])

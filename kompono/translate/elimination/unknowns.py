@@ -49,6 +49,11 @@ class Unknown(NamedTuple):
         """The wrench (6) from outside on a port of the border around everything here."""
         return Unknown("outer wrench", port)
 
+    @staticmethod
+    def handed(part: Element) -> Unknown:
+        """Forces of rows that a closed part hands on."""
+        return Unknown("handed", part)
+
 
 class Solution(dict[Unknown, Vector]):
     """Values of unknowns: accelerations and multipliers, or changes and shares of a correction."""

@@ -43,7 +43,7 @@ def act(
 
     def seen(solution: Solution, z: Vector) -> Vector:
         accelerations = row_accelerations(rows, closures, solution)
-        return ca.vertcat(accelerations, _measured(rows, kinematics, solution, z, reaction))
+        return ca.vertcat(accelerations, measured(rows, kinematics, solution, z, reaction))
 
     rate, gap = rows.stacked(closures, "rate"), rows.stacked(closures, "residual")
     a, b = feedback
@@ -85,7 +85,7 @@ def row_accelerations(rows: LawRows, closures: Rows, solution: Solution, bias: b
     return ca.vertcat(ca.SX(0, 1), *found)
 
 
-def _measured(rows: LawRows, kinematics: Kinematics, solution: Solution, z: Vector, reaction: Reaction) -> Vector:
+def measured(rows: LawRows, kinematics: Kinematics, solution: Solution, z: Vector, reaction: Reaction) -> Vector:
     """The reactions that limit friction: forces of gaps, and forces of joints across their free directions (3)."""
     found = [ca.SX(0, 1)]
     for entry in rows.measured:

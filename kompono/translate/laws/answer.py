@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.handed import handed_numbers
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
@@ -109,25 +110,35 @@ def solved(
 
 
 def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> Callable[..., Vector]:
-    """Seven numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number; from b, and
-    whether given limits count.
+    """Seven numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number; from b,
+    whether given limits count, and whether rows that slide by mu times a reaction are `handed` to somebody else.
     """
     states = list(zip(rows.states(tracer, rate), numbers, strict=True))
 
-    def table(b: Vector, limited: float = 1.0) -> Vector:
+    def table(b: Vector, limited: float = 1.0, handed: bool = False) -> Vector:
         lines: list[Vector] = [ca.SX(7, 1)] * rows.size
         for (unit, acts, slips, direction), given in states:
             if unit.gap_row >= 0:
                 lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0)
             for k in range(unit.shape.slips):
-                kind = acts * ca.if_else(slips, SLIDES, HELD)
                 dry, row = rows.units[unit.dry], unit.slip_row + k
+                kind = acts * ca.if_else(slips, OFF if handed and dry.count else SLIDES, HELD)
                 limit = limited * given[2]
-                measured = -1 if dry.count == 1 and unit.shape.reaction is None else dry.count  # -1: it only pushes
-                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, measured)
-        return ca.vertcat(*lines)
+                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, rows.counted(unit))
+        return ca.vertcat(ca.SX(0, 1), *lines)
 
     return table
+
+
+def handed_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> tuple[Vector, ...]:
+    """What is told of rows that may slide by mu times a reaction, at the present modes (3 each)."""
+    found = []
+    for (unit, acts, slips, direction), given in zip(rows.states(tracer, rate), numbers, strict=True):
+        if unit.dry >= 0 and rows.units[unit.dry].count:
+            slides = (acts != 0) * (slips != 0)
+            for k in range(unit.shape.slips):
+                found.append(handed_numbers(slides, direction[k], given[0], given[2]))
+    return tuple(found)
 
 
 def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Callable[[Solution], Vector]) -> Routine:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import casadi as ca
-
 from kompono.errors import ModelError
-from kompono.model.law import Law, Unit
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT
 from kompono.sealed.element import Sealed
@@ -33,8 +30,6 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsyste
             f"contact and dry friction cannot be in a model with a sealed part ({model.path(sealed)}).", path=first,
             fix="Use the open component in its place.",
         )  # fmt: skip
-    for law in model.laws if closed else ():
-        _refuse_inside(model, law, next((part for part in closed if part.contains(law)), None))
 
 
 def _refuse_soft(model: Elaborated, closed: Sequence[Subsystem]) -> None:
@@ -43,18 +38,3 @@ def _refuse_soft(model: Elaborated, closed: Sequence[Subsystem]) -> None:
         raise ModelError(
             f"contact={SOFT!r} does not go with closed parts.", path=model.path(law), fix="Leave the parts open.",
         )  # fmt: skip
-
-
-def _refuse_inside(model: Elaborated, law: Law, part: Subsystem | None) -> None:
-    """Friction that follows a reaction makes the answer of a part unsymmetric, and its owner counts on symmetry."""
-    for unit in law._shapes():
-        if unit.reaction is not None or (part is not None and unit.slips and not _vanishes(unit)):
-            where = "a model with closed parts" if part is None else f"the closed part {model.path(part)}"
-            raise ModelError(
-                f"friction by mu times a reaction cannot be in {where}.", path=model.path(law),
-                fix="Give its limit [N, N m] in the place of mu, or leave the part open.",
-            )  # fmt: skip
-
-
-def _vanishes(unit: Unit) -> bool:
-    return all(ca.SX(mu).is_zero() for mu in (unit.mu, unit.mu_static or 0.0))

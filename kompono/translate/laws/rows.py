@@ -19,6 +19,7 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.laws.handed import HandedShape
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.program import LawUnit
@@ -115,6 +116,31 @@ class LawRows:
     def waits(self) -> bool:
         """Whether nothing acts while all gaps are open."""
         return bool(self.units) and all(unit.kind == ONE_SIDED or unit.contact >= 0 for unit in self.units)
+
+    def counted(self, unit: PlacedUnit) -> int:
+        """How many measures limit the friction of a unit; -1: one that only pushes, the force of its own gap."""
+        count = self.units[unit.dry].count
+        return -1 if count == 1 and unit.shape.reaction is None else count
+
+    @property
+    def of_joints(self) -> bool:
+        """Whether forces of joints limit friction, so that multipliers of all conditions are needed."""
+        return any(isinstance(entry, Joint) for entry in self.measured)
+
+    @property
+    def followers(self) -> list[tuple[int, tuple[int, int]]]:
+        """Rows of friction by mu times a reaction, and which measures limit each: first, and count as above."""
+        found = []
+        for unit in self.placed:
+            if unit.dry >= 0 and self.units[unit.dry].count:
+                span = self.units[unit.dry].first, self.counted(unit)
+                found += [(unit.slip_row + k, span) for k in range(unit.shape.slips)]
+        return found
+
+    @property
+    def handed_shape(self) -> HandedShape:
+        """These rows as a part hands them on."""
+        return HandedShape(tuple(span for _, span in self.followers), self.measures)
 
     def numbered(self) -> list[int]:
         """The placed unit that each `LawUnit` belongs to."""

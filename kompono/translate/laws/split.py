@@ -12,7 +12,7 @@ import hashlib
 import casadi as ca
 
 from kompono.errors import TranslationError
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Matrix, Vector
 
 _ONCE = {  # operations that are linear, by which of their operands change
     (True,): (ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN),
@@ -38,6 +38,19 @@ def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
     values = ca.vertcat(ca.SX(0, 1), *walk.values)
     factor = ca.Function("factor", [x], [values])(x) if walk.values else values
     return factor, ca.Function(f"respond_{name}", [column], [ca.densify(made)], {"never_inline": True})
+
+
+def coefficients(outputs: Vector, z: Vector) -> Matrix:
+    """The matrix (outputs, z) of what is affine in z. Differentiating would ask closed functions for derivatives, which
+    do not depend on z.
+    """
+    if not z.numel() or not outputs.numel():
+        return ca.SX(outputs.numel(), z.numel())
+    x = ca.vertcat(ca.SX(0, 1), *[symbol for symbol in ca.symvar(outputs) if not _among(symbol, z)])
+    walk = _Walk(ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True}), x, z)
+    given, values = (ca.vertcat(ca.SX(0, 1), *column) for column in (walk.symbols, walk.values))
+    made = ca.Function("made", [given], [ca.jacobian(ca.vertcat(*walk.results), z)])
+    return ca.Function("known", [x], [made(values)])(x)
 
 
 def _among(symbol: ca.SX, column: Vector) -> bool:

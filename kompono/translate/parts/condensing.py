@@ -30,10 +30,11 @@ from kompono.translate.elimination.blocks import Reference, RightSide
 from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.elimination.inertia_form import Condensation, Plan, ground_acceleration
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.laws.handed import Handed, HandedShape
 from kompono.translate.motion.conditions import Closing, Closures
 from kompono.translate.motion.kinematics import Kinematics, StandIn
 from kompono.translate.motion.loads import Loads
-from kompono.translate.parts.border import port_in
+from kompono.translate.parts.border import Border, port_in
 from kompono.translate.parts.floating import floating
 from kompono.translate.structure.topology import Link
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -45,15 +46,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a part answers at its ports (in their axes): block (n, n) and vector (n)."""
+    """What a part answers at its ports (in their axes): block (n, n) and vector (n), and rows that it hands on."""
 
     block: Matrix
     vector: Vector
+    handed: Handed | None = None
 
     @staticmethod
-    def of(column: Vector, size: int) -> Answer:
+    def of(column: Vector, border: Border, shape: HandedShape | None = None) -> Answer:
         """From a packed answer."""
-        return Answer(*unpack_answer(column, size))
+        block, vector = unpack_answer(column[: border.answer, :], border.size)
+        handed = Handed.of(column[border.answer :, :], shape, border.size) if shape is not None else None
+        return Answer(block, vector, handed)
 
 
 class PartedCondensation(Condensation):
@@ -91,7 +95,9 @@ class PartedCondensation(Condensation):
 
     def restate_answers(self, kinematics: Kinematics, closures: Closures, answers: Mapping[Part, Answer]) -> None:
         """Go on with other speeds at the same coordinates: the factors stay, parts have answered anew."""
-        self.answers = {key: Answer(self.answers[key].block, answer.vector) for key, answer in answers.items()}
+        self.answers = {
+            key: Answer(self.answers[key].block, answer.vector, answer.handed) for key, answer in answers.items()
+        }
         self._show(kinematics)
         self.restate(kinematics, closures)
 
@@ -227,17 +233,21 @@ class PartedCondensation(Condensation):
         bias = {Unknown.rows(element): value for element, value in residuals.items()}
         offsets = self._take_substituted(bias)
         for part in self.compartment.parts:
-            answer, base = self.answers[part], part.border.base
-            if base is not None:
-                lead, _ = self._carried(base.body)
-                if isinstance(lead, Body):
-                    at = self.plan.groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
-                    vector = self.kinematics.tracer.call(lambda p, x=at: carry_wrench_back(x, p), answer.vector[:6])
-                    key, call = Unknown.body(lead), self.kinematics.tracer.call
-                    bias[key] = call(lambda a, b: a + b, bias[key], vector) if key in bias else vector
-            for k, port in enumerate(part.border.others):
-                bias[Unknown.inner_wrench(port.body)] = answer.vector[_slice(part, k)]
+            self.push(part, self.answers[part].vector, bias)
         return RightSide(bias, offsets)
+
+    def push(self, part: Part, vector: Vector, bias: dict[Unknown, Vector]) -> None:
+        """Add a vector (n) at the ports of a part to what is on the unknowns there."""
+        base, call = part.border.base, self.kinematics.tracer.call
+        added: dict[Unknown, Vector] = {}
+        lead = self._carried(base.body)[0] if base is not None else None
+        if base is not None and isinstance(lead, Body):
+            at = self.plan.groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
+            added[Unknown.body(lead)] = call(lambda p, x=at: carry_wrench_back(x, p), vector[:6])
+        for k, port in enumerate(part.border.others):
+            added[Unknown.inner_wrench(port.body)] = vector[_slice(part, k)]
+        for key, value in added.items():
+            bias[key] = call(lambda a, b: a + b, bias[key], value) if key in bias else value
 
     # -- the border
 
@@ -263,11 +273,16 @@ class PartedCondensation(Condensation):
         at = groups.offset(self.kinematics, base.body) @ port_in(self.kinematics, base)
         return call(lambda a: carry_twist(at, a), moved)
 
-    def given_to(self, part: Part, solution: Solution, loads: Loads | None) -> Vector:
-        """Unknowns of the border of a part (n): acceleration of its base, wrenches on its other ports."""
+    def at_border(self, part: Part, solution: Solution, loads: Loads | None) -> Vector:
+        """Unknowns of the ports of a part (n): acceleration of its base, wrenches on the others."""
         base = [self.base_acceleration(part, solution, loads)] if part.border.base is not None else []
         wrenches = [solution.inner_wrench(port.body) for port in part.border.others]
         return ca.densify(ca.vertcat(ca.SX(0, 1), *base, *wrenches))
+
+    def given_to(self, part: Part, solution: Solution, loads: Loads | None) -> Vector:
+        """The same, and forces of rows that the part handed on."""
+        handed = solution.get(Unknown.handed(part.part), ca.SX.zeros(part.handed.rows))
+        return ca.densify(ca.vertcat(self.at_border(part, solution, loads), handed))
 
 
 def _slice(part: Part, k: int) -> slice:

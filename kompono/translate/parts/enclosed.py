@@ -15,7 +15,8 @@ from kompono.errors import ModelError, nearest
 from kompono.given import shown
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
-from kompono.model.signal import Input, Parameter
+from kompono.model.law import PairLaw
+from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
@@ -37,10 +38,13 @@ class Enclosed:
 
     @property
     def stands(self) -> bool:
-        """Whether joints inside connect a port with a ground of its own, so that no port is a base."""
+        """Whether joints inside connect a port with a ground of its own, or contact may, so that no port is a base."""
         if isinstance(self.part, Sealed):
             return code_of(self.part).manifest.shape.variants[0].base is None
         reached = set(self.model.grounds)
+        pairs = [law for law in self.model.laws if isinstance(law, PairLaw)]
+        if any(frame.body in reached for law in pairs for frame in (law.first, law.second)):
+            return True
         ends = [(joint.first.body, joint.second.body) for joint in self.model.joints]
         while new := {end for pair in ends if reached & {*pair} for end in pair} - reached:
             reached |= new
@@ -163,11 +167,12 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
                 if part.contains(reached.body):
                     found.add(reached.body)
                 continue
-            if part.contains(reached) and not isinstance(reached, Parameter | Input):
+            if part.contains(reached) and not isinstance(reached, Parameter | Input | Output):
                 raise ModelError(
                     f"it reaches {model.path(reached)} inside the closed part {path}, which shows its ports only.",
                     path=model.path(element),
-                    fix=f"Move it into {type(part).__name__}, connect it to a port, or leave {path} open.",
+                    fix=f"Move it into {type(part).__name__}, declare an Output there for what it reads, connect it "
+                    f"to a port, or leave {path} open.",
                 )
     return [carrier for carrier in (*model.bodies, *model.grounds) if carrier in found]
 

@@ -66,7 +66,8 @@ def function_number(part: Part, name: str) -> int:
 def group_sizes(part: Part) -> dict[str, int]:
     """Lengths of the groups of arguments its functions take."""
     base = MOTION if part.border.based else 0
-    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": part.border.size}
+    given = part.border.size + part.handed.rows
+    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": given}
 
 
 def kept_part(part: Part) -> tuple[KeptPart, dict[str, ca.Function]]:
@@ -93,7 +94,7 @@ def _speeds(inside: Any, first: int = 0) -> list[int]:
     own = sum(len(joint.coordinates) for joint in inside.joints)
     freedoms = sum(joint.freedoms for joint in inside.joints)
     places = list(range(first + own, first + own + freedoms))
-    rest = first + own + freedoms + len(inside.model.modes)
+    rest = first + own + freedoms + len(inside.model.memory)
     for part in inside.parts:
         if isinstance(part, SealedPart):
             start = rest + part.variant.coordinates
@@ -108,7 +109,7 @@ def _mode_places(inside: Any, first: int = 0) -> dict[Any, int]:
     """Places of all modes in x."""
     own = sum(len(joint.coordinates) + joint.freedoms for joint in inside.joints)
     found = {mode: first + own + k for k, mode in enumerate(inside.model.modes)}
-    rest = first + own + len(inside.model.modes)
+    rest = first + own + len(inside.model.memory)
     for part in inside.parts:
         if isinstance(part, SealedPart):
             start = rest + part.variant.coordinates + part.variant.speeds

@@ -8,6 +8,7 @@
     normalize, gap, drift                            x with unit quaternions; how far x is off the conditions inside
     report       as resolve                          channels and energies of the inside
     guards, switch_k                                 values whose rise is an event; new values of modes
+    signal_k                                         outputs that are no results
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
 functions are named by their content: equal parts share them, and nothing around a part changes them.
@@ -25,11 +26,13 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.law import Law
-from kompono.model.signal import time
+from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.relative import Close
+from kompono.translate.laws.handed import HandedShape
 from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
@@ -96,6 +99,11 @@ class Part:
         """Whether a port is fixed on a carrier."""
         return any(port.body is carrier for port in self.border.ports)
 
+    @property
+    def handed(self) -> HandedShape:
+        """Rows of laws that are handed on."""
+        return self.inside.handed
+
     def law_units(self) -> list[tuple[Law, int, bool]]:
         """Units of laws inside, in the order in which they are told."""
         return self.inside.all_laws.identities()
@@ -133,7 +141,7 @@ class Part:
     def _functions(self) -> dict[str, Callable[[Moment, Vector], Vector]]:
         made: dict[str, Callable[[Moment, Vector], Vector]] = {
             "move": lambda now, _: self._move(now),
-            "condense": lambda now, _: pack_answer(*now.forces().answer()),
+            "condense": lambda now, _: now.forces().packed(),
             "resolve": self._resolve,
             "normalize": lambda now, _: self.inside.pack(now.normalized()),
             "gap": lambda now, _: now.gap(),
@@ -144,10 +152,17 @@ class Part:
         }
         for k, event in enumerate(self.inside.whole.events):
             made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
+        for k, output in enumerate(self.shown):
+            made[f"signal_{k}"] = lambda now, _, o=output: now.tracer.call(lambda: ca.SX(o), free=True)
         for level in LEVELS:
             made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
         return made
+
+    @cached_property
+    def shown(self) -> list[Output]:
+        """Outputs that an owner may use as signals: `signal_k` gives the k-th."""
+        return outputs_without_results(self.inside.whole)
 
     def _trace(self, name: str) -> PartFunction:
         groups = {
@@ -155,7 +170,7 @@ class Part:
             "base": ca.SX.sym("base", MOTION if self.border.based else 0),
             "fields": ca.SX.sym("fields", FIELDS),
             "x": self.inside.symbols,
-            "given": ca.SX.sym("given", self.border.size),
+            "given": ca.SX.sym("given", self.border.size + self.handed.rows),
         }
         tracer = PartTracer(list(groups.items()), {})
         values = self.inside.unpack(groups["x"])
@@ -173,7 +188,7 @@ class Part:
 
     def _resolve(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        return self.inside.pack(now.rates(condensed, condensed.resolve(given)))
+        return self.inside.pack(now.rates(condensed, condensed.resolve(given), given))
 
     def _report(self, now: Moment, given: Vector) -> Vector:
         channels, values, energies = report_inside(now, given)
@@ -191,7 +206,7 @@ class Part:
 
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        found = law_guards(condensed, condensed.resolve(given))
+        found = law_guards(condensed, condensed.resolve(given), given)
         return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.law_units()])
 
     def _violated(self, now: Moment, level: str) -> Vector:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import casadi as ca
-
 from kompono.model.law import Law
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.answer import Acting, trace_guards
 from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.parts.moment import Condensed
-from kompono.translate.symbolic import Scalar
+from kompono.translate.symbolic import Scalar, Vector
 
 
-def law_guards(condensed: Condensed, solution: Solution) -> dict[tuple[Law, int, bool], Scalar]:
+def law_guards(condensed: Condensed, solution: Solution, given: Vector) -> dict[tuple[Law, int, bool], Scalar]:
     """Values whose rise through zero makes a law settle, by unit."""
     now, rows, found = condensed.moment, condensed.moment.compartment.law_rows, {}
-    if isinstance(condensed.swept, LawSwept):
+    if isinstance(condensed.swept, LawSwept) and rows.size:
         gap, rate = (rows.stacked(now.law_closures, what) for what in ("residual", "rate"))
         forces = condensed.swept.forces(solution)
-        measures = ca.vertcat(ca.SX(0, 1), *[forces[k] for k in rows.measured if isinstance(k, int)])
+        measures = condensed.swept.own_measures(solution, given)
         acting = Acting(forces, measures, gap, rate, rows.numbers(now.kinematics))
         found |= dict(zip(rows.identities(), trace_guards(rows, now.tracer, acting), strict=True))
     for part in now.compartment.parts:

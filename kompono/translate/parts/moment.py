@@ -17,21 +17,24 @@ from kompono.model.body import Carrier
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
+from kompono.model.signal import Output
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
-from kompono.translate.elimination.bordered import Swept, base_step, sweep
+from kompono.translate.elimination.bordered import Swept, base_step, pack_answer, sweep
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.laws.answer import force_table, held_table
 from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Given, Kinematics, Step
-from kompono.translate.motion.signals import bind_signals, refuse_results
+from kompono.translate.motion.signals import ResultUsed, bind_signals, refuse_results, states_with_results
+from kompono.translate.motion.states import state_rates
 from kompono.translate.parts.border import pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
+from kompono.translate.parts.law_acting import with_laws
+from kompono.translate.parts.report import PartedWriter
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -53,6 +56,12 @@ class Condensed:
     def answer(self) -> tuple[Matrix, Vector]:
         """Block and vector at the border."""
         return self.swept.answer()
+
+    def packed(self) -> Vector:
+        """The same as one column, with rows that are handed on."""
+        packed = pack_answer(*self.answer())
+        handed = self.swept.handed() if isinstance(self.swept, LawSwept) else None
+        return packed if handed is None else ca.vertcat(packed, handed.packed())
 
     def resolve(self, given: Vector) -> Solution:
         """All unknowns, from those of the border."""
@@ -101,10 +110,26 @@ class Moment:
             frames[carrier] = border.base.pose
         kinematics = Kinematics(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            Given(steps, frames),
+            Given(steps, frames, self._signals()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
+
+    def _signals(self) -> dict[Output, Callable[[Kinematics], Vector]]:
+        """What outputs of parts are."""
+        found: dict[Output, Callable[[Kinematics], Vector]] = {}
+        for part in self.compartment.parts:
+            shown = part.shown
+            for output in part.inside.whole.outputs:
+                number = next((k for k, known in enumerate(shown) if known is output), -1)
+                found[output] = lambda kin, part=part, o=output, k=number: self._signal(kin, part, o, k)
+        return found
+
+    def _signal(self, kinematics: Kinematics, part: Part, output: Output, number: int) -> Vector:
+        if number < 0:
+            path = self.compartment.whole.path(output)
+            raise ResultUsed(f"{path} of a closed part", (self.tracer.path,))
+        return self._ask(part, f"signal_{number}", kinematics=kinematics)
 
     def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Vector]) -> Step:
         if not moved:
@@ -152,10 +177,10 @@ class Moment:
 
     def forces(self, *, whole: bool = False) -> Condensed:
         """Condense the equations of motion; `whole`: with a multiplier for every own condition."""
-        loads = self.loads()
+        loads, whole = self.loads(), whole or self.compartment.law_rows.of_joints
         declared, closures = self.closures(whole=whole)
         condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads), whole)
-        return replace(self._swept(condensation, condensation.right_side(loads), loads, "force"), declared=declared)
+        return self._swept(condensation, condensation.right_side(loads), loads, "force", declared=declared)
 
     def loads(self) -> CompartmentLoads:
         return CompartmentLoads(self.compartment, self.kinematics, self.fields)
@@ -164,7 +189,7 @@ class Moment:
         answers = {}
         for part in self.compartment.parts:
             column = self._ask(part, "condense", fields=loads.for_part(part))
-            answers[part] = Answer.of(column, part.border.size)
+            answers[part] = Answer.of(column, part.border, part.handed)
         return answers
 
     def violated(self, level: str) -> Condensed:
@@ -175,7 +200,7 @@ class Moment:
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
-            answers[part] = Answer.of(column[: part.border.answer, :], part.border.size)
+            answers[part] = Answer.of(column, part.border)
             nears.append(column[part.border.answer :, :])
         _, closures = self.closures()
         condensation = self._condense(closures, tolerance, answers)
@@ -202,21 +227,13 @@ class Moment:
         loads: CompartmentLoads | None,
         level: str,
         nears: tuple[Vector, ...] = (),
+        declared: Closures | None = None,
     ) -> Condensed:
         swept = sweep(condensation.elimination, right, condensation.border_keys)
-        if self.compartment.law_rows.size:
-            return Condensed(self, condensation, self._with_laws(swept, level), loads, nears)
-        return Condensed(self, condensation, swept, loads, nears)
-
-    def _with_laws(self, swept: Swept, level: str) -> LawSwept:
-        """The same with what laws hold or exert."""
-        rows, closures = self.compartment.law_rows, self.law_closures
-        if level == "force":
-            table = force_table(rows, self.tracer, rows.stacked(closures, "rate"), rows.numbers(self.kinematics))
-            return LawSwept(swept, rows, closures, table, rows.stacked(closures, "bias"))
-        level = "residual" if level == "residual" else "rate"
-        held = held_table(rows, self.tracer, level)
-        return LawSwept(swept, rows, closures, lambda off, _: held(off), rows.stacked(closures, level))
+        plain = Condensed(self, condensation, swept, loads, nears, declared or {})
+        handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
+        laws = self.compartment.law_rows.size or handed
+        return replace(plain, swept=with_laws(self, plain, swept, level)) if laws else plain
 
     @cached_property
     def law_closures(self) -> LawClosures:
@@ -240,8 +257,8 @@ class Moment:
 
     # -- down
 
-    def rates(self, condensed: Condensed, solution: Solution) -> CompartmentState:
-        """Rates of the state."""
+    def rates(self, condensed: Condensed, solution: Solution, given: Vector) -> CompartmentState:
+        """Rates of the state; `given` are the unknowns of the own border."""
         links = {link.joint: link for link in self.compartment.topology.links if link.joint is not None}
         q = {j: ca.SX(self.kinematics.step(links[j]).rate) for j in self.compartment.joints}
         v = {j: solution.joint(j) if j.freedoms else ca.SX(0, 1) for j in self.compartment.joints}
@@ -250,7 +267,16 @@ class Moment:
             assert condensed.loads is not None
             given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
             inner[part] = self._ask(part, "resolve", fields=fields, given=given)
-        return CompartmentState(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
+        memory = ca.vertcat(ca.SX(len(self.compartment.model.modes), 1), self._state_rates(given))
+        return CompartmentState(q, v, self._counted_rates(), memory, inner)
+
+    def _state_rates(self, given: Vector) -> Vector:
+        """Rates of the compartment's own states; they may use results."""
+        model = self.compartment.model
+        if states_with_results(model):
+            writer = PartedWriter(self, self.forces(whole=True), given)
+            bind_signals(self.tracer, self.kinematics, writer.acceleration, writer.readings)
+        return state_rates(self.tracer, model)
 
     def _counted_rates(self) -> dict[Joint, Vector]:
         found = {}
@@ -271,7 +297,7 @@ class Moment:
         for part in self.compartment.parts:
             given = self._given(part, condensed, solution)
             inner[part] = self._ask(part, f"corrected_{level}", given=given)
-        return CompartmentState(q, v, values.counted, values.modes, inner)
+        return CompartmentState(q, v, values.counted, values.memory, inner)
 
     def _given(self, part: Part, condensed: Condensed, solution: Solution) -> Vector:
         return condensed.condensation.given_to(part, solution, condensed.loads)
@@ -295,7 +321,7 @@ class Moment:
         }
         inner = {part: self._ask(part, "normalize") for part in self.compartment.parts}
         counted = {joint: self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
-        return CompartmentState(q, values.v, counted, values.modes, inner)
+        return CompartmentState(q, values.v, counted, values.memory, inner)
 
     def guards(self) -> dict[Event, Scalar]:
         """Values whose rise through zero is an event, by event, of this compartment and its parts."""

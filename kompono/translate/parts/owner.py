@@ -60,8 +60,9 @@ class ByParts(SolvedEngine):
     def _derivative(self) -> Routine:
         tracer, now = self._moment()
         now, settled = now.settled()
-        condensed = now.forces() if settled is None else now.forces_after(settled)
-        rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
+        known = settled is not None and not self.compartment.law_rows.of_joints
+        condensed = now.forces_after(settled) if known and settled is not None else now.forces()
+        rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)), ca.SX(0, 1))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
 
     def _projection(self, name: str, *, held: bool) -> Routine:
@@ -109,7 +110,8 @@ class ByParts(SolvedEngine):
         values = [found[event] for event in self.model.events]
         if self.law_rows.size:
             condensed = now.forces()
-            told = law_guards(condensed, condensed.resolve(ca.SX(0, 1)))
+            none = ca.SX(0, 1)
+            told = law_guards(condensed, condensed.resolve(none), none)
             values += [told[key] for key in self.law_rows.identities()]
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.model.body import Carrier
 from kompono.spatial.vectors import carry_wrench_back
-from kompono.translate.elimination.unknowns import Unknown
+from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter, drifts
 from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
@@ -23,17 +24,22 @@ if TYPE_CHECKING:
 class PartedWriter(ChannelWriter):
     """Channels of a compartment; `given` are the unknowns of its own border."""
 
-    def __init__(self, now: Moment, condensed: Condensed, given: Vector) -> None:
+    def __init__(self, now: Moment, condensed: Condensed, given: Vector, solution: Solution | None = None) -> None:
         self.now, self.condensed, self.given = now, condensed, given
         assert condensed.loads is not None
-        solution = condensed.condensation.with_followers(condensed.resolve(given), condensed.loads)
+        solution = condensed.resolve(given) if solution is None else Solution(solution)
+        solution = condensed.condensation.with_followers(solution, condensed.loads)
         live = now.compartment.twin.live
         for key in condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
         super().__init__(now.kinematics, condensed.loads, {**condensed.declared, **_laws_of(now)}, solution)
         self.bodies = now.compartment.bodies
-        self.inner = {part: self._ask(part) for part in now.compartment.parts}
+
+    @cached_property
+    def inner(self) -> dict[Part, Vector]:
+        """What parts report."""
+        return {part: self._ask(part) for part in self.now.compartment.parts}
 
     def _ask(self, part: Part) -> Vector:
         """What a part reports: its channels, then kinetic and potential energy."""
@@ -70,15 +76,17 @@ class PartedWriter(ChannelWriter):
         compartment, condensation = self.now.compartment, self.condensed.condensation
         for part in compartment.parts:
             base = part.border.base
-            if base is None or not part.border.others:
+            if base is None:
                 continue
-            at = port_in(kinematics, base)
-            block = condensation.answers[part].block[:6, 6:]
-            wrenches = ca.vertcat(*[self.solution.inner_wrench(port.body) for port in part.border.others])
-            key = base.body
-            total[key] = call(
-                lambda t, c, f, x=at: t + carry_wrench_back(x, c @ f), total[key], block, wrenches, path=part.path
-            )
+            at, answer, key = port_in(kinematics, base), condensation.answers[part], base.body
+            wrenches = ca.vertcat(ca.SX(0, 1), *[self.solution.inner_wrench(port.body) for port in part.border.others])
+            pairs = [(answer.block[:6, 6:], wrenches)]
+            if Unknown.handed(part.part) in self.solution and answer.handed is not None:
+                pairs.append((answer.handed.push[:6, :], self.solution[Unknown.handed(part.part)]))
+            for block, forces in pairs:
+                total[key] = call(
+                    lambda t, c, f, x=at: t + carry_wrench_back(x, c @ f), total[key], block, forces, path=part.path
+                )
         border = compartment.border
         if border is None:
             return

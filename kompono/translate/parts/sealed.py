@@ -18,6 +18,7 @@ import numpy as np
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
+from kompono.model.signal import Output
 from kompono.sealed.element import Sealed, code_of, signal_of
 from kompono.sealed.shape import Variant
 from kompono.spatial.pose import Pose
@@ -25,6 +26,7 @@ from kompono.spatial.vectors import carry_twist
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
+from kompono.translate.laws.handed import HandedShape
 from kompono.translate.motion.conditions import Closure, Told
 from kompono.translate.motion.kinematics import Kinematics, Step
 from kompono.translate.parts.border import Border, port_in
@@ -141,6 +143,12 @@ class SealedPart(Part):
         column = ca.densify(x) if closed.groups else ca.DM(0, 1)
         return closed.function.call([column], False, isinstance(column, ca.SX))[0]
 
+    @cached_property
+    def shown(self) -> list[Output]:
+        shape = self.code.manifest.shape
+        known = [name for k, name in enumerate(shape.outputs) if f"signal_{k}" in self.variant.functions]
+        return [self.part._members[name] for name in known]  # type: ignore[misc]
+
     def channels(self) -> tuple[Channel, ...]:
         shape = self.code.manifest.shape
         return tuple(Channel(f"{self.path}.{c.name}", c.unit, c.angle) for c in shape.channels)
@@ -219,6 +227,7 @@ class SealedInside:
     def __init__(self, part: SealedPart, world: Ground) -> None:
         self.part, self.world = part, world
         self.whole: Elaborated = part.model
+        self.handed = HandedShape()
         self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
         self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0
 

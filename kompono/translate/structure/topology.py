@@ -1,11 +1,10 @@
 """The spanning tree ("sequence of dependencies") and what closes its loops.
 
 The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
-joints that must be in the tree (their coordinates are used, or they cannot close a loop) and welds, then those with
-start values given, then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads
-to get a free joint to the world: one of each island is "independent", the one of whose start most is given, then the
-one with most joints. Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything
-else.
+joints that cannot close a loop, then those whose coordinates are used and welds, then those with start values given,
+then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads to get a free joint to
+the world: one of each island is "independent", the one of whose start most is given, then the one with most joints.
+Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything else.
 """
 
 from __future__ import annotations
@@ -210,8 +209,8 @@ class _Growth:
             if type(joint) not in closing:
                 closing[type(joint)] = joint.conditions(symbolic_pose()) is not None
             welds = not joint.freedoms
-            needed = welds or joint in referenced or not closing[type(joint)]
-            self._offer(joint, (not needed, not (welds or joint.start), order))
+            needed = 0 if not closing[type(joint)] else 1 if welds or joint in referenced else 2
+            self._offer(joint, (needed, not (welds or joint.start), order))
 
     def weld(self, pairs: Iterable[FirmPair]) -> None:
         """Take rigid pairs before all joints."""
@@ -245,8 +244,8 @@ class _Growth:
         offers = itertools.count()  # of two alike the first
 
         def offer(carrier: Carrier) -> None:
-            for (not_needed, no_start, order), joint in self.neighbours[carrier]:
-                key = (not_needed, no_start, self.depth(carrier), joint.freedoms, order)
+            for (needed, no_start, order), joint in self.neighbours[carrier]:
+                key = (needed, no_start, self.depth(carrier), joint.freedoms, order)
                 heapq.heappush(frontier, (key, next(offers), joint))
 
         def reach(carrier: Carrier) -> None:

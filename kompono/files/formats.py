@@ -1,0 +1,67 @@
+"""The formats that are read, and how each is recognized by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kompono.errors import FileError
+from kompono.files.assembly import Assembly
+from kompono.files.loops import read_loops
+from kompono.files.xml import Node, parse, read_bytes
+
+
+@dataclass(frozen=True)
+class Format:
+    """A reader: from content and path to an assembly, with these options."""
+
+    name: str
+    read: Callable[..., Assembly]
+    options: tuple[str, ...] = ()
+
+
+def sniffed(path: Path) -> tuple[str, Any]:
+    """The kind of a file, and its content as its reader wants it."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if path.suffix.lower() == ".xacro":
+        return "urdf", _expanded(path)
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if text.startswith(b"<"):
+        root = parse(read_bytes(path), path.name)
+        return _kind_of(root, path), root
+    raise FileError("it is of no kind that is read.", path=path.name, fix=KNOWN)
+
+
+def _kind_of(root: Node, path: Path) -> str:
+    if root.tag not in ROOTS:
+        raise FileError(f"<{root.tag}> is of no kind that is read.", path=root.where, fix=KNOWN)
+    return ROOTS[root.tag]
+
+
+def _urdf(root: Node, path: Path, *, loops: Any = None, floating: bool = False, packages: Any = ()) -> Assembly:
+    from kompono.files.urdf import read_urdf
+
+    beside = read_loops(loops, path.parent)
+    return read_urdf(
+        root, path, loops=beside.loops, motors=beside.motors, balls=beside.balls, floating=floating, packages=packages
+    )
+
+
+def _expanded(path: Path) -> Node:
+    """A xacro file with its macros expanded, by the package of that name."""
+    from kompono.result.extras import extra
+
+    xacro = extra("xacro", "urdf")
+    try:
+        text = xacro.process_file(str(path)).toxml()
+    except Exception as error:  # it fails in many ways of its own
+        raise FileError(f"xacro cannot expand it: {error}.", path=path.name) from error
+    return parse(text.encode(), path.name)
+
+
+KNOWN = "URDF is."
+ROOTS = {"robot": "urdf"}
+FORMATS = {"urdf": Format("URDF", _urdf, ("loops", "floating", "packages"))}

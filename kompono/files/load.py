@@ -1,0 +1,75 @@
+"""The door: a model from a file, whatever program wrote it, chosen by what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kompono.errors import FileError, RunError
+from kompono.files.assembly import Assembly
+from kompono.files.build import Choices, build
+from kompono.files.formats import FORMATS, sniffed
+from kompono.files.machine import Machine
+from kompono.given import flag, numbers
+
+STANDARD = (0.0, 0.0, -9.81)
+_GRAVITY = "Use gravity=(0, 0, -9.81), or gravity=False for none."
+
+
+def load(
+    file: str | Path,
+    *,
+    ignore: Iterable[str] = (),
+    repair: bool = False,
+    limits: bool = True,
+    friction: bool = True,
+    gravity: Any = True,
+    masses: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Machine:
+    """The model of a URDF, MJCF, Simscape Multibody XML, FreeCAD or STEP file, as a `Subsystem` to run or to build on.
+
+    `ignore`: names of connections to leave out. `repair`: take the nearest possible inertia where one is impossible.
+    `limits`, `friction`: whether those of joints are taken. `gravity`: that of the file (else 9.81 m/s^2 down z), a
+    vector, or False. `masses` [kg] by part replace those of the file; inertias are scaled along.
+    URDF: `loops` (a YAML file or [(first, second, "3d" or "6d")]), `floating`, `packages` (folders of meshes).
+    CAD: `density` [kg/m^3], one or by part. `machine.imported` tells what became of the file.
+    """
+    assembly = read(file, masses=masses, **options)
+    if gravity is True:
+        gravity = assembly.gravity or STANDARD
+    elif gravity is False or gravity is None:
+        gravity = None
+    else:
+        gravity = tuple(numbers(gravity, (3,), "gravity", "load", fix=_GRAVITY).tolist())
+    names = [ignore] if isinstance(ignore, str) else list(ignore)
+    choices = Choices(
+        flag(repair, "repair =", "load"), flag(limits, "limits =", "load"), flag(friction, "friction =", "load"),
+        frozenset(names), gravity,
+    )  # fmt: skip
+    return build(assembly, choices)
+
+
+def read(file: str | Path, *, masses: Mapping[str, float] | None = None, **options: Any) -> Assembly:
+    """What a file says, before anything is made of it."""
+    if not isinstance(file, str | Path) or "\0" in str(file):
+        raise RunError(f"{file!r} is no file.", path="load")
+    path = Path(file)
+    if not path.is_file():
+        raise FileError(f"there is no file {str(file)!r}.", path="load")
+    kind, content = sniffed(path)
+    reader = FORMATS[kind]
+    unknown = [name for name in options if name not in reader.options]
+    if unknown:
+        known = ", ".join(reader.options) or "none"
+        raise RunError(f"{unknown[0]!r} is no option for {reader.name} files.", path="load", fix=f"There are {known}.")
+    assembly = reader.read(content, path, **options)
+    return assembly if not masses else weighed(assembly, masses)
+
+
+def weighed(assembly: Assembly, masses: Mapping[str, float]) -> Assembly:
+    """An assembly with other masses of parts; inertias are scaled with them."""
+    from kompono.files.weighed import replaced  # seldom asked for
+
+    return replaced(assembly, masses)

@@ -1,0 +1,53 @@
+"""Named starts of a file as start values by channel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kompono.files.place import Place
+
+if TYPE_CHECKING:
+    from kompono.files.build import Level
+
+RATE = "/rate"  # behind the name of a joint: the value is that of its speed
+
+
+def named_starts(level: Level) -> dict[str, dict[str, float]]:
+    """Named starts by channel; values of joints that were left out are left out."""
+    found: dict[str, dict[str, float]] = {}
+    for name, values in level.assembly.starts.items():
+        found[name] = {}
+        for of, value in values.items():
+            found[name].update(_of_body(level, of, *value) if isinstance(value, tuple) else _of_joint(level, of, value))
+    return found
+
+
+def _of_body(level: Level, of: str, place: Place, motion: np.ndarray) -> dict[str, float]:
+    """Channels of a body whose part is at a place, with velocity of its frame and angular velocity."""
+    lead, own = level.graph.home[(of,)]
+    name, frame = level.bodies[lead], place @ own.inverse()
+    centre = frame @ Place(level.graph.groups[lead].centre)
+    columns = {
+        "position": centre.position,
+        "velocity": motion[0] + np.cross(motion[1], centre.position - place.position),
+        "angular_velocity": motion[1],
+    }
+    found = {
+        f"{name}.{kind}.{axis}": float(entry)
+        for kind, vector in columns.items()
+        for axis, entry in zip("xyz", vector, strict=True)
+    }
+    return found | {f"{name}.orientation.e{k}": e for k, e in enumerate(centre.quaternion)}
+
+
+def _of_joint(level: Level, of: str, value: Any) -> dict[str, float]:
+    joint = of.removesuffix(RATE)
+    if joint not in level.coordinates:
+        return {}
+    member, coordinate, step = level.coordinates[joint]
+    if step.kind == "ball":
+        names = ("e0", "e1", "e2", "e3") if joint == of else ("wx", "wy", "wz")
+        return {f"{member}.{name}": float(entry) for name, entry in zip(names, value, strict=True)}
+    return {f"{member}.{coordinate}{'' if joint == of else '.rate'}": float(value)}

@@ -1,0 +1,69 @@
+"""Actuators of joints as robot files describe them, and damping of all speeds of a joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from kompono.given import numbers, scalar
+from kompono.library.constraints import chosen, coordinate_of
+from kompono.model.force import Effort
+from kompono.model.joint import Joint
+
+
+class Actuator(Effort):
+    """Drives a joint coordinate by `gear` times the force gain u + bias0 + bias1 x + bias2 x_dot, u a `control` signal.
+
+    x is `gear` times the coordinate, or the length of a `tendon=tendon(...)` the joint takes part in with the factor
+    `gear`. `control_limits` and `force_limits` = (lower, upper) cut u and the force off. A motor has gain 1 and no
+    bias; a position servo of stiffness k gain k and bias (0, -k, -damping).
+    """
+
+    def __init__(
+        self,
+        joint: Joint,
+        control: Any,
+        *,
+        gear: float = 1.0,
+        gain: float = 1.0,
+        bias: Sequence[float] = (0.0, 0.0, 0.0),
+        control_limits: Sequence[float] | None = None,
+        force_limits: Sequence[float] | None = None,
+        tendon: tuple[Any, Any] | None = None,
+        coordinate: str | None = None,
+    ) -> None:
+        super().__init__(joint)
+        self.index = chosen(joint, joint.coordinates if joint.speeds is None else joint.speeds, coordinate)
+        offset, stiffness, damping = numbers(bias, (3,), "the bias", fix="Use three numbers.").tolist()
+        weight = scalar(gear, "the gear")
+        length, rate = tendon or (None, weight * joint.v[self.index])
+        force = scalar(gain, "the gain") * _clipped(scalar(control, "the control"), control_limits) + offset
+        force += damping * rate
+        if stiffness:
+            force += stiffness * (weight * coordinate_of(joint, coordinate) if length is None else length)
+        self.value = ca.SX(weight * _clipped(force, force_limits))
+
+    def effort(self, q: Any, v: Any) -> Any:
+        effort = ca.SX(self.joint.freedoms, 1)
+        effort[self.index] = self.value
+        return effort
+
+
+class Damping(Effort):
+    """Resists every speed of a joint by `c` times it [N m s/rad, N s/m]: bearings of ball joints."""
+
+    def __init__(self, joint: Joint, c: Any) -> None:
+        super().__init__(joint)
+        self.c = scalar(c, "the damping c")
+
+    def effort(self, q: Any, v: Any) -> Any:
+        return -self.c * v
+
+
+def _clipped(value: Any, limits: Sequence[float] | None) -> Any:
+    if limits is None:
+        return value
+    lower, upper = numbers(limits, (2,), "the limits", finite=False, fix="Use (lower, upper).").tolist()
+    return ca.fmin(ca.fmax(value, lower), upper)

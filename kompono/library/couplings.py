@@ -1,0 +1,66 @@
+"""Couplings of joint coordinates beyond gears: a polynomial of one other, and a weighted sum of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from kompono.errors import ModelError
+from kompono.given import number, numbers
+from kompono.library.constraints import coordinate_of, unit_of
+from kompono.model.constraint import Coupling
+from kompono.model.joint import Joint
+
+
+class Polynomial(Coupling):
+    """first = c0 + c1 second + c2 second^2 + ..., for a coordinate of each of two joints: cams, linkages fitted by
+    curves.
+    """
+
+    def __init__(
+        self,
+        first: Joint,
+        second: Joint,
+        coefficients: Sequence[float],
+        *,
+        first_coordinate: str | None = None,
+        second_coordinate: str | None = None,
+    ) -> None:
+        super().__init__(*([first] if first is second else [first, second]))
+        factors = numbers(coefficients, (-1,), "the coefficients", fix="Use (c0, c1, c2, ...).").tolist()
+        x = coordinate_of(second, second_coordinate, "second_coordinate")
+        value: Any = 0.0
+        for factor in reversed(factors):
+            value = value * x + factor
+        self.residual = coordinate_of(first, first_coordinate, "first_coordinate") - value
+        self.units = (unit_of(first, first_coordinate),)
+
+    def conditions(self) -> list[Any]:
+        return [self.residual]
+
+
+class Sum(Coupling):
+    """c1 q1 + c2 q2 + ... = value, for terms (joint, factor) or (joint, factor, coordinate): differentials, ropes."""
+
+    def __init__(self, *terms: Sequence[Any], value: float = 0.0) -> None:
+        if not terms or any(len(term) not in (2, 3) for term in terms):
+            raise ModelError("a sum of no terms.", fix="Use Sum((joint, 1.0), (other, -2.0), value=0.0).")
+        super().__init__(*dict.fromkeys(term[0] for term in terms))
+        self.residual = tendon(*terms)[0] - number(value, "the value", fix="Give a number.")
+        units = {unit_of(term[0], term[2] if len(term) == 3 else None) for term in terms}
+        self.units = (units.pop(),) if len(units) == 1 else ()
+
+    def conditions(self) -> list[Any]:
+        return [self.residual]
+
+
+def tendon(*terms: Sequence[Any]) -> tuple[Any, Any]:
+    """Length and rate of a weighted sum of coordinates, of terms (joint, factor) or (joint, factor, coordinate)."""
+    length, rate = ca.SX(0), ca.SX(0)
+    for joint, factor, *named in terms:
+        weight = number(factor, "the factor", fix="Give a number.")
+        length += weight * coordinate_of(joint, named[0] if named else None)
+        rate += weight * joint.v[joint.coordinates.index(named[0]) if named else 0]
+    return length, rate

@@ -1,0 +1,62 @@
+"""Laws of a compartment at a state: what they hold or exert, as its swept equations need it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from kompono.spatial.vectors import carry_twist
+from kompono.translate.elimination.bordered import Swept
+from kompono.translate.elimination.inertia_form import ground_acceleration
+from kompono.translate.laws.answer import force_table, handed_table, held_table
+from kompono.translate.laws.bordered import LawAt, LawSwept
+from kompono.translate.laws.split import coefficients
+from kompono.translate.parts.handing import HandedRows
+from kompono.translate.parts.report import PartedWriter
+from kompono.translate.symbolic import Matrix, Vector
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.moment import Condensed, Moment
+
+
+def with_laws(now: Moment, plain: Condensed, swept: Swept, level: str) -> LawSwept:
+    """Swept equations of a level with what laws hold or exert; `plain` is the same without them."""
+    rows, closures, base = now.compartment.law_rows, now.law_closures, on_base(now)
+    if level == "force":
+        given = now.tracer, rows.stacked(closures, "rate"), rows.numbers(now.kinematics)
+        laws = LawAt(
+            now.kinematics, rows, closures, force_table(rows, *given), bias_of_rows(now, plain, base), base,
+            handed_table(rows, *given),
+            lambda solution, joint, border: PartedWriter(now, plain, border, solution).reaction(joint),
+        )  # fmt: skip
+        parts = HandedRows(plain.condensation, plain.loads)
+        return LawSwept(swept, laws, parts if parts.shape.rows else None)
+    kind = "residual" if level == "residual" else "rate"
+    held, bias = held_table(rows, now.tracer, kind), rows.stacked(closures, kind)
+    if level == "rate":  # before forces: what laws hold moves as it does, as in open models
+        bias = ca.SX.zeros(rows.size)
+    return LawSwept(swept, LawAt(now.kinematics, rows, closures, lambda b, *_: held(b), bias, base, (), None))
+
+
+def on_base(now: Moment) -> Matrix | None:
+    """Own laws (rows, 6) on the acceleration of the base: of those of bodies that no joints connect with it."""
+    compartment = now.compartment
+    if compartment.border is None or not compartment.border.based or not compartment.law_rows.size:
+        return None
+    assert now.base is not None
+    found = ca.sparsify(coefficients(compartment.law_rows.stacked(now.law_closures, "rate"), now.base[12:18]))
+    return found if found.nnz() else None
+
+
+def bias_of_rows(now: Moment, plain: Condensed, base: Matrix | None) -> Vector:
+    """What accelerations of the unknowns do not give of the rows; they see that of a base with the uniform field."""
+    bias = now.compartment.law_rows.stacked(now.law_closures, "bias")
+    if base is None:
+        return bias
+    border, kinematics = now.compartment.border, now.kinematics
+    assert border is not None
+    assert border.base is not None
+    assert plain.loads is not None
+    still = ground_acceleration(kinematics, plain.loads, kinematics.topology.world)
+    return bias - base @ carry_twist(kinematics.absolute(border.base.body).pose, still)
