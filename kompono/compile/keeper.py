@@ -26,7 +26,20 @@ from kompono.compile.descent import (
     same_state,
 )
 from kompono.compile.descent import ROWS as DESCENT
-from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value, Variable, anywhere, prelude, room, spread
+from kompono.compile.emit import (
+    INT,
+    POINTER,
+    REAL,
+    Array,
+    Code,
+    Value,
+    Variable,
+    anywhere,
+    plus_product,
+    prelude,
+    room,
+    spread,
+)
 from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square
 from kompono.compile.far import HEADER, LARGE_CHANGE, LOST, NUMBER_BITS, PINNED, RING, ROWS, SIZES, Broken, Op
 from kompono.compile.keeper_frames import (
@@ -218,7 +231,7 @@ def _sum(made: _Operation, total: Array, first: int, other: Array | None = None)
         factor = made.number(k * 2 + first)
         tally.add(factor, made.descent(term))
         with code.loop(size) as i:
-            total[i] = code.plus_product(total[i], factor, term[i])
+            total[i] = plus_product(total[i], factor, term[i])
     with code.when(made.result.get() >= 0):
         name = made.name()
         with made.allowed(tally.describe(made.descent(total), name)):

@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 from kompono.compile.away import Away
 from kompono.compile.block import ChunkEnd, NativeBlock, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, anywhere, flush_tiny, spread
+from kompono.compile.emit import (
+    BOOL,
+    INT,
+    REAL,
+    Array,
+    Code,
+    Value,
+    Variable,
+    anywhere,
+    flush_tiny,
+    plus_product,
+    spread,
+)
 from kompono.compile.far import LARGE_CHANGE, LOST
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
@@ -76,17 +88,7 @@ class Machine:
         """target = base + sum of factor * vector; with base "" the sum alone."""
         if self.away:
             self.away.combine(target, base, terms)
-        self.combine_own(target, base, terms)
-
-    def combine_own(self, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
-        """The same of the numbers that are here."""
-        goal = self.vector(target)
-        parts = [(factor, self.vector(name)) for factor, name in terms]
-        with self.code.loop(self.own) as i:
-            total = self.vector(base)[i] if base else spread(self.code, 0.0)  # no sum of two products: one meaning
-            for factor, part in parts:
-                total = self.code.plus_product(total, factor, part[i])
-            goal[i] = total
+        combine_own(self, target, base, terms)
 
     def finite(self, *names: str, certain: bool = False) -> Value:
         """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only.
@@ -289,6 +291,17 @@ def stop_if_unanswered(machine: Machine) -> None:
 def tells_rates(program: Program) -> bool:
     """Whether guards come with the rate of the state: where they see forces of laws."""
     return "guards" in program.routines and len(program.routines["guards"].outputs) > 1
+
+
+def combine_own(machine: Machine, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
+    """target = base + sum of factor * vector, of the numbers that are here."""
+    goal, code = machine.vector(target), machine.code
+    parts = [(factor, machine.vector(name)) for factor, name in terms]
+    with code.loop(machine.own) as i:
+        total = machine.vector(base)[i] if base else spread(code, 0.0)  # no sum of two products: one meaning
+        for factor, part in parts:
+            total = plus_product(total, factor, part[i])
+        goal[i] = total
 
 
 def runs_of(places: Sequence[int]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ takes; all its stages take the same, because mixing them would cost order.
 from __future__ import annotations
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import INT, REAL, Value, anywhere, spread
+from kompono.compile.emit import INT, REAL, Value, anywhere, plus_product, spread
 from kompono.compile.machine import Machine, runs_of
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
@@ -128,7 +128,7 @@ def mirror_speeds(machine: Machine, time: Value, h: Value) -> None:
     strays = machine.strays.get()
     with code.when(anywhere(strays)):
         with code.loop(count) as i:
-            mean[i + start] = code.plus_product(state[i + start], half, rate[i + start])
+            mean[i + start] = plus_product(state[i + start], half, rate[i + start])
         if machine.away:
             machine.away.combine_speeds("stage", "stage", "state", [(half, "rate1")])
         machine.project(time + half, "stage", strays)
