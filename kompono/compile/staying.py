@@ -10,21 +10,13 @@ takes; all its stages take the same, because mixing them would cost order.
 from __future__ import annotations
 
 from kompono.compile.block import ChunkEnd
-<<<<<<< HEAD
 from kompono.compile.emit import INT, REAL, Value, anywhere, plus_product, spread
-from kompono.compile.machine import Machine, runs_of
+from kompono.compile.machine import Beside, Machine, runs_of
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
 MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
 MOST_STEPS = 64.0  # that these are away, where no speed says how far
-=======
-from kompono.compile.emit import INT, REAL, Value, anywhere, spread
-from kompono.compile.machine import Beside, Machine
-
-NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
-MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
 _AROUND = "kompono.rate_from_around"
->>>>>>> main
 _WEIGHTS = (15 / 20, -6 / 20, 1 / 20)  # of rates one, two and three distances away on both sides: exact for quintics
 
 
