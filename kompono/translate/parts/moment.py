@@ -336,7 +336,7 @@ class Moment:
         return found
 
     def switched(self, event: Event) -> list[tuple[Mode, Scalar]]:
-        """Modes an event changes, with their new values."""
+        """Modes, and states of one's own, an event changes, with their new values."""
         for part in self.compartment.parts:
             events = part.inside.whole.events
             for k, known in enumerate(events):
