@@ -237,15 +237,6 @@ class Code:
         text = ", ".join(f"double {self.value(a, REAL)}" for a in arguments)
         return self.let(REAL, f"call contract double @llvm.{name}.f64({text})")
 
-    def plus_product(self, total: Value, factor: Value, other: Value) -> Value:
-        """total + factor * other, as one where the processor can: what LLVM makes of a product and a sum depends on the
-        code around them, and bits must not.
-        """
-        kind = self._common(total, factor, other)
-        text = ", ".join(f"{kind} {self.value(value, kind)}" for value in (factor, other, total))
-        suffix = "f64" if kind == REAL else self.lanes.suffix
-        return self.let(kind, f"call {kind} @llvm.fmuladd.{suffix}({text})")
-
     def variable(self, kind: str, initial: Value | float | bool) -> Variable:
         """A new variable."""
         name = "%" + self.fresh("cell")
@@ -320,6 +311,17 @@ def room(code: Code, count: int) -> Array:
     name = "%" + code.fresh("room")
     code._entry.append(f"{name} = alloca [{count} x {code.lanes.real}], align 64")
     return Array(code, name, code.lanes.real)
+
+
+def plus_product(total: Value, factor: Value, other: Value) -> Value:
+    """total + factor * other, as one where the processor can: what LLVM makes of a product and a sum depends on the
+    code around them, and bits must not.
+    """
+    code = total.code
+    kind = code._common(total, factor, other)
+    text = ", ".join(f"{kind} {code.value(value, kind)}" for value in (factor, other, total))
+    suffix = "f64" if kind == REAL else code.lanes.suffix
+    return code.let(kind, f"call {kind} @llvm.fmuladd.{suffix}({text})")
 
 
 def always(code: Code) -> Value:

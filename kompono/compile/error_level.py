@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kompono.compile.emit import INT, REAL, Code, Value
+from kompono.compile.emit import INT, REAL, Code, Value, plus_product
 from kompono.compile.tableaux import DORMAND_PRINCE_ERROR
 
 NOMINAL = 2.0**-5  # a number inside, which relative tolerances are relative to: between centimetres and radians
@@ -38,7 +38,7 @@ def hidden_error(code: Code, h: Value, rates: Sequence[Value]) -> Value:
     """
     error = code.math("fabs", 0.0)
     for (_, weight), rate in list(zip(ESTIMATE, rates, strict=True))[1:]:
-        error = code.plus_product(error, h * weight, rate - rates[0])
+        error = plus_product(error, h * weight, rate - rates[0])
     return error
 
 

@@ -10,7 +10,7 @@ them is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from kompono.compile.descent import (
     FROM,
@@ -20,17 +20,22 @@ from kompono.compile.descent import (
     ROOT,
     SELF,
     STATE,
-    Descent,
     Sum,
-    makes_an_error,
     same_state,
 )
 from kompono.compile.descent import ROWS as DESCENT
-from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value, Variable, anywhere, prelude, room, spread
-from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square
-from kompono.compile.far import HEADER, LARGE_CHANGE, LOST, NUMBER_BITS, PINNED, RING, ROWS, SIZES, Broken, Op
+from kompono.compile.emit import (
+    INT,
+    POINTER,
+    Array,
+    Code,
+    Value,
+    anywhere,
+    plus_product,
+    prelude,
+)
+from kompono.compile.far import NUMBER_BITS, PINNED, RING, Broken, Op
 from kompono.compile.keeper_frames import (
-    HEAD,
     Context,
     answer_text,
     dispatch_text,
@@ -39,14 +44,11 @@ from kompono.compile.keeper_frames import (
     transmit_text,
     whole_number,
 )
+from kompono.compile.keeper_looks import check, compare, error_of
+from kompono.compile.keeper_operation import Operation, rows_are, rows_of
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
 from kompono.sealed.kept import Gives, KeptFunction, KeptPart, tells
-
-
-def rows_of(part: KeptPart) -> int:
-    """Numbers of a vector, with what says what it is."""
-    return part.size + len(DESCENT)
 
 
 def keeper_text(part: KeptPart, lanes: Lanes) -> str:
@@ -61,14 +63,6 @@ def keeper_text(part: KeptPart, lanes: Lanes) -> str:
     body += "".join(_function(part, lanes, k) for k in range(len(part.functions)))
     body += dispatch_text(part, lanes) + answer_text(lanes) + transmit_text() + receive_text()
     return prelude(body, lanes) + body
-
-
-@contextmanager
-def _unless_broken(code: Code, result: Variable, status: Value) -> Iterator[None]:
-    """Go on if a status is 0; else it is the result."""
-    result.set(code.select(status < 0, status, result.get()))
-    with code.when(status >= 0):
-        yield
 
 
 # -- vectors
@@ -121,89 +115,17 @@ def _keep(part: KeptPart, lanes: Lanes) -> str:
     return code.define("internal i64 @keep(ptr %context, i64 %number, ptr %source) nounwind", result.get())
 
 
-# -- operations: functions of the context, the number of what is made, arguments and their count, and where values go;
-# -- they give how many doubles they wrote there, or something negative
-
-
-class _Operation:
-    """What operations have in common."""
-
-    def __init__(self, part: KeptPart, lanes: Lanes) -> None:
-        self.part, self.lanes, self.code = part, lanes, Code(lanes)
-        self.result = self.code.variable(INT, 0)
-        self.count = Value(self.code, "%count", INT)
-        self.arguments, self.out = Array(self.code, "%arguments"), Array(self.code, "%out", lanes.real)
-
-    def room(self, rows: int) -> Array:
-        """Room for a column."""
-        return room(self.code, max(rows, 1))
-
-    def vector(self) -> Array:
-        """Room for a vector and what it is."""
-        return self.room(rows_of(self.part))
-
-    def descent(self, vector: Array) -> Descent:
-        """What a vector is."""
-        return Descent(vector, self.part.size)
-
-    def name(self) -> Value:
-        """A new name for a state."""
-        context = Context(self.code)
-        name = context.get("names") + 1
-        context.set("names", name)
-        return name.real()
-
-    def row(self, index: Value | int) -> str:
-        """The address of a row of arguments."""
-        return self.arguments.at(index * self.lanes.count).pointer
-
-    def number(self, index: Value | int) -> Value:
-        """A row of arguments as a value on all lanes."""
-        return Array(self.code, self.row(index), self.lanes.real)[0]
-
-    @contextmanager
-    def given(self, good: Value) -> Iterator[None]:
-        """Go on if the arguments are as they should be."""
-        with _unless_broken(self.code, self.result, self.code.select(good, Value(self.code, "0", INT), -1)):
-            yield
-
-    @contextmanager
-    def allowed(self, good: Value) -> Iterator[None]:
-        """Go on if nothing of the inside is shown."""
-        refused = self.code.select(good, Value(self.code, "0", INT), failure(Broken.REFUSED))
-        with _unless_broken(self.code, self.result, refused):
-            yield
-
-    @contextmanager
-    def found(self, index: Value | int, target: Array) -> Iterator[None]:
-        """Go on with a vector that is named by a row."""
-        text = f"call i64 @find(ptr %context, ptr {self.row(index)}, ptr {target.pointer})"
-        with _unless_broken(self.code, self.result, self.code.let(INT, text)):
-            yield
-
-    def keep(self, source: Array) -> None:
-        """Store what was made."""
-        self.result.set(self.code.let(INT, f"call i64 @keep(ptr %context, i64 %number, ptr {source.pointer})"))
-
-    def finish(self, name: str) -> str:
-        return self.code.define(f"internal i64 @{name}{HEAD}", self.result.get())
-
-
 def _operation(part: KeptPart, lanes: Lanes, op: Op) -> str:
-    made = _Operation(part, lanes)
+    made = Operation(part, lanes)
     {
-        Op.COMBINE: _combine, Op.COMBINE_SPEEDS: _combine_speeds, Op.PIN: _pin, Op.COMPARE: _compare,
-        Op.ERROR: _error, Op.CHECK: _check, Op.START: _start,
+        Op.COMBINE: _combine, Op.COMBINE_SPEEDS: _combine_speeds, Op.PIN: _pin, Op.COMPARE: compare,
+        Op.ERROR: error_of, Op.CHECK: check, Op.START: _start,
     }[op](made)  # fmt: skip
     return made.finish(f"op.{int(op)}")
 
 
-def _rows(made: _Operation, count: int) -> Value:
-    return made.count.equals(count * made.lanes.count)
-
-
 @contextmanager
-def _sum(made: _Operation, total: Array, first: int, other: Array | None = None) -> Iterator[Value]:
+def _sum(made: Operation, total: Array, first: int, other: Array | None = None) -> Iterator[Value]:
     """Add factor * vector for all pairs of rows from `first` on, as `Machine.combine` does, term by term; go on with a
     new name if it makes sense (with `other`).
     """
@@ -218,20 +140,20 @@ def _sum(made: _Operation, total: Array, first: int, other: Array | None = None)
         factor = made.number(k * 2 + first)
         tally.add(factor, made.descent(term))
         with code.loop(size) as i:
-            total[i] = code.plus_product(total[i], factor, term[i])
+            total[i] = plus_product(total[i], factor, term[i])
     with code.when(made.result.get() >= 0):
         name = made.name()
         with made.allowed(tally.describe(made.descent(total), name)):
             yield name
 
 
-def _combine(made: _Operation) -> None:
+def _combine(made: Operation) -> None:
     total, width = made.vector(), made.lanes.count
     with made.given((made.count % (2 * width)).equals(width)), made.found(0, total), _sum(made, total, 1):
         made.keep(total)
 
 
-def _combine_speeds(made: _Operation) -> None:
+def _combine_speeds(made: Operation) -> None:
     width, total, other = made.lanes.count, made.vector(), made.vector()
     even = (made.count % (2 * width)).equals(0) & (made.count > 0)
     with made.given(even), made.found(0, other), made.found(1, total), _sum(made, total, 2, other) as name:
@@ -243,7 +165,7 @@ def _combine_speeds(made: _Operation) -> None:
             made.keep(other)
 
 
-def _speeds(made: _Operation) -> Iterator[Value]:
+def _speeds(made: Operation) -> Iterator[Value]:
     """Inside a loop, the place of each speed in x."""
     if not made.part.speeds:
         return
@@ -252,16 +174,16 @@ def _speeds(made: _Operation) -> Iterator[Value]:
         yield made.code.let(INT, f"load i64, ptr {place.name}")
 
 
-def _pin(made: _Operation) -> None:
+def _pin(made: Operation) -> None:
     x = made.vector()
-    with made.given(_rows(made, 1)), made.found(0, x):
+    with made.given(rows_are(made, 1)), made.found(0, x):
         made.keep(x)
 
 
-def _start(made: _Operation) -> None:
+def _start(made: Operation) -> None:
     code, size = made.code, made.part.size
     x, start = made.vector(), Array(code, Context(code).array("start").pointer, made.lanes.real)
-    with made.given(_rows(made, size)):
+    with made.given(rows_are(made, size)):
         with code.loop(size) as i:
             x[i] = start[i] + made.number(i)
         name = made.name()
@@ -269,82 +191,18 @@ def _start(made: _Operation) -> None:
         made.keep(x)
 
 
-# -- looks: what a step loop must know to decide, and no more
-
-
-def _finite(made: _Operation, *vectors: Array) -> Value:
-    code = made.code
-    total = code.variable(made.lanes.real, 0.0)
-    with code.loop(made.part.size) as i:
-        for vector in vectors:
-            total.set(total.get() + 0.0 * vector[i])
-    return total.get().equals(0.0)
-
-
-def _compare(made: _Operation) -> None:
-    code, size = made.code, made.part.size
-    a, b = made.vector(), made.vector()
-    with (
-        made.given(_rows(made, 2)), made.found(0, a), made.found(1, b),
-        made.allowed(same_state(made.descent(a), made.descent(b))),
-    ):  # fmt: skip
-        change, same = code.variable(made.lanes.real, 0.0), code.variable(made.lanes.truth, True)
-        with code.loop(size) as i:
-            square = (a[i] - b[i]) * (a[i] - b[i])
-            change.set(code.select(square > change.get(), square, change.get()))
-            same.set(same.get() & a[i].equals(b[i]))
-        small, large, lost = (spread(code, value) for value in SIZES)
-        far = code.select(change.get() > LOST**2, lost, large)
-        made.out[0] = code.select(change.get() > LARGE_CHANGE**2, far, small)
-        made.out[1] = code.select(same.get(), spread(code, 1.0), 0.0)
-        made.out[2] = code.select(_finite(made, a), spread(code, 1.0), 0.0)
-        made.result.set(ROWS[Op.COMPARE] * made.lanes.count)
-
-
-def _error(made: _Operation) -> None:
-    """The estimate of the one method that has one, from the rates of its stages: no other combination."""
-    code, size = made.code, made.part.size
-    if made.lanes.count > 1:  # methods with error control run on one lane
-        made.result.set(failure(Broken.FORM))
-        return
-    total, state, end, rates = code.variable(REAL, 0.0), made.vector(), made.vector(), [made.vector() for _ in ESTIMATE]
-    vectors = (state, end, *rates)
-    with ExitStack() as all_of:
-        all_of.enter_context(made.given(_rows(made, len(vectors) + 3)))
-        step, relative, absolute = (made.number(len(vectors) + k) for k in range(3))
-        for k, vector in enumerate(vectors):
-            all_of.enter_context(made.found(k, vector))
-        known = [made.descent(vector) for vector in vectors]
-        all_of.enter_context(made.allowed(makes_an_error(known[0], known[1], known[2:])))
-        error = made.room(size)
-        with code.loop(size) as i:
-            error[i] = one = hidden_error(code, step, [rate[i] for rate in rates])
-            total.set(plus_hidden_square(code, total.get(), one, relative, absolute))
-        made.out[0] = level(code, total.get())
-        made.out[1] = code.select(_finite(made, error, end), spread(code, 1.0), 0.0)
-        made.result.set(ROWS[Op.ERROR])
-
-
-def _check(made: _Operation) -> None:
-    """Flags are in the reply, right behind its header."""
-    x, code = made.vector(), made.code
-    with made.given(_rows(made, 1)), made.found(0, x):
-        flags = Array(code, Context(code).array("reply").at(HEADER).pointer, made.lanes.real)
-        flags[0] = code.select(_finite(made, x), flags[0], spread(code, 1.0))
-
-
 # -- functions of the part
 
 
 def _function(part: KeptPart, lanes: Lanes, k: int) -> str:
     """A function of the part: its column, with the handle of x in the place of x."""
-    function, made = part.functions[k], _Operation(part, lanes)
+    function, made = part.functions[k], Operation(part, lanes)
     code, before = made.code, function.before
     x, taken = made.vector(), made.vector() if function.results <= part.size else made.room(function.results)
     size = part.size if function.takes else 0
     column, known = made.room(function.others + size), made.descent(x)
     makes = Value(code, "%number", INT).equals(0)
-    good = _rows(made, 1 + function.others) & (makes if tells(function.gives) else ~makes)
+    good = rows_are(made, 1 + function.others) & (makes if tells(function.gives) else ~makes)
     least = OFFERED if function.gives is Gives.STARTS else STATE
     with made.given(good), made.found(before, x), made.allowed(~anywhere(known[KIND] < least)):
         code.copy(column, Array(code, made.row(0), lanes.real), before)
@@ -356,7 +214,7 @@ def _function(part: KeptPart, lanes: Lanes, k: int) -> str:
     return made.finish(f"op.{Op.FUNCTION + k}")
 
 
-def _call(made: _Operation, function: KeptFunction, column: Array, taken: Array) -> None:
+def _call(made: Operation, function: KeptFunction, column: Array, taken: Array) -> None:
     """What it gives for a column."""
     code = made.code
     if not function.results:
@@ -372,7 +230,7 @@ def _call(made: _Operation, function: KeptFunction, column: Array, taken: Array)
             taken[i] = taken[i] - there[i]
 
 
-def _give(made: _Operation, function: KeptFunction, x: Array, taken: Array) -> None:
+def _give(made: Operation, function: KeptFunction, x: Array, taken: Array) -> None:
     """Reply with what was computed, or keep it and what it is."""
     code, known, new = made.code, made.descent(x), made.descent(taken)
     if tells(function.gives):

@@ -15,7 +15,7 @@ from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square, plus_square
 from kompono.compile.loop_fixed import stages, weighted
-from kompono.compile.machine import Machine, runs_of, stop_if_unanswered, tells_rates
+from kompono.compile.machine import Machine, combine_own, runs_of, stop_if_unanswered, tells_rates
 from kompono.compile.staying import note_rank, rate_at
 from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
 
@@ -94,7 +94,7 @@ def _first_step(machine: Machine, time: Value) -> None:
     machine.combine("stage", "state", [(guess, "rate0")])
     machine.rate(time + guess, "stage", "rate1")
     minus = Value(code, "-1.0", REAL)
-    machine.combine_own("rate1", "rate1", [(minus, "rate0")])
+    combine_own(machine, "rate1", "rate1", [(minus, "rate0")])
     bend = code.math("maxnum", _norm(machine, "rate1") / guess, speed)
     better = code.math("pow", 0.01 / code.math("maxnum", bend, 1e-300), 0.2)
     better = code.select(bend <= 1e-15, code.math("maxnum", 1e-6, guess * 1e-3), better)
@@ -206,7 +206,7 @@ def _norm(machine: Machine, vector: str) -> Value:
 def _error(machine: Machine, h: Value, other: str) -> Value:
     """Root mean square of the error: own numbers are summed first, then each closed part by itself, wherever it is."""
     code, program = machine.code, machine.program
-    machine.combine_own("mean", "", weighted(h, DORMAND_PRINCE_ERROR, _RATES))
+    combine_own(machine, "mean", "", weighted(h, DORMAND_PRINCE_ERROR, _RATES))
     if program.spread is not None:
         return _spread_norm(machine, "mean", other)
     far: list[Value] = []

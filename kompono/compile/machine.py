@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 from kompono.compile.away import Away
 from kompono.compile.block import ChunkEnd, NativeBlock, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, anywhere, flush_tiny, spread
+from kompono.compile.emit import (
+    BOOL,
+    INT,
+    REAL,
+    Array,
+    Code,
+    Value,
+    Variable,
+    anywhere,
+    flush_tiny,
+    plus_product,
+    spread,
+)
 from kompono.compile.far import LARGE_CHANGE, LOST
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
@@ -26,7 +38,7 @@ class Machine:
     Sizes are known here, so LLVM unrolls and vectorizes what is small.
     """
 
-    def __init__(self, program: Program, lanes: Lanes = ONE) -> None:
+    def __init__(self, program: Program, lanes: Lanes = ONE, *, flush: bool = True) -> None:
         self.program = program
         self.lanes = lanes
         self.code = Code(lanes)
@@ -36,10 +48,11 @@ class Machine:
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes)
+        self.beside: dict[str, str] = {}  # texts of functions that this one calls, by name
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
         self.together = ByItself(self) if program.spread is None else InStep(self)
-        self._restore = flush_tiny(self.code)
+        self._restore = flush_tiny(self.code) if flush else lambda: None  # what is for another processor does not
         self.strays = self.code.variable(lanes.truth, False)  # whether the stages of this step are projected
         self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
         self.away = Away(self) if program.opaque else None
@@ -55,7 +68,7 @@ class Machine:
         """The text of the loop as a function of the block that returns the status."""
         self._restore()
         text = self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
-        return "".join(f"{place} = external global i8\n" for place in self.elsewhere) + text
+        return "".join([f"{place} = external global i8\n" for place in self.elsewhere] + [*self.beside.values(), text])
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
@@ -76,17 +89,7 @@ class Machine:
         """target = base + sum of factor * vector; with base "" the sum alone."""
         if self.away:
             self.away.combine(target, base, terms)
-        self.combine_own(target, base, terms)
-
-    def combine_own(self, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
-        """The same of the numbers that are here."""
-        goal = self.vector(target)
-        parts = [(factor, self.vector(name)) for factor, name in terms]
-        with self.code.loop(self.own) as i:
-            total = self.vector(base)[i] if base else spread(self.code, 0.0)  # no sum of two products: one meaning
-            for factor, part in parts:
-                total = self.code.plus_product(total, factor, part[i])
-            goal[i] = total
+        combine_own(self, target, base, terms)
 
     def finite(self, *names: str, certain: bool = False) -> Value:
         """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only.
@@ -276,6 +279,23 @@ class Machine:
             self.block.add("recorded")
 
 
+class Beside(Machine):
+    """The same model in a function beside the loop, which calls it seldom; some vectors are given to it by pointers."""
+
+    def __init__(self, loop: Machine, *given: str) -> None:
+        self._given = given
+        super().__init__(loop.program, loop.lanes)
+
+    def vector(self, name: str) -> Array:
+        """A vector of the run's memory, or one that is given."""
+        return Array(self.code, f"%{name}", self.lanes.real) if name in self._given else super().vector(name)
+
+    def define(self, name: str, parameters: str) -> str:
+        """The text of the function."""
+        self._restore()
+        return self.code.define(f"internal void @{name}({parameters}) {self.lanes.stack}nounwind noinline cold")
+
+
 def stop_if_unanswered(machine: Machine) -> None:
     """End the loop if a part that runs elsewhere gives no answers any more, before anything is kept of the step."""
     code = machine.code
@@ -289,6 +309,17 @@ def stop_if_unanswered(machine: Machine) -> None:
 def tells_rates(program: Program) -> bool:
     """Whether guards come with the rate of the state: where they see forces of laws."""
     return "guards" in program.routines and len(program.routines["guards"].outputs) > 1
+
+
+def combine_own(machine: Machine, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
+    """target = base + sum of factor * vector, of the numbers that are here."""
+    goal, code = machine.vector(target), machine.code
+    parts = [(factor, machine.vector(name)) for factor, name in terms]
+    with code.loop(machine.own) as i:
+        total = machine.vector(base)[i] if base else spread(code, 0.0)  # no sum of two products: one meaning
+        for factor, part in parts:
+            total = plus_product(total, factor, part[i])
+        goal[i] = total
 
 
 def runs_of(places: Sequence[int]) -> list[tuple[int, int]]:

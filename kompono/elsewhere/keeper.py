@@ -17,8 +17,8 @@ import numpy as np
 
 from kompono.compile import jit
 from kompono.compile.far import HEADER, OPERATION, RING, Op
-from kompono.compile.keeper import rows_of
 from kompono.compile.keeper_frames import ANSWER, CONTEXT
+from kompono.compile.keeper_operation import rows_of
 from kompono.compile.kept import place_keeper
 from kompono.errors import RemoteError
 from kompono.sealed.kept import KeptPart
