@@ -73,7 +73,7 @@ def fails() -> dict:
 RESUMED = {
     "tree": (Tree, {"method": "rk4"}),
     "history": (Tree, {"method": "adams"}),
-    "adaptive": (Tree, {"method": "dopri5", "rtol": 1e-12, "step": 0.02, "until": 0.6}),
+    "adaptive": (Tree, {"method": "dopri5", "rtol": 1e-12, "step": 0.02, "until": 0.14}),
     "parts": (Walker, {"method": "adams", "closed": ["drive", "guide"], "until": 0.012}),
 }
 LENGTH = {"until": 0.4, "step": 1e-3, "ranks": True}
