@@ -1,6 +1,7 @@
 """Networks that have no single answer, told by the names of what is wrong in them.
 
-The factors of the unknowns are looked at in numbers: parameters and modes as declared, all else at random.
+The factors of the unknowns are looked at in numbers: time, parameters, inputs, modes and states as at the start, all
+else at random.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin, Rotational, Translational
+from kompono.model.signal import time
 from kompono.translate.declared.network_solution import NotLinear, dependent
 from kompono.translate.declared.networks import Network
 
@@ -33,7 +35,7 @@ def check_networks(model: Elaborated) -> None:
         except NotLinear as error:
             names = _names(model, [network.equations[k].owner for k in error.rows if k < len(network.equations)])
             raise ModelError(
-                f"the equations of {names or 'this network'} are not linear in what goes across and through their pins.",
+                f"the equations of {names or 'this network'} are not linear in what is across and through pins.",
                 path=model.path(network),
                 fix="Let a State determine one of the two (a volume between, a small capacity), or linearize.",
             ) from None
@@ -44,7 +46,9 @@ def _factors(model: Elaborated, network: Network) -> np.ndarray:
     factors = ca.jacobian(network.system, network.unknowns)
     symbols = ca.symvar(factors)
     told = {ca.SX(e).element_hash(): float(e.value) for e in model.parameters}
-    told |= {ca.SX(e).element_hash(): float(e.start) for e in model.modes}
+    told |= {ca.SX(e).element_hash(): float(e.start) for e in (*model.modes, *model.states)}
+    told |= {ca.SX(e).element_hash(): float(e.value) for e in model.inputs if isinstance(e.value, int | float)}
+    told |= {ca.SX(time).element_hash(): 0.0}
     random = np.random.default_rng(1)
     values = [told.get(symbol.element_hash(), random.uniform(0.5, 1.5)) for symbol in symbols]
     evaluate = ca.Function("factors", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(factors)])
@@ -55,15 +59,17 @@ def _refuse(model: Elaborated, network: Network, columns: np.ndarray, rows: np.n
     free = columns > _TAKES_PART * columns.max()
     nodes = len(network.nodes)
     where = model.path(network)
-    if not free[nodes:].any():
+    still = ca.sparsify(ca.substitute(network.system, network.unknowns, 0))
+    told = [k for k in np.flatnonzero(rows > _TAKES_PART * rows.max()) if k < len(network.equations)]
+    given = [k for k in told if still[k].nnz()]  # two that give a value cannot both have their way
+    if not given and not free[nodes:].any():
         high = [network.nodes[k][0] for k in np.flatnonzero(free[:nodes])]
         one = high[0]
         raise ModelError(
             f"nothing says what is across {_names(model, high)}: only differences are known.", path=where,
             fix=f"Connect a reference to one of them: self.connect(self.{model.path(one)}, self.zero.pin).",
         )  # fmt: skip
-    told = [k for k in np.flatnonzero(rows > _TAKES_PART * rows.max()) if k < len(network.equations)]
-    owners = [network.equations[k].owner for k in told]
+    owners = [network.equations[k].owner for k in given or told]
     pins: list[Pin] = [pin for pin in network.told if pin.owner in owners]
     mechanical = any(isinstance(pin, Rotational | Translational) for pin in pins)
     raise ModelError(

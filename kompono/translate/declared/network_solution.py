@@ -51,9 +51,8 @@ def solve(system: Vector, unknowns: Vector) -> Vector:
             raise NotLinear(bent)
         found = dict(zip(left, ca.vertsplit(_linear(factors, ca.substitute(system, column, 0))), strict=True))
     for place, value in reversed(known):
-        later = list(found)
-        old, new = (ca.vertcat(ca.SX(0, 1), *part) for part in ([unknowns[k] for k in later], [found[k] for k in later]))
-        found[place] = ca.substitute(value, old, new) if later else value
+        old, new = ca.vertcat(*[unknowns[k] for k in found]), ca.vertcat(*found.values())
+        found[place] = ca.substitute(value, old, new) if found else value
     return ca.vertcat(*[found[k] for k in range(unknowns.numel())])
 
 

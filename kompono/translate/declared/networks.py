@@ -120,7 +120,9 @@ def find_networks(
     found = []
     for together in _groups(range(len(nodes)), [[of[pin] for pin in equation.pins] for equation in equations]):
         own = [equation for equation in equations if of[equation.pins[0]] in together]
-        network = Network(_common(model, [pin for k in together for pin in nodes[k]]), [nodes[k] for k in together], own)
+        network = Network(
+            _common(model, [pin for k in together for pin in nodes[k]]), [nodes[k] for k in together], own
+        )
         _check_counts(network)
         found.append(network)
     return tuple(found)

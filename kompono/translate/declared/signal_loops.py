@@ -1,7 +1,7 @@
 """Signals in order: no signal may depend on itself without a state or a sample on the way.
 
-Outputs, connected inputs, what pins have and new values of samples are expressions; whoever uses one gets what it is at that instant.
-A cycle of such would be an equation to solve, and is refused with all that is on it.
+Outputs, connected inputs, what pins have and new values of samples are expressions; whoever uses one gets what it is at
+that instant. A cycle of such would be an equation to solve, and is refused with all that is on it.
 """
 
 from __future__ import annotations
