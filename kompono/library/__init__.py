@@ -5,7 +5,19 @@ from kompono.library.actuators import Actuator, Damping
 from kompono.library.bench import Bench
 from kompono.library.chain import Chain, slide, turn
 from kompono.library.clutches import Brake, Clutch, FreeWheel
-from kompono.library.constraints import Distance, Drive, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.constraints import (
+    AngleBetween,
+    Distance,
+    Drive,
+    LineInPlane,
+    LineOnLine,
+    ParallelAxes,
+    PlaneToPlane,
+    PointAroundLine,
+    PointInPlane,
+    PointOnLine,
+    PointOnPoint,
+)
 from kompono.library.contact import Contact
 from kompono.library.couplings import Polynomial, Sum, tendon
 from kompono.library.electric import (
@@ -57,6 +69,7 @@ __all__ = [
     "EMF",
     "Actuator",
     "Ambient",
+    "AngleBetween",
     "AppliedLoad",
     "Backlash",
     "Bench",
@@ -92,14 +105,18 @@ __all__ = [
     "Inductor",
     "Inertia",
     "JointEffort",
+    "LineInPlane",
+    "LineOnLine",
     "Link",
     "OnePin",
     "Orifice",
     "ParallelAxes",
     "Planar",
     "PlaneToPlane",
+    "PointAroundLine",
     "PointInPlane",
     "PointOnLine",
+    "PointOnPoint",
     "Polynomial",
     "PressureSource",
     "Prismatic",
