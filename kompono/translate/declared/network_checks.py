@@ -6,6 +6,7 @@ else at random.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -60,7 +61,7 @@ def _refuse(model: Elaborated, network: Network, columns: np.ndarray, rows: np.n
     nodes = len(network.nodes)
     where = model.path(network)
     still = ca.sparsify(ca.substitute(network.system, network.unknowns, 0))
-    told = [k for k in np.flatnonzero(rows > _TAKES_PART * rows.max()) if k < len(network.equations)]
+    told = [int(k) for k in np.flatnonzero(rows > _TAKES_PART * rows.max()) if k < len(network.equations)]
     given = [k for k in told if still[k].nnz()]  # two that give a value cannot both have their way
     if not given and not free[nodes:].any():
         high = [network.nodes[k][0] for k in np.flatnonzero(free[:nodes])]
@@ -82,6 +83,6 @@ def _refuse(model: Elaborated, network: Network, columns: np.ndarray, rows: np.n
     )
 
 
-def _names(model: Elaborated, elements: list[Element | None] | list[Pin]) -> str:
+def _names(model: Elaborated, elements: Sequence[Element | None]) -> str:
     paths = dict.fromkeys(model.path(element) or "the model" for element in elements if element is not None)
     return ", ".join(paths)

@@ -8,6 +8,8 @@ a constant factor may be eliminated, after all others in it are known.
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
@@ -63,7 +65,7 @@ def _linear(factors: ca.SX, constant: Vector) -> Vector:
 def _pivot(factors: ca.SX) -> tuple[int, int, float] | None:
     """An entry to divide by: constant, not small in its row, in the shortest row, ones before others."""
     rows, columns = factors.sparsity().get_triplet()
-    entries = factors.nonzeros()
+    entries: Any = factors.nonzeros()
     lengths, crowds = np.bincount(rows, minlength=factors.shape[0]), np.bincount(columns, minlength=factors.shape[1])
     constants = [float(entry) if entry.is_constant() else 0.0 for entry in entries]
     largest = np.zeros(factors.shape[0])
