@@ -26,6 +26,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.laws.handed import HandedShape
+from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closure, Told
 from kompono.translate.motion.kinematics import Kinematics, Step
 from kompono.translate.parts.border import Border, port_in
@@ -220,7 +221,7 @@ class SealedInside:
     def __init__(self, part: SealedPart, world: Ground) -> None:
         self.part, self.world = part, world
         self.whole: Elaborated = part.model
-        self.handed = HandedShape()
+        self.handed, self.laws = HandedShape(), Stacked()
         self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
         self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0
 
