@@ -66,7 +66,9 @@ def seal_functions(
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
             objects[target.name] = {
-                w: machines.assemble(code.text(Lanes(w)), target, code.symbols(w)) for w in target.lanes
+                w: machines.assemble(code.text(Lanes(w)), target, code.symbols(w))
+                for w in target.lanes
+                if w == 1 or not code.solves
             }
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
@@ -196,6 +198,7 @@ def _variant(part: Alone) -> Variant:
         speeds=speeds,
         given=tuple(np.flatnonzero(part.pick(firm, engine)).tolist()),
         settles=part.inside.settles,
+        laws=part.told_laws(),
     )
 
 

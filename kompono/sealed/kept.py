@@ -70,8 +70,7 @@ def place_of_x(groups: Sequence[str], sizes: Mapping[str, int]) -> tuple[bool, i
 
 def kept_variant(variant: Variant, stem: str) -> KeptPart:
     """The keeper of a sealed part, entered by one of its ports; functions are called `stem` and their number there."""
-    sizes = {"time": 1, "base": 18 if variant.base is not None else 0, "fields": 9, "x": variant.size}
-    sizes["given"] = 6 * len(variant.ports)
+    sizes = variant.sizes()
     modes = tuple(range(variant.coordinates + variant.speeds, variant.size))
 
     def kept(name: str, described: Described) -> KeptFunction:

@@ -46,7 +46,9 @@ class Stacked:
     def order(self, rows: LawRows) -> list[int]:
         """Numbers of the units in the order an open model has them; those nobody else knows come last."""
         known = {(unit.path, unit.kind): k for k, unit in enumerate(rows.units)}
-        return sorted(range(len(self.units)), key=lambda k: known.get((self.units[k].path, self.units[k].kind), len(known)))
+        return sorted(
+            range(len(self.units)), key=lambda k: known.get((self.units[k].path, self.units[k].kind), len(known))
+        )
 
     def within(self, order: Sequence[int], modes: Iterable[Mode], events: int) -> Stacked:
         """The units in an order, in a program that has these modes, and guards of other events before those of laws."""

@@ -121,7 +121,14 @@ class Part:
         """Call one of the functions at a state of the owner."""
         closed = self.closed(name)
         tracer = kinematics.tracer
-        known = {"time": tracer.values["time"], "base": base, "fields": fields, "x": x, "given": given, "forces": forces}
+        known = {
+            "time": tracer.values["time"],
+            "base": base,
+            "fields": fields,
+            "x": x,
+            "given": given,
+            "forces": forces,
+        }
         values = [known[group] for group in closed.groups]
         values += [tracer.call(lambda s=symbol: s, path=self.path, free=True) for symbol in closed.signals]
         function = closed.function

@@ -165,7 +165,9 @@ class Lawless:
 
     def _inner(self, forces: Vector) -> dict[Part, Vector]:
         """Forces on the rows of each part."""
-        return dict(zip(self.parts, _cut(forces, [self.rows.size, *(p.laws.size for p in self.parts)])[1:], strict=True))
+        return dict(
+            zip(self.parts, _cut(forces, [self.rows.size, *(p.laws.size for p in self.parts)])[1:], strict=True)
+        )
 
     def _divided(self, forces: Vector) -> tuple[Vector, dict[Part, Vector]]:
         """Forces on own rows, and what those on rows of parts do at the ports of these."""

@@ -132,9 +132,7 @@ class Moment:
         """One of the functions of a part at its state here."""
         kinematics = kinematics or self.kinematics
         base = _motion_of_base(kinematics, part) if "base" in part.closed(name).groups else None
-        return part.ask(
-            kinematics, name, self.values.inner[part], base=base, fields=fields, given=given, forces=forces
-        )
+        return part.ask(kinematics, name, self.values.inner[part], base=base, fields=fields, given=given, forces=forces)
 
     # -- conditions
 
@@ -159,7 +157,7 @@ class Moment:
     # -- up
 
     def forces(self, *, whole: bool = False, lawless: bool = False) -> Condensed:
-        """Condense the equations of motion; `whole`: with a multiplier for every own condition; `lawless`: no law acts."""
+        """Condense the equations of motion; `whole`: with a multiplier for every own condition; `lawless`: without laws."""
         loads, whole = self.loads(), whole or self.compartment.law_rows.of_joints
         declared, closures = self.closures(whole=whole)
         condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads, lawless), whole)

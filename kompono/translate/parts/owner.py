@@ -16,6 +16,7 @@ from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.answer import forced_routine
+from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.signals import bind_results, uses_results
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.law_events import Lawless, look
@@ -49,7 +50,7 @@ class ByParts(SolvedEngine):
 
     def _stack(self, compartment: Compartment) -> None:
         """Take the units of all parts, in the order of the open model."""
-        self.unit_order = compartment.laws.order(self.law_rows)
+        self.unit_order = compartment.laws.order(LawRows(self.model))
         stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
         self.law_rows = stacked  # type: ignore[assignment]
 
