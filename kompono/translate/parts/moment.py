@@ -157,7 +157,7 @@ class Moment:
     # -- up
 
     def forces(self, *, whole: bool = False, lawless: bool = False) -> Condensed:
-        """Condense the equations of motion; `whole`: with a multiplier for every own condition; `lawless`: without laws."""
+        """Condense the equations of motion; `whole`: a multiplier for every own condition; `lawless`: without laws."""
         loads, whole = self.loads(), whole or self.compartment.law_rows.of_joints
         declared, closures = self.closures(whole=whole)
         condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads, lawless), whole)
