@@ -30,12 +30,14 @@ from kompono.model.law import JointLaw, PairLaw, Unit
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
+from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
     from kompono.costs import Cost, cost
+    from kompono.edges.fmu import export_fmu
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
@@ -92,6 +94,7 @@ __all__ = [
     "SealedError",
     "Sensor",
     "Simulation",
+    "State",
     "Subsystem",
     "TranslationError",
     "Unit",
@@ -99,6 +102,7 @@ __all__ = [
     "cost",
     "euler",
     "evaluate",
+    "export_fmu",
     "inspect",
     "load",
     "resume",
@@ -117,6 +121,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "cost": "costs",
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
+    "export_fmu": "edges.fmu",
     "load": "files",
     "LiveView": "edges.view",
     "view": "edges.view",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.compile import Interpreter, lifted
+from kompono.compile import Interpreter, cache, lifted
 from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import check_shape, zero_results
@@ -65,14 +65,21 @@ def seal_functions(
     with Notice("sealing") as notice:
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
-            objects[target.name] = {
-                w: machines.assemble(code.text(Lanes(w)), target, code.symbols(w))
-                for w in target.lanes
-                if w == 1 or not code.solves
-            }
+            lanes = [w for w in target.lanes if w == 1 or not code.solves]
+            objects[target.name] = {w: _made(code, target, w) for w in lanes}
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
     )
+
+
+def _made(code: lifted.Lifted, target: machines.Target, lanes: int) -> bytes:
+    """Code for a target, which has no numbers in it and is compiled once per machine."""
+    key = cache.key("sealed", [], (code.digest, lanes, target))
+    found = cache.find(key)
+    if found is None:
+        found = machines.assemble(code.text(Lanes(lanes)), target, code.symbols(lanes))
+        cache.keep(key, found)
+    return found
 
 
 def _version() -> str:
@@ -146,7 +153,7 @@ def seal(
         parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
         inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
         channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
-        outputs=tuple(name for o in shown.model.outputs if (name := shown.model.path(o)) in {c.name for c in visible}),
+        outputs=_outputs(entered[0], {channel.name for channel in visible}),
         events=len(shown.model.events),
         pictures=_pictures(pictures or {}),
     )
@@ -185,7 +192,7 @@ def _variant(part: Alone) -> Variant:
     declared = start_state(engine, {})
     state = assemble(kernel, 0.0, declared, first, parameters).state
     firm = np.concatenate(
-        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.modes), dtype=int)]
+        [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.memory), dtype=int)]
     )
     coordinates, speeds = part.sizes
     return Variant(
@@ -200,6 +207,13 @@ def _variant(part: Alone) -> Variant:
         settles=part.inside.settles,
         laws=part.told_laws(),
     )
+
+
+def _outputs(part: Alone, visible: Container[str]) -> tuple[str, ...]:
+    """Names of public outputs, those that an owner can use as signals first."""
+    first = [part.model.path(output) for output in part.shown]
+    others = (part.model.path(output) for output in part.model.outputs)
+    return (*first, *(name for name in others if name in visible and name not in first))
 
 
 def _value(signal: Input) -> float:

@@ -34,7 +34,7 @@ from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
 from kompono.solve.settings import check_events
 from kompono.solve.settling import Settler, settler_of
-from kompono.starting import closed_start, declared_sources, find_start, more_independent
+from kompono.starting import check_unfed, closed_start, declared_sources, find_start, more_independent
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
 from kompono.translate.laws.softened import STEP
@@ -126,6 +126,7 @@ class Simulation:
         """What feeds the inputs, some replaced by path."""
         (given,) = checked(inputs=given)
         declared = declared_sources(self.translation.model)
+        check_unfed(self.translation.model, given or {})
         check_known(given or {}, declared, "input")
         return feed_of(declared, given or {})
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile import Interpreter
-from kompono.errors import KomponoError
+from kompono.errors import KomponoError, RunError
 from kompono.solve.assemble import Assembly, assemble, check_solvable
 from kompono.solve.inputs import Feed, Source
 from kompono.translate import placing_program
@@ -60,7 +60,8 @@ def find_start(
     if by_joints:
         return assembly
     (values,) = kernel.evaluate("placement", time, assembly.state, inputs, parameters)
-    return replace(assembly, state=placed_state(simulation.translation.engine, values))
+    states = assembly.state[len(assembly.state) - len(kernel.program.states) :]
+    return replace(assembly, state=placed_state(simulation.translation.engine, values, states))
 
 
 def more_independent(simulation: Any, assembly: Assembly) -> bool:
@@ -70,6 +71,19 @@ def more_independent(simulation: Any, assembly: Assembly) -> bool:
         return False
     speeds = program.speeds if simulation.entry.by_joints else simulation.placing.program.speeds
     return len(speeds) - assembly.degrees_of_freedom > program.independent
+
+
+def check_unfed(model: Elaborated, given: Mapping[str, Any]) -> None:
+    """Raise RunError for an input given to a run that a connection feeds."""
+    for wire in model.connections:
+        path = model.path(wire.target)
+        if path in given:
+            owner = (wire.owner and model.path(wire.owner)) or type(model.model).__name__
+            raise RunError(
+                f"it is fed by {wire._name} in {owner}.",
+                path=path,
+                fix="Leave it out, or take the connection away.",
+            )
 
 
 def declared_sources(model: Elaborated) -> dict[str, Source]:

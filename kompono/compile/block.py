@@ -119,7 +119,7 @@ def loop_routines(program: Program) -> list[Routine]:
     missing = [name for name in switches if name not in program.routines]
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
-    rates = ["kick", "drift"] if "kick" in program.routines else ["derivative", "project", "gap"]
+    rates = ["kick", "drift", "state_rates"] if "kick" in program.routines else ["derivative", "project", "gap"]
     names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
     return [program.routines[name] for name in names if name in program.routines]
 

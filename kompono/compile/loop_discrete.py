@@ -8,9 +8,14 @@
 Positions move with speeds of the middle of the step, speeds with forces of its ends: second order, and symplectic where
 forces depend on positions only. The accelerations of the last step are remembered as long as nothing else changed
 (`history`); after an event or new inputs they are computed again.
+
+A model's own states go by Heun's rule, x + h/2 (f + f'), f' at the new position, the predicted speed and x + h f:
+second order as well. Forces at the end of the step see the new x.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import REAL, Value
@@ -33,19 +38,37 @@ class Leapfrog:
         state, stage, after = (machine.vector(name) for name in ("state", "stage", "next"))
         before, now = machine.vector("rate0"), machine.vector("rate1")
         start, count, half, inverse = len(program.coordinates), len(program.speeds), 0.5 * h, 1.0 / h
+        if program.states:
+            machine.evaluate(program.routines["state_rates"], time, "state", "rate2")
         machine.copy("stage", "state")
         with code.loop(count) as i:
             stage[i + start] = h * (state[i + start] + half * before[i])
         machine.evaluate(drift, time, "stage", "next")
+        self._add_rates(machine, [(h, "rate2")], "next")
         machine.copy("stage", "next")
         with code.loop(count) as i:
             speed = inverse * after[i + start]
             after[i + start] = speed
             stage[i + start] = speed + half * before[i]
+        if program.states:
+            machine.evaluate(program.routines["state_rates"], time + h, "stage", "rate3")
+            self._add_rates(machine, [(half, "rate2"), (half, "rate3")], "next", "stage")
         machine.evaluate(kick, time + h, "stage", "rate1")
         with code.loop(count) as i:
             after[i + start] = after[i + start] + half * now[i]
         block.add("evaluations")
+
+    def _add_rates(self, machine: Machine, terms: Sequence[tuple[Value, str]], *targets: str) -> None:
+        """The model's own states in some vectors: those in `state` and these rates times these factors."""
+        program, before = machine.program, machine.vector("state")
+        first = len(program.coordinates) + len(program.speeds) + len(program.modes)
+        rates = [(factor, machine.vector(name)) for factor, name in terms]
+        with machine.code.loop(len(program.states)) as i:
+            value = before[i + first]
+            for factor, rate in rates:
+                value = value + factor * rate[i]
+            for target in targets:
+                machine.vector(target)[i + first] = value
 
     def partial(self, machine: Machine, time: Value, h: Value) -> None:
         """The same over any length: nothing but `state` and its accelerations counts."""

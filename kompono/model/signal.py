@@ -43,6 +43,7 @@ class Parameter(Element, Symbol):
 
 class Input(Element, Symbol):
     """A scalar from outside: a constant, a table over time, or a Python callable sampled every `period` [s] and held.
+    One without a source can be fed by an owner: `self.connect(self.pid.command, self.servo.voltage)`.
 
     `Input(3.0)`; `Input(table=(times, values))`, linear between the points and constant beyond them;
     `Input(function, period=0.01)` with `function(t)` or `function(t, read)`, where `read("path.to.channel")` gives the
@@ -65,14 +66,17 @@ class Input(Element, Symbol):
         self.table = None if table is None else _table(table)
         self.period = None if period is None else number(period, "the period [s]", finite=False, fix="period=0.01")
         self.unit = text(unit, "the unit", fix=_UNIT)
+        self.feed: ca.SX | None = None  # what an owner connected to it
+        self._fed_by: Any = None
+        self._has_source = callable(value) or bool(self.value) or table is not None or factory is not None
 
     def _word(self) -> str:
         return f"the input {self.label}"
 
     def _instead(self, path: str) -> str:
         return (
-            f'An input is fed from outside: simulate(..., inputs={{"{path}": ...}}), or set .value. To feed it from '
-            "within the model, let its component take an expression instead of declaring an Input."
+            f"To feed it from within the model, let an owner connect it: self.connect(source, self.{path}). From "
+            f'outside it is fed by simulate(..., inputs={{"{path}": ...}}), or set .value.'
         )
 
     def _check(self, where: str) -> None:
@@ -108,12 +112,23 @@ def check_source(value: Any, table: tuple[np.ndarray, np.ndarray] | None, period
         number(value, "the input's value", where, truth=True, fix=_SOURCE)
 
 
-class Output(Element):
-    """A named channel of the result: any expression of time, joint coordinates, body motion, inputs and parameters."""
+class Output(Element, Symbol):
+    """A named channel of the result, and a signal for owners: any expression of time, joint coordinates, body motion,
+    inputs, parameters, modes, states, other outputs and results.
+
+    Outputs are public: an owner may use them in expressions, and connect them to inputs.
+    """
 
     def __init__(self, expression: Any, *, unit: str = "") -> None:
+        ca.SX.__init__(self, ca.SX.sym("output"))
         self.expression = expression
         self.unit = text(unit, "the unit", fix=_UNIT)
+
+    def _word(self) -> str:
+        return f"the output {self.label}"
+
+    def _instead(self, path: str) -> str:
+        return "To change what it shows, set .expression."
 
     def _check(self, where: str) -> None:
         if isinstance(self.expression, ca.SX) and not self.expression.is_scalar():

@@ -17,6 +17,7 @@ from kompono.errors import ModelError, suggest
 from kompono.given import shown
 from kompono.model.assignment import check_declared, check_replaced, elements_in
 from kompono.model.body import Frame
+from kompono.model.connection import Connection, connect
 from kompono.model.element import Element
 from kompono.model.making import Record
 
@@ -34,6 +35,7 @@ class Subsystem(Element):
     _members: dict[str, Element]
     _exposed: list[Element]
     _frames: dict[str, Frame]
+    _connections: list[Connection]
     _lent: dict[str, Element]  # by name: elements assigned here whose place is not below
     _unassigned: tuple[Record, ...] = ()  # made in __init__, without an owner when it ended
     _simulated = False  # it was a model of its own
@@ -44,6 +46,7 @@ class Subsystem(Element):
         object.__setattr__(self, "_exposed", [])
         object.__setattr__(self, "_frames", {})
         object.__setattr__(self, "_lent", {})
+        object.__setattr__(self, "_connections", [])
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -92,6 +95,15 @@ class Subsystem(Element):
                 )
             if not any(element is known for known in self._exposed):
                 self._exposed.append(element)
+
+    def connect(self, *ends: Any) -> None:
+        """Connect signals of this subsystem and of its parts: `connect(source, input, ...)` feeds inputs from a source,
+        which is an output, an input, a mode, a state, a parameter, or any scalar expression.
+
+        Inputs, outputs and parameters are public; modes and states of a part must be exposed. Units are compared where
+        both are given. An input is fed once, and then not by `inputs=` of a run.
+        """
+        connect(self, ends)
 
     def _expose_frame(self, name: str, frame: Any) -> None:
         if not isinstance(frame, Frame):

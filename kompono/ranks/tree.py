@@ -116,7 +116,8 @@ def _reason(translation: Translation) -> str:
         return "this engine does not cut models into cells"
     kinds: tuple[tuple[str, Any], ...] = (
         ("closes a loop", topology.closing), ("is a constraint", model.constraints), ("is a coupling", model.couplings),
-        ("is an event", model.events), ("is a mode", model.modes), ("is a declared output", model.outputs),
+        ("is an event", model.events), ("is a mode", model.modes), ("is a state", model.states),
+        ("is a declared output", model.outputs), ("connects signals", model.connections),
     )  # fmt: skip
     for what, elements in kinds:
         if elements:

@@ -17,7 +17,7 @@ from kompono.errors import KomponoError, ModelError, nearest
 from kompono.given import number, shown
 from kompono.model.body import Body
 from kompono.model.event import Event, Mode
-from kompono.model.signal import Input, Parameter, time
+from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.code import WALLS, SealedCode, load_sealed
 from kompono.sealed.shape import Quantity
@@ -74,6 +74,9 @@ class Sealed(Subsystem):
             _put(members, quantity.name, _signal(Parameter, quantity, values.get(quantity.name)))
         for quantity in shape.inputs:
             _put(members, quantity.name, _signal(Input, quantity, values.get(quantity.name)))
+        units = {channel.name: channel.unit for channel in shape.channels}
+        for name in shape.outputs:
+            _put(members, name, Output(0.0, unit=units[name]))  # what it is, the file knows
         variant = shape.variants[0]
         start = code.starts[0][variant.size - variant.modes :]
         modes = [Mode(value) for value in start.tolist()]
@@ -163,4 +166,7 @@ def _signal(kind: type[Parameter] | type[Input], quantity: Quantity, given: Any)
     if isinstance(given, ca.SX) or callable(given):
         raise ModelError(f"{name} = {shown(given)} is neither a number nor {article} {word}.", fix=fix)
     value = quantity.default if given is None else number(given, name, fix=fix)
-    return kind(value, unit=quantity.unit)
+    made = kind(value, unit=quantity.unit)
+    if isinstance(made, Input):
+        made._has_source = given is not None  # what the author gave is not of the owner
+    return made

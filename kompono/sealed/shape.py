@@ -87,9 +87,9 @@ class Variant:
     """A part entered by one of its ports, `base`, or standing on a ground of its own (None).
 
     `ports` are the names of all ports as the border has them, the base first; `size` is the length of x, which has
-    `coordinates`, then `speeds`, then modes. `start`, kept with the numbers and not published, is its value when a run
-    begins; what its author gave of that (`given`, places in x) moves last when an owner is assembled. `settles`: its
-    speeds are made consistent with conditions inside before it is condensed.
+    `coordinates`, then `speeds`, then modes and states. `start`, kept with the numbers and not published, is its value
+    when a run begins; what its author gave of that (`given`, places in x) moves last when an owner is assembled.
+    `settles`: its speeds are made consistent with conditions inside before it is condensed.
     """
 
     base: str | None
@@ -111,7 +111,7 @@ class Variant:
 
     @property
     def modes(self) -> int:
-        """How many entries of x are modes."""
+        """How many entries of x are modes and states."""
         return self.size - self.coordinates - self.speeds
 
 

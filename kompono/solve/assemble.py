@@ -58,7 +58,7 @@ def assemble(kernel: Any, time: float, start: Start, inputs: np.ndarray, paramet
         if "derivative" in kernel.program.routines and start.rows.elements:
             _check_accelerations(loops, state, closed)
         matrix = loops.conditions(state)[2]
-    names = (*kernel.program.coordinates, *kernel.program.speeds, *kernel.program.modes)
+    names = (*kernel.program.coordinates, *kernel.program.speeds, *kernel.program.modes, *kernel.program.states)
     moved = {n: float(b - a) for n, a, b in zip(names, guess, state, strict=True) if abs(b - a) > 1e-10}
     state = follow(loops, state)
     return Assembly(

@@ -29,18 +29,23 @@ def fastest_motion(kernel: Any, time: float, state: np.ndarray, inputs: Any, par
     program = kernel.program
     if "derivative" not in program.routines or not len(program.speeds):
         return None
-    speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
+    first = len(program.coordinates)
+    modes = first + len(program.speeds)
+    states = modes + len(program.modes)
+    places = [*range(first, modes), *range(states, states + len(program.states))]
+    names = [*program.speeds, *program.states]
+    still = [*range(modes, states), *range(states + len(program.states), len(state))]  # modes do not move, nor handles
 
     def rate(y: np.ndarray) -> np.ndarray:
         return kernel.evaluate("derivative", time, y, inputs, parameters)[0]
 
     base, change = rate(state), np.random.default_rng(0).standard_normal(len(state))
-    change[speeds.stop :] = 0.0  # modes do not move
+    change[still] = 0.0
     growth: list[float] = []
     for _ in range(ROUNDS):
         change /= np.abs(change).max()
         after = (rate(state + SMALL * change) - base) / SMALL
-        after[speeds.stop :] = 0.0
+        after[still] = 0.0
         largest = float(np.abs(after).max())
         if not np.isfinite(largest) or largest == 0:
             break
@@ -48,7 +53,7 @@ def fastest_motion(kernel: Any, time: float, state: np.ndarray, inputs: Any, par
         change = after
     if len(growth) < MEAN:
         return None
-    where = program.speeds[int(np.argmax(np.abs(change[speeds])))]
+    where = names[int(np.argmax(np.abs(change[places])))]
     return Fastest(
         (where.rpartition(".")[0] or where).removesuffix(".free"), float(np.exp(np.mean(np.log(growth[-MEAN:]))))
     )

@@ -33,10 +33,11 @@ class Linking:
         """The model's parameters with the hidden ones behind them; raises if the step is unstable from the start."""
         table = self._table(time, state, inputs, parameters, everywhere=True)
         norms = table.norms()
-        modes = len(self.kernel.program.modes)
+        program = self.kernel.program
+        first, modes = len(program.coordinates) + len(program.speeds), len(program.modes)
         if modes:  # rows that are switched off now count as if they were on
             on = state.copy()
-            on[-modes:] = 1.0
+            on[first : first + modes] = 1.0
             norms = np.maximum(norms, self._table(time, on, inputs, parameters, everywhere=True).norms())
         norms = norms + _unknown(table, norms)
         strength = choose(table, norms, step, *self.given)

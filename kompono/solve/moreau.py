@@ -40,11 +40,16 @@ class Step:
     ) -> None:  # fmt: skip
         self.settler, self.kernel, self.parameters, self.size = settler, settler.kernel, parameters, size
         self.speeds = slice(settler.first_speed, settler.first_mode)
+        first = settler.first_mode + len(self.kernel.program.modes)
+        self.states = slice(first, first + len(self.kernel.program.states))
         half, end = time + size / 2, time + size
         rate = self.kernel.evaluate("derivative", time, state, feed(time), parameters)[0]
         middle = state + size / 2 * rate
         self.now = Instant(settler, half, middle, feed(half), parameters, size)
         free = state + size * rate  # where it comes to: on what is curved, rows have turned until then
+        if self.kernel.program.states:
+            rate = self._evaluate("derivative", half, middle, feed(half))
+            free[self.states] = state[self.states] + size * rate[self.states]
         free[self.speeds] = state[self.speeds] + size * self._evaluate("law_free", half, middle, feed(half))
         self.rates = self.kernel.evaluate("law_view", end, free, feed(end), parameters)[1]  # of the rows
         self.struck: list[int] = []
@@ -52,6 +57,7 @@ class Step:
         chosen = [k for k in range(len(settler.units)) if self.now.touching[k]]
         after, found = self._impelled(free, chosen)
         self.end = self._moved(middle, after, half, feed)
+        self.end[self.states] = free[self.states]
         self.now.state = self.end
         self._write(chosen, found)
         self._correct(end, feed(end), out)

@@ -192,7 +192,7 @@ class Program:
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
     channels: Sequence[Channel] = field(default=())
-    modes: tuple[str, ...] = ()  # names of the discrete states, the tail of the state
+    modes: tuple[str, ...] = ()  # names of the discrete states, behind q and v in the state
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
     independent: int = 0  # how many conditions are independent, if some of them
     slips: int = 0  # are implied by others wherever the machine can go
@@ -201,12 +201,14 @@ class Program:
     spread: Spread | None = None  # if this is the part of one process
     opaque: tuple[tuple[str, int], ...] = ()  # parts kept elsewhere, with the length of their x: handles end the state
     laws: tuple[LawUnit, ...] = ()  # what changes structure: guards behind those of the events, switched by `settle`
+    states: tuple[str, ...] = ()  # names of a model's own continuous states, behind the modes
     groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
 
     @property
     def state_size(self) -> int:
-        """Length of the state (q, v, modes, handles)."""
-        return len(self.coordinates) + len(self.speeds) + len(self.modes) + len(self.opaque)
+        """Length of the state (q, v, modes, own states, handles)."""
+        own = len(self.coordinates) + len(self.speeds) + len(self.modes) + len(self.states)
+        return own + len(self.opaque)
 
     def only(self, names: Iterable[str]) -> Program:
         """The program reduced to these routines, as plain data that may go to another machine."""

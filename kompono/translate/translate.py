@@ -246,6 +246,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         tuple(model.path(mode) for mode in model.modes),
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
         laws=engine.law_rows.units,
+        states=tuple(map(model.path, model.states)),
         groups=getattr(engine, "groups", ()),
     )
 
@@ -280,7 +281,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
         routines.remove(name)  # who needs them asks `near`
     program = replace(
         near.program, kernels=engine.kernels, routines=routines, coordinates=engine.coordinate_names(),
-        speeds=engine.speed_names(), modes=engine.mode_names(), groups=engine.groups,
+        speeds=engine.speed_names(), modes=engine.mode_names(), states=engine.state_names(), groups=engine.groups,
         opaque=tuple((part.path, part.near.inside.size) for part in engine.parts),
     )  # fmt: skip
     return Translation(near.model, near.topology, engine, program, near.make_engine)
@@ -324,11 +325,11 @@ def assembly_program(
 def placing_program(engine: PosedEngine, kept: Kept | None = None) -> Program:
     """The routines of an engine that assembly needs."""
     model = engine.model
-    inputs, parameters, modes = (
-        tuple(model.path(signal) for signal in kind) for kind in (model.inputs, model.parameters, model.modes)
-    )
+    kinds = (model.inputs, model.parameters, model.modes, model.states)
+    inputs, parameters, modes, states = (tuple(map(model.path, kind)) for kind in kinds)
     names = engine.coordinate_names(), engine.speed_names()
-    return Program(engine.kernels, Routines(engine.placing_routines(), kept), *names, inputs, parameters, modes=modes)
+    routines = Routines(engine.placing_routines(), kept)
+    return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states)
 
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:

@@ -121,7 +121,7 @@ def loads(model: Elaborated) -> str:
     for parameter in model.parameters:
         rows.append((model.path(parameter), "Parameter", f"{parameter.value:g} {parameter.unit}".strip()))
     modes = (mode for mode in model.modes if not isinstance(mode._owner, Law))
-    for signal in (*model.inputs, *model.outputs, *modes, *model.events):
+    for signal in (*model.inputs, *model.fed, *model.outputs, *modes, *model.states, *model.events):
         rows.append((model.path(signal), type(signal).__name__, getattr(signal, "unit", "")))
     return "<h3>Forces and signals</h3>" + table(("name", "kind", "on, value or unit"), rows) if rows else ""
 

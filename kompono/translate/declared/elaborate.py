@@ -12,6 +12,7 @@ from typing import Any
 from kompono.errors import ModelError, ModelWarning, warn
 from kompono.given import shown
 from kompono.model.body import Body, Frame, Ground
+from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
@@ -21,11 +22,13 @@ from kompono.model.law import Law, PairLaw
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
+from kompono.model.state import State, check_states
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.law_checks import check_laws
 from kompono.translate.declared.ownership import check_ownership
 from kompono.translate.declared.ports import check_ports, check_reading
+from kompono.translate.declared.signal_loops import check_signal_loops
 from kompono.translate.declared.uses import find_uses
 
 
@@ -52,7 +55,15 @@ class Elaborated:
     cells: tuple[LoadCell, ...] = ()
     laws: tuple[Law, ...] = ()
     soft: tuple[Any, ...] = ()  # laws that are forces, see `translate/laws/soft.py`
+    states: tuple[State, ...] = ()
+    connections: tuple[Connection, ...] = ()
+    fed: tuple[Input, ...] = ()  # inputs that connections feed; they are not among `inputs`
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
+
+    @property
+    def memory(self) -> tuple[Mode | State, ...]:
+        """What a state has behind coordinates and speeds: modes, then states of one's own."""
+        return (*self.modes, *self.states)
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -76,18 +87,35 @@ def elaborate(model: Subsystem) -> Elaborated:
         *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell, Law)),
     )
     inner = tuple(mode for law in result.laws for modes in law._modes for mode in modes.values())
-    result = replace(result, modes=(*result.modes, *inner))
+    result = replace(result, modes=(*result.modes, *inner), states=kind(State))
+    result = _connected(result)
     if not result.bodies:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
     check_ports(result)
     check_laws(result)
-    result = replace(result, uses=find_uses(model, elements))
+    check_states(result.states, result.path)
+    result = replace(result, uses=find_uses(model, [*elements, *result.connections]))
     check_reading(result)
+    check_signal_loops(result)
     check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
     _warn_about_loose_bodies(result)
     return result
+
+
+def _connected(model: Elaborated) -> Elaborated:
+    """The model with its connections, and with the inputs these feed apart from the others."""
+    made = tuple(one for subsystem in model.subsystems for one in subsystem._connections)
+    if not made:
+        return model
+    for one in made:
+        if not model.model.contains(one.target):
+            fix = "Take the connection away as well: build the model without it."
+            raise ModelError("it feeds an input that is no part of the model any more.", path=one.label, fix=fix)
+    fed = {one.target for one in made}
+    inputs, others = (tuple(i for i in model.inputs if (i in fed) is among) for among in (False, True))
+    return replace(model, connections=made, inputs=inputs, fed=others)
 
 
 def _warn_about_loose_bodies(model: Elaborated) -> None:

@@ -17,7 +17,9 @@ from kompono.model.force import Field
 from kompono.model.making import Record, place
 from kompono.model.subsystem import Subsystem, relative_path
 
-_OWN = frozenset(("_owner", "_name", "_members", "_exposed", "_frames", "_lent", "_unassigned", "_users"))
+_OWN = frozenset(
+    ("_owner", "_name", "_members", "_exposed", "_frames", "_lent", "_unassigned", "_users", "_connections")
+)
 
 
 def check_ownership(model: Subsystem, subsystems: Iterable[Subsystem], used: Iterable[Element]) -> None:

@@ -1,8 +1,8 @@
 """Ports: elements reach only what lies on their own level, or what every component in between exposes.
 
 The rule is the same for frames that joints, forces and sensors connect, for joints that couplings and efforts act on,
-and for coordinates, motion, sensors and modes in expressions. Parameters and inputs are public: they may be read
-anywhere.
+and for coordinates, motion, sensors, states and modes in expressions. Parameters, inputs and outputs are public: they
+may be read anywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw
-from kompono.model.signal import Input, Parameter
+from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import relative_path
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def check_ports(model: Elaborated) -> None:
 def check_reading(model: Elaborated) -> None:
     """Raise ModelError for expressions that read what lies inside a component."""
     for element in (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.fields,
-                    *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws):  # fmt: skip
+                    *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws,
+                    *model.states, *model.connections):  # fmt: skip
         for used in model.uses.get(element, ()):
-            if not isinstance(used, Parameter | Input):
+            if not isinstance(used, Parameter | Input | Output):
                 _check_exposed(model, element, used)
 
 

@@ -48,9 +48,11 @@ _OWN = frozenset(
         "_unassigned",
         "_frames",
     )
-    + ("_users", "_taken_away", "_simulated", "_modes", "_rows")
+    + ("_users", "_taken_away", "_simulated", "_modes", "_rows", "_connections", "_fed_by", "_has_source")
 )
-_HARMLESS = frozenset(("run_defaults", "add", "expose"))  # what a subsystem may override and no translation sees
+_HARMLESS = frozenset(
+    ("run_defaults", "add", "expose", "connect")
+)  # what a subsystem may override and no translation sees
 _READ: dict[type[Element], tuple[str, ...]] = {  # attributes a translation reads, which a subclass may compute
     Body: ("solid", "start_position", "start_orientation", "start_velocity", "start_angular_velocity"),
     Ground: ("motion",),

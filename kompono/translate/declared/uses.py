@@ -14,6 +14,7 @@ import numpy as np
 
 from kompono.errors import KomponoError, ModelError
 from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
@@ -23,6 +24,7 @@ from kompono.model.law import PairLaw
 from kompono.model.load_cell import LoadCell
 from kompono.model.sensor import SENSED, Sensor
 from kompono.model.signal import Input, Output, Parameter, time
+from kompono.model.state import State
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.model.symbol import check_numbers
 from kompono.spatial.pose import Pose
@@ -35,7 +37,9 @@ _DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
     "parameter": "a Parameter",
     "input": "an Input",
+    "output": "an Output",
     "mode": "a Mode",
+    "state": "a State",
     "q": "a coordinate of a joint",
     "v": "a speed of a joint",
     **{kind: f"the {kind.replace('_', ' ')} of a body or sensor" for kind in SENSED},
@@ -118,6 +122,10 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = (element.motion,)
     elif isinstance(element, Output):
         values = (element.expression,)
+    elif isinstance(element, State):
+        values = (element.rate,)
+    elif isinstance(element, Connection):
+        values = (element.source,)
     elif isinstance(element, Event):
         values = (element.guard, [value for _, value in element.changes])
     else:

@@ -26,6 +26,7 @@ from kompono.translate.motion.loads import Loads, body_inertia, effort_wrench
 from kompono.translate.motion.readings import Loaded, Readings, closing_wrench
 from kompono.translate.motion.sensors import frame_acceleration, relative_change, sensor_signal
 from kompono.translate.motion.signals import bind_signals
+from kompono.translate.motion.states import state_rates
 from kompono.translate.program import Channel
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
@@ -313,15 +314,21 @@ class ChannelWriter:
             self.write("drift", (name,), "", worst)
 
     def declared(self) -> None:
-        """Outputs, inputs and modes; those of laws are seen by `mode` of their units."""
+        """Outputs, rates of states, inputs, modes and states; modes of laws are seen by `mode` of their units."""
         bind_signals(self.tracer, self.kinematics, self.acceleration, self.readings)
         for output in self.model.outputs:
             path = self.model.path(output)
             value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
             self.write("", (path,), output.unit, value)
+        for signal in self.model.fed:
+            value = self.tracer.call(lambda s=signal: ca.SX(s), path=self.model.path(signal), free=True)
+            self.write("", (self.model.path(signal),), signal.unit, value)
+        rates = state_rates(self.tracer, self.model)
+        for k, state in enumerate(self.model.states):
+            self.write("", (f"{self.model.path(state)}.rate",), state.rate_unit, rates[k])
         bind_signals(self.tracer, self.kinematics)
         modes = (mode for mode in self.model.modes if not isinstance(mode._owner, Law))
-        for signal in (*self.model.inputs, *modes):
+        for signal in (*self.model.inputs, *modes, *self.model.states):
             value = self.tracer.call(lambda s=signal: ca.SX(s), free=True)
             self.write("", (self.model.path(signal),), getattr(signal, "unit", ""), value)
 

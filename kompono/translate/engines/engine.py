@@ -27,7 +27,7 @@ from kompono.translate.structure.topology import Topology
 
 
 class Engine(ABC):
-    """The state is (q, v) of the moving joints of a topology, roots first, and the modes."""
+    """The state is (q, v) of the moving joints of a topology, roots first, modes, and states of one's own."""
 
     whole = True  # whether routines on the whole model can be traced; too large a model is known by its types alone
 

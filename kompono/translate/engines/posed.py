@@ -133,8 +133,8 @@ class PosedEngine(Engine):
 
     def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
-        modes = [ca.SX(mode) for mode in self.model.modes]
-        state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *modes)
+        memory = [ca.SX(kept) for kept in self.model.memory]
+        state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *memory)
         inputs = ca.vertcat(*[ca.SX(signal) for signal in self.model.inputs])
         parameters = ca.vertcat(*[ca.SX(signal) for signal in self.model.parameters], self.hidden)
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer

@@ -47,6 +47,7 @@ from kompono.translate.motion.conditions import (
 )
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
+from kompono.translate.motion.signals import states_with_results
 from kompono.translate.program import Routine
 from kompono.translate.rank.probe import Probe
 from kompono.translate.rank.rank import LiveRows
@@ -86,8 +87,11 @@ class RelativeEngine(SolvedEngine):
     @cached_property
     def moving(self) -> Present:
         """Accelerations with linear conditions substituted, for the derivative; with all multipliers where friction is
-        limited by the reaction of a joint, which those of other joints and constraints are part of.
+        limited by the reaction of a joint, which those of other joints and constraints are part of, or where a state of
+        one's own changes by such.
         """
+        if self.forms and states_with_results(self.model):
+            return self.present
         if not self.forms or (
             self.law_rows.of_joints and not all(isinstance(element, Coupling) for element in self.forms)
         ):

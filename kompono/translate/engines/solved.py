@@ -76,5 +76,5 @@ class SolvedEngine(TracedEngine):
         if self.counted:
             kinematics = self._rebind(tracer, q, v)
             counted = [kinematics.joint_state(joint)[0] for joint in self.counted]
-        modes = tracer.values["state"][self.nq + self.nv :]
-        return ca.vertcat(*[q[j] for j in self.joints], *counted, *[v[j] for j in self.joints], modes)
+        memory = tracer.values["state"][self.nq + self.nv :]
+        return ca.vertcat(*[q[j] for j in self.joints], *counted, *[v[j] for j in self.joints], memory)

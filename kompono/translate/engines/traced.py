@@ -20,7 +20,8 @@ from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
-from kompono.translate.motion.signals import bind_results
+from kompono.translate.motion.signals import bind_results, bind_signals
+from kompono.translate.motion.states import state_rates
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -107,7 +108,19 @@ class TracedEngine(PosedEngine):
             self._coordinate_rates(moving.kinematics),
             ca.SX(self.speed_rates(moving.solution if solution is None else solution)),
             mode_rates(self.model, moving.kinematics),
+            self._state_rates(moving.solution if solution is None else solution),
         )
+
+    def _state_rates(self, solution: Solution) -> Vector:
+        """Rates of the model's own states; they may use results."""
+        if not self.model.states:
+            return ca.SX(0, 1)
+        now = self.moving
+        writer = ChannelWriter(now.kinematics, now.loads, now.closures, solution)
+        bind_signals(now.tracer, now.kinematics, writer.acceleration, writer.readings)
+        rates = state_rates(now.tracer, self.model)
+        bind_signals(now.tracer, now.kinematics)
+        return rates
 
     def opened_derivative(self) -> Routine:
         """The same without calls of closed functions, so that it can be differentiated."""

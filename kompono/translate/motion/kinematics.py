@@ -19,7 +19,7 @@ import casadi as ca
 
 from kompono.model.body import Carrier, Frame
 from kompono.model.joint import Joint
-from kompono.model.signal import time
+from kompono.model.signal import Output, time
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
@@ -85,10 +85,13 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Given:
-    """Motion that somebody else traces, by carrier, and where the working frames of such carriers are."""
+    """Motion that somebody else traces, by carrier, where the working frames of such carriers are, and signals that
+    somebody else knows, by the output.
+    """
 
     steps: Mapping[Carrier, Callable[[Kinematics], Step]] = field(default_factory=dict)
     frames: Mapping[Carrier, Pose] = field(default_factory=dict)
+    signals: Mapping[Output, Callable[[Kinematics], Vector]] = field(default_factory=dict)
 
 
 class Kinematics:

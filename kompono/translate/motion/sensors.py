@@ -16,7 +16,6 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from kompono.errors import TranslationError
 from kompono.model.body import Carrier, Frame
 from kompono.model.element import Element
 from kompono.model.sensor import Sensor
@@ -24,6 +23,7 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import matrix_quaternion
 from kompono.spatial.vectors import carry_twist, twist_cross
 from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.results import ResultUsed
 from kompono.translate.symbolic import Matrix, Vector
 
 Acceleration = Callable[[Carrier], Vector]  # carrier -> spatial acceleration of its working frame
@@ -63,11 +63,7 @@ def _view(kinematics: Kinematics, sensor: Sensor) -> Matrix:
 
 def _results(kinematics: Kinematics, element: Element, acceleration: Acceleration | None) -> Acceleration:
     if acceleration is None:
-        raise TranslationError(
-            "a force or constraint uses an acceleration.",
-            path=kinematics.model.path(element),
-            fix="Accelerations are results: use them in an Output or an Event.",
-        )
+        raise ResultUsed(f"the acceleration of {kinematics.model.path(element)}", (kinematics.tracer.path,))
     return acceleration
 
 

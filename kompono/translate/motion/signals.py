@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from kompono.errors import TranslationError
+from kompono.sealed.element import Sealed
 from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.results import ResultUsed
 from kompono.translate.motion.sensors import Acceleration, frame_signal, sensor_signal
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
     from kompono.model.event import Event
+    from kompono.model.signal import Output
+    from kompono.model.state import State
     from kompono.translate.declared.elaborate import Elaborated
     from kompono.translate.motion.readings import Loaded, Readings
 
@@ -40,6 +45,31 @@ def bind_signals(
         for kind, symbols in sensor._signals.items():
             tracer.define(symbols, lambda s=sensor, k=kind: sensor_signal(kinematics, s, k, acceleration))
     bind_results(tracer, kinematics, acceleration, readings)
+    bind_wires(tracer, model)
+    for output, ask in kinematics.given.signals.items():
+        tracer.define(ca.SX(output), lambda ask=ask: ask(kinematics))
+
+
+def bind_wires(tracer: Tracer, model: Elaborated) -> None:
+    """Give outputs and connected inputs a meaning: that of their expressions."""
+    for output in model.outputs:
+        if not isinstance(output.owner, Sealed):
+            path = model.path(output)
+            tracer.define(ca.SX(output), lambda o=output, p=path: _follow(tracer, p, o.expression))
+    for wire in model.connections:
+        path = model.path(wire.target)
+        tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, w.source))
+
+
+def _follow(tracer: Tracer, path: str, expression: ca.SX) -> Vector:
+    """The value of a signal; who used a result on the way is told all of the way."""
+    user = tracer.path
+    try:
+        return tracer.call(lambda: expression, path=path, free=True)
+    except ResultUsed as error:
+        raise error.further(user) from None
+    finally:
+        tracer.path = user
 
 
 def bind_results(
@@ -63,18 +93,46 @@ def bind_results(
 
 def uses_results(model: Elaborated) -> list[Event]:
     """The events whose guards or new values use accelerations or loads."""
+    return _using(model, [(event, [event.guard, *[new for _, new in event.changes]]) for event in model.events])
+
+
+def states_with_results(model: Elaborated) -> list[State]:
+    """The states whose rates use accelerations or loads."""
+    return _using(model, [(state, [state.rate]) for state in model.states])
+
+
+def _using(model: Elaborated, written: Sequence[tuple[Any, Sequence[Any]]]) -> list[Any]:
+    """Those elements, given with their expressions, that use accelerations or loads."""
+    if not written:
+        return []
     named = [frame._signals for carrier in (*model.bodies, *model.grounds) for frame in carrier._frames_with_signals]
     named += [sensor._signals for sensor in model.sensors]
     columns = [column for signals in named for kind, column in signals.items() if kind.endswith("acceleration")]
     for element in (element for kind in _loaded(model) for element in kind):
         columns += vars(element).get("_signals", {}).values()
     results = {symbol.element_hash() for column in columns for symbol in ca.vertsplit(ca.SX(column))}
-    found = []
-    for event in model.events if results else ():
-        used = ca.symvar(ca.vertcat(ca.SX(event.guard), *[ca.SX(new) for _, new in event.changes]))
-        if any(symbol.element_hash() in results for symbol in used):
-            found.append(event)
+    wires = {ca.SX(output).element_hash(): output.expression for output in model.outputs}
+    wires |= {ca.SX(wire.target).element_hash(): wire.source for wire in model.connections}
+    return [
+        element for element, expressions in written if results and not results.isdisjoint(_reach(expressions, wires))
+    ]
+
+
+def _reach(expressions: Sequence[Any], wires: Mapping[int, ca.SX]) -> set[int]:
+    """Hashes of all symbols that expressions use, themselves or through signals."""
+    found: set[int] = set()
+    left = [ca.SX(expression) for expression in expressions]
+    while left:
+        new = {symbol.element_hash() for symbol in ca.symvar(left.pop())} - found
+        found |= new
+        left += [ca.SX(wires[key]) for key in new if key in wires]
     return found
+
+
+def outputs_without_results(model: Elaborated) -> list[Output]:
+    """The outputs that follow from state, time, inputs and parameters alone."""
+    used = set(_using(model, [(output, [output.expression]) for output in model.outputs]))
+    return [output for output in model.outputs if output not in used]
 
 
 def refuse_results(part: Elaborated) -> None:
@@ -92,10 +150,5 @@ def _loaded(model: Elaborated) -> tuple[tuple[Any, ...], ...]:
 
 def _read(tracer: Tracer, kinematics: Kinematics, readings: Readings | None, element: Loaded, kind: str) -> Vector:
     if readings is None:
-        raise TranslationError(
-            f"it uses the {kind.replace('.', '_')} of {kinematics.model.path(element)}, which is a result.",
-            path=tracer.path,
-            fix="Loads are known after the solution: use them in an Output or an Event. "
-            "A law may use what they follow from.",
-        )
+        raise ResultUsed(f"the {kind.replace('.', '_')} of {kinematics.model.path(element)}", (tracer.path,))
     return readings.signal(element, kind)

@@ -16,12 +16,13 @@ import numpy as np
 from kompono.errors import ModelError, nearest
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.event import Event
-from kompono.model.signal import Input, Parameter
+from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
 from kompono.sealed.shape import LawShape, LawShapes
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.assembling import assembling
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed
@@ -96,6 +97,11 @@ class Alone(Part):
             made[f"switch_{k}"] = lambda now, _, e=event: self._switched(now, e)
         return {name: lambda now, *given, name=name, f=f: self._shown(name, f(now, *given)) for name, f in made.items()}
 
+    @cached_property
+    def shown(self) -> list[Output]:
+        """Public outputs, those that are no results first, so that `signal_k` is the k-th of a file's outputs."""
+        return [o for o in outputs_without_results(self.model) if self.public.allows(self.model.path(o))]
+
     def _shown(self, name: str, output: Vector) -> Vector:
         output = ca.densify(ca.vec(ca.SX(output)))
         if name == "report":
@@ -107,10 +113,10 @@ class Alone(Part):
         return output
 
     def _switched(self, now: Moment, event: Event) -> Vector:
-        """All modes after an event."""
-        changed = dict(now.switched(event))
-        modes = [changed.get(mode, now.values.modes[k, :]) for k, mode in enumerate(self.model.modes)]
-        return ca.vertcat(ca.SX(0, 1), *modes)
+        """All modes and states after an event."""
+        changed: dict[Any, Scalar] = dict(now.switched(event))
+        memory = [changed.get(kept, now.values.memory[k, :]) for k, kept in enumerate(self.model.memory)]
+        return ca.vertcat(ca.SX(0, 1), *memory)
 
     def told_laws(self) -> LawShapes:
         """Units of laws inside; only those that are public have a name."""

@@ -107,6 +107,10 @@ class AwayPart(Part):
         return self.near.channels()
 
     @property
+    def shown(self) -> list[Any]:  # type: ignore[override]
+        return self.near.shown
+
+    @property
     def unreported(self) -> Sequence[Any]:  # type: ignore[override]
         return self.near.unreported
 
@@ -138,7 +142,7 @@ class AwayEngine(ByParts):
         self.compartment = _without(near.compartment, {part.near: part for part in self.parts})
         self.inner = [part.near.inside.places(near) for part in self.parts]  # of x in the state of `near`
         gone = {place for places in self.inner for place in places}
-        size = near.nq + near.nv + len(near.model.modes)
+        size = near.nq + near.nv + len(near.model.memory)
         self.kept = [place for place in range(size) if place not in gone]
         known = {place: k for k, place in enumerate(self.kept)}
         own = len(self.kept)
@@ -162,6 +166,11 @@ class AwayEngine(ByParts):
         """Names of the modes that are here."""
         return self._names_of(tuple(map(self.model.path, self.model.modes)), self.near.nq + self.near.nv)
 
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of one's own that are here."""
+        first = self.near.nq + self.near.nv + len(self.model.modes)
+        return self._names_of(tuple(map(self.model.path, self.model.states)), first)
+
     def _names_of(self, names: tuple[str, ...], first: int) -> tuple[str, ...]:
         return tuple(names[place - first] for place in self.kept if 0 <= place - first < len(names))
 
@@ -180,7 +189,7 @@ class AwayEngine(ByParts):
         near, model = self.near, self.model
         whole = ca.vertcat(
             *[joint.q for joint in (*near.joints, *near.counted)], *[joint.v for joint in near.joints],
-            *map(ca.SX, model.modes),
+            *map(ca.SX, model.memory),
         )  # fmt: skip
         state = ca.vertcat(*[whole[place] for place in self.kept], *[part.first for part in self.parts])
         inputs, parameters = (ca.vertcat(ca.SX(0, 1), *map(ca.SX, kind)) for kind in (model.inputs, model.parameters))
@@ -203,7 +212,7 @@ class AwayEngine(ByParts):
                     state[len(self.kept) + part.number] = moment._ask(part, f"switch_{k}")
                     return tracer.routine(f"switch_{number}", [("state", state)])
         state, modes = ca.SX(tracer.values["state"]), self.mode_names()
-        first = len(self.kept) - len(modes)
+        first = len(self.kept) - len(self.state_names()) - len(modes)
         for mode, value in now.at(now.values).switched(event):
             state[first + modes.index(self.model.path(mode))] = value
         return tracer.routine(f"switch_{number}", [("state", state)])

@@ -3,7 +3,7 @@
 Its tree is chosen with every closed part contracted to its ports. The same tree with the parts opened is that of its
 *twin*, an engine that knows all coordinates by name: it assembles starts, judges redundant conditions and names
 channels; what moves the machine never looks there. The state of a compartment is its own coordinates, speeds and
-modes, then those of its parts, one after the other.
+modes, and its own states, then those of its parts, one after the other.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompartmentState:
-    """The state of a compartment by element: q and v by joint, counted angles, modes in order, states of parts by
-    part.
+    """The state of a compartment by element: q and v by joint, counted angles, modes and own states in order, states of
+    parts by part.
     """
 
     q: dict[Joint, Vector]
     v: dict[Joint, Vector]
     counted: dict[Joint, Vector]
-    modes: Vector
+    memory: Vector
     inner: dict[Part, Vector]
 
 
@@ -189,13 +189,13 @@ class Compartment:
         """Length of the state."""
         own = sum(len(joint.coordinates) + joint.freedoms for joint in self.joints)
         own += sum(len(joint.coordinates) for joint in self.counted)
-        return own + len(self.model.modes) + sum(part.inside.size for part in self.parts)
+        return own + len(self.model.memory) + sum(part.inside.size for part in self.parts)
 
     @cached_property
     def symbols(self) -> Vector:
         """The state as symbols of the model; those inside parts are nobody's."""
         own = [*(joint.q for joint in self.joints), *(joint.v for joint in self.joints)]
-        own += [*(ca.SX.sym("counted", len(j.coordinates)) for j in self.counted), *map(ca.SX, self.model.modes)]
+        own += [*(ca.SX.sym("counted", len(j.coordinates)) for j in self.counted), *map(ca.SX, self.model.memory)]
         return ca.vertcat(ca.SX(0, 1), *own, *[ca.SX.sym("x", part.inside.size) for part in self.parts])
 
     def unpack(self, state: Vector) -> CompartmentState:
@@ -210,23 +210,23 @@ class Compartment:
         q = {joint: take(len(joint.coordinates)) for joint in self.joints}
         v = {joint: take(joint.freedoms) for joint in self.joints}
         counted = {joint: take(len(joint.coordinates)) for joint in self.counted}
-        modes = take(len(self.model.modes))
-        return CompartmentState(q, v, counted, modes, {part: take(part.inside.size) for part in self.parts})
+        memory = take(len(self.model.memory))
+        return CompartmentState(q, v, counted, memory, {part: take(part.inside.size) for part in self.parts})
 
     def pack(self, values: CompartmentState) -> Vector:
         """The other way round."""
         own = [*(values.q[j] for j in self.joints), *(values.v[j] for j in self.joints)]
-        own += [*(values.counted[j] for j in self.counted), values.modes]
+        own += [*(values.counted[j] for j in self.counted), values.memory]
         return ca.densify(ca.vertcat(ca.SX(0, 1), *own, *[values.inner[part] for part in self.parts]))
 
     def places(self, twin: Engine) -> list[int]:
         """Where each entry of the state is in that of an engine that knows all coordinates."""
         q, v = starts(twin)
-        modes = {mode: twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
+        memory = {kept: twin.nq + twin.nv + k for k, kept in enumerate(twin.model.memory)}
         own = [q[j] + k for j in self.joints for k in range(len(j.coordinates))]
         own += [v[j] + k for j in self.joints for k in range(j.freedoms)]
         own += [q[j] + k for j in self.counted for k in range(len(j.coordinates))]
-        own += [modes[mode] for mode in self.model.modes]
+        own += [memory[kept] for kept in self.model.memory]
         return own + [place for part in self.parts for place in part.inside.places(twin)]
 
 

@@ -16,7 +16,7 @@ from kompono.given import shown
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.law import PairLaw
-from kompono.model.signal import Input, Parameter
+from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
@@ -167,11 +167,12 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
                 if part.contains(reached.body):
                     found.add(reached.body)
                 continue
-            if part.contains(reached) and not isinstance(reached, Parameter | Input):
+            if part.contains(reached) and not isinstance(reached, Parameter | Input | Output):
                 raise ModelError(
                     f"it reaches {model.path(reached)} inside the closed part {path}, which shows its ports only.",
                     path=model.path(element),
-                    fix=f"Move it into {type(part).__name__}, connect it to a port, or leave {path} open.",
+                    fix=f"Move it into {type(part).__name__}, declare an Output there for what it reads, connect it "
+                    f"to a port, or leave {path} open.",
                 )
     return [carrier for carrier in (*model.bodies, *model.grounds) if carrier in found]
 

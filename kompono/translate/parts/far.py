@@ -94,7 +94,7 @@ def _speeds(inside: Any, first: int = 0) -> list[int]:
     own = sum(len(joint.coordinates) for joint in inside.joints)
     freedoms = sum(joint.freedoms for joint in inside.joints)
     places = list(range(first + own, first + own + freedoms))
-    rest = first + own + freedoms + len(inside.model.modes)
+    rest = first + own + freedoms + len(inside.model.memory)
     for part in inside.parts:
         if isinstance(part, SealedPart):
             start = rest + part.variant.coordinates
@@ -109,7 +109,7 @@ def _mode_places(inside: Any, first: int = 0) -> dict[Any, int]:
     """Places of all modes in x."""
     own = sum(len(joint.coordinates) + joint.freedoms for joint in inside.joints)
     found = {mode: first + own + k for k, mode in enumerate(inside.model.modes)}
-    rest = first + own + len(inside.model.modes)
+    rest = first + own + len(inside.model.memory)
     for part in inside.parts:
         if isinstance(part, SealedPart):
             start = rest + part.variant.coordinates + part.variant.speeds

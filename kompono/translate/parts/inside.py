@@ -9,6 +9,7 @@
     report       as resolve                          channels and energies of the inside
     guards, switch_k                                 values whose rise is an event; new values of modes
     law_*, moved                                     guards of laws, and what is asked at events (`law_events.py`)
+    signal_k                                         outputs that are no results
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
 functions are named by their content: equal parts share them, and nothing around a part changes them.
@@ -25,13 +26,14 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
-from kompono.model.signal import time
+from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
@@ -171,10 +173,17 @@ class Part:
             }
         for k, event in enumerate(self.inside.whole.events):
             made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
+        for k, output in enumerate(self.shown):
+            made[f"signal_{k}"] = lambda now, _, o=output: now.tracer.call(lambda: ca.SX(o), free=True)
         for level in LEVELS:
             made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
         return made
+
+    @cached_property
+    def shown(self) -> list[Output]:
+        """Outputs that an owner may use as signals: `signal_k` gives the k-th."""
+        return outputs_without_results(self.inside.whole)
 
     def _trace(self, name: str) -> PartFunction:
         groups = {
@@ -206,7 +215,7 @@ class Part:
 
     def _resolve(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        return self.inside.pack(now.rates(condensed, condensed.resolve(given)))
+        return self.inside.pack(now.rates(condensed, condensed.resolve(given), given))
 
     def _report(self, now: Moment, given: Vector) -> Vector:
         channels, values, energies = report_inside(now, given)

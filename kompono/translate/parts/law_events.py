@@ -201,7 +201,7 @@ class Lawless:
 def _still(compartment: Compartment) -> CompartmentState:
     q = {joint: ca.SX.zeros(len(joint.coordinates)) for joint in compartment.joints}
     counted = {joint: ca.SX.zeros(len(joint.coordinates)) for joint in compartment.counted}
-    return CompartmentState(q, {}, counted, ca.SX.zeros(len(compartment.model.modes)), {})
+    return CompartmentState(q, {}, counted, ca.SX.zeros(len(compartment.model.memory)), {})
 
 
 def _sizes(part: Part) -> list[int]:

@@ -17,6 +17,7 @@ from kompono.model.body import Carrier
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
+from kompono.model.signal import Output
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, pack_answer, sweep
@@ -26,12 +27,14 @@ from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Given, Kinematics, Step
-from kompono.translate.motion.signals import bind_signals, refuse_results
+from kompono.translate.motion.signals import ResultUsed, bind_signals, refuse_results, states_with_results
+from kompono.translate.motion.states import state_rates
 from kompono.translate.parts.border import pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
 from kompono.translate.parts.law_acting import with_laws
+from kompono.translate.parts.report import PartedWriter
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -107,10 +110,26 @@ class Moment:
             frames[carrier] = border.base.pose
         kinematics = Kinematics(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            Given(steps, frames),
+            Given(steps, frames, self._signals()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
+
+    def _signals(self) -> dict[Output, Callable[[Kinematics], Vector]]:
+        """What outputs of parts are."""
+        found: dict[Output, Callable[[Kinematics], Vector]] = {}
+        for part in self.compartment.parts:
+            shown = part.shown
+            for output in part.inside.whole.outputs:
+                number = next((k for k, known in enumerate(shown) if known is output), -1)
+                found[output] = lambda kin, part=part, o=output, k=number: self._signal(kin, part, o, k)
+        return found
+
+    def _signal(self, kinematics: Kinematics, part: Part, output: Output, number: int) -> Vector:
+        if number < 0:
+            path = self.compartment.whole.path(output)
+            raise ResultUsed(f"{path} of a closed part", (self.tracer.path,))
+        return self._ask(part, f"signal_{number}", kinematics=kinematics)
 
     def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Vector]) -> Step:
         if not moved:
@@ -240,8 +259,8 @@ class Moment:
 
     # -- down
 
-    def rates(self, condensed: Condensed, solution: Solution) -> CompartmentState:
-        """Rates of the state."""
+    def rates(self, condensed: Condensed, solution: Solution, given: Vector) -> CompartmentState:
+        """Rates of the state; `given` are the unknowns of the own border."""
         links = {link.joint: link for link in self.compartment.topology.links if link.joint is not None}
         q = {j: ca.SX(self.kinematics.step(links[j]).rate) for j in self.compartment.joints}
         v = {j: solution.joint(j) if j.freedoms else ca.SX(0, 1) for j in self.compartment.joints}
@@ -250,7 +269,16 @@ class Moment:
             assert condensed.loads is not None
             given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
             inner[part] = self._ask(part, "resolve", fields=fields, given=given)
-        return CompartmentState(q, v, self._counted_rates(), ca.SX(len(self.compartment.model.modes), 1), inner)
+        memory = ca.vertcat(ca.SX(len(self.compartment.model.modes), 1), self._state_rates(given))
+        return CompartmentState(q, v, self._counted_rates(), memory, inner)
+
+    def _state_rates(self, given: Vector) -> Vector:
+        """Rates of the compartment's own states; they may use results."""
+        model = self.compartment.model
+        if states_with_results(model):
+            writer = PartedWriter(self, self.forces(whole=True), given)
+            bind_signals(self.tracer, self.kinematics, writer.acceleration, writer.readings)
+        return state_rates(self.tracer, model)
 
     def _counted_rates(self) -> dict[Joint, Vector]:
         found = {}
@@ -271,7 +299,7 @@ class Moment:
         for part in self.compartment.parts:
             given = self._given(part, condensed, solution)
             inner[part] = self._ask(part, f"corrected_{level}", given=given)
-        return CompartmentState(q, v, values.counted, values.modes, inner)
+        return CompartmentState(q, v, values.counted, values.memory, inner)
 
     def _given(self, part: Part, condensed: Condensed, solution: Solution) -> Vector:
         return condensed.condensation.given_to(part, solution, condensed.loads)
@@ -295,7 +323,7 @@ class Moment:
         }
         inner = {part: self._ask(part, "normalize") for part in self.compartment.parts}
         counted = {joint: self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
-        return CompartmentState(q, values.v, counted, values.modes, inner)
+        return CompartmentState(q, values.v, counted, values.memory, inner)
 
     def guards(self) -> dict[Event, Scalar]:
         """Values whose rise through zero is an event, by event, of this compartment and its parts."""

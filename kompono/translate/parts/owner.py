@@ -72,7 +72,7 @@ class ByParts(SolvedEngine):
         now, settled = now.settled()
         known = settled is not None and not self.compartment.law_rows.of_joints
         condensed = now.forces_after(settled) if known and settled is not None else now.forces()
-        rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)))
+        rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)), ca.SX(0, 1))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])
 
     def _projection(self, name: str, *, held: bool) -> Routine:

@@ -18,6 +18,7 @@ import numpy as np
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
+from kompono.model.signal import Output
 from kompono.sealed.element import Sealed, code_of, signal_of
 from kompono.sealed.shape import LawShapes, Variant
 from kompono.spatial.pose import Pose
@@ -142,6 +143,12 @@ class SealedPart(Part):
             return ca.SX(0, 1)
         column = ca.densify(x) if closed.groups else ca.DM(0, 1)
         return closed.function.call([column], False, isinstance(column, ca.SX))[0]
+
+    @cached_property
+    def shown(self) -> list[Output]:
+        shape = self.code.manifest.shape
+        known = [name for k, name in enumerate(shape.outputs) if f"signal_{k}" in self.variant.functions]
+        return [self.part._members[name] for name in known]  # type: ignore[misc]
 
     def channels(self) -> tuple[Channel, ...]:
         shape = self.code.manifest.shape

@@ -59,8 +59,8 @@ class RowNames:
 
 @dataclass(frozen=True)
 class Start:
-    """State (q, v, modes) before assembly, how firmly each entry of q and v was given (0: not), and units of q;
-    `neutral` is q where nothing is given.
+    """State (q, v, modes, own states) before assembly, how firmly each entry of q and v was given (0: not), and units
+    of q; `neutral` is q where nothing is given.
 
     `joints` and `bodies` is what was asked beside it, `unused` what cannot be used, in words; `called` says that
     coordinates were given in the call.

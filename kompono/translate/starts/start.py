@@ -91,13 +91,14 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
         given_v.append(given[count:])
         places = places[0] + count, places[1] + link.joint.freedoms
     closing, unused = _closing(engine, left, firmness)
+    memory = [mode.start for mode in model.modes]
+    memory += [left.pop(path, state.start) for state, path in ((s, model.path(s)) for s in model.states)]
     if left:
         _complain(engine, next(iter(left)))
-    modes = np.array([mode.start for mode in model.modes])
     units = tuple(unit for joint in engine.joints for unit in joint.units or ("",) * len(joint.coordinates))
     called = bool(initial) and any((part >= firmness.called).any() for part in (*given_q, *(j.given for j in closing)))
     return Start(
-        np.concatenate([*q, *v, modes]), _together(given_q, int), _together(given_v, int), units,
+        np.concatenate([*q, *v, np.array(memory)]), _together(given_q, int), _together(given_v, int), units,
         _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots),
         unused=(*unused, *_unseen(engine, roots)), called=called, rows=_rows(engine),
     )  # fmt: skip
@@ -225,6 +226,7 @@ def _unseen(engine: Engine, roots: Mapping[Carrier, _Root]) -> list[str]:
 def _complain(engine: Engine, name: str) -> None:
     joints = (*engine.joints, *engine.measured_joints)
     known = [f"{engine.model.path(j)}.{n}" for j in joints if j.owner for n in j.start_names()]
+    known += map(engine.model.path, engine.model.states)
     for link in engine.topology.links:
         if link.independent:
             path = engine.model.path(link.carrier)
@@ -234,7 +236,7 @@ def _complain(engine: Engine, name: str) -> None:
     if any(name.startswith(f"{path}.") for path in closing):
         reason = "that joint closes a loop and cannot measure its coordinates; they follow from the others"
     else:
-        reason = "it is no coordinate or speed of the start state"
+        reason = "it is no coordinate, speed or state of the start"
     raise RunError(
         f"cannot set the start of {name!r}: {reason}.",
         fix=nearest(name, known) or f"Settable: {', '.join(known[:8])}, ...",
@@ -261,8 +263,10 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
                 raise ModelError(f"{which}{problem}.", path=model.path(body), fix=fix)
 
 
-def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
-    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start."""
+def placed_state(engine: Engine, placement: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start, and
+    the model's own `states` there.
+    """
     bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
     coordinates, place = {}, bodies.size
     for joint in engine.model.joints:
@@ -273,7 +277,7 @@ def placed_state(engine: Engine, placement: np.ndarray) -> np.ndarray:
     if isinstance(engine.joints[0], Turned):
         bodies = np.array([_turned(body) for body in bodies])
     size = bodies.shape[1] - 6
-    return np.concatenate([bodies[:, :size].ravel(), *counted, bodies[:, size:].ravel(), modes])
+    return np.concatenate([bodies[:, :size].ravel(), *counted, bodies[:, size:].ravel(), modes, states])
 
 
 def _turned(body: np.ndarray) -> np.ndarray:

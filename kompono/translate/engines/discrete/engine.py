@@ -110,7 +110,12 @@ class DiscreteEngine(TracedEngine):
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With the parts of a step, and what is needed to choose stiffness."""
         parts = {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
+        parts |= {"state_rates": self._own_rates} if self.model.states else {}
         return {**super().routines(), **parts, "condition_rates": self.condition_rates}
+
+    def _own_rates(self) -> Routine:
+        """Rates of the model's own states."""
+        return self.present.tracer.routine("state_rates", [("rates", self._state_rates(self.present.solution))])
 
     def blocks(self) -> Routine:
         """G of each element on the accelerations of each body it touches (rows x 6, column by column), in the order of
@@ -131,7 +136,7 @@ class DiscreteEngine(TracedEngine):
         """For each block of `touched`, rows (poses, rows, 6) at many poses the element allows, the present one first;
         None for couplings, whose rows follow the axes of joints.
         """
-        symbols = [ca.SX(signal) for signal in (*self.model.parameters, *self.model.modes)]
+        symbols = [ca.SX(signal) for signal in (*self.model.parameters, *self.model.memory)]
         numbers = [*parameters[: len(self.model.parameters)], *state[self.nq + self.nv :]]
         values = {s.element_hash(): float(x) for s, x in zip([clock, *symbols], [time, *numbers], strict=True)}
         placed: dict[Carrier, Located] = {
@@ -259,7 +264,7 @@ class _Cut:
         return [piece for piece in found if piece is not None]
 
     def _drift(self) -> Callable[[], Routine]:
-        tables = self._tables("drift", ("state", self.engine.nq + self.engine.nv + len(self.model.modes)))
+        tables = self._tables("drift", ("state", self.engine.nq + self.engine.nv + len(self.model.memory)))
         moved = [("q", k) for k in range(12)] + [("v", k) for k in range(6)]
         for pack in self.data.pack([self.pieces.drift(body) for body in self.model.bodies]):
             tables.add(pack, moved)
@@ -271,10 +276,11 @@ class _Cut:
             tables.add(pack, [("state", place + k) for k in range(count)], read_from="output")
             place += count
         first = self.engine.nq + self.engine.nv
-        if self.model.modes:
-            modes = ca.densify(mode_rates(self.model, self._at_speed(), later=True))
-            (pack,) = self.data.pack([self.pieces.cut(modes, "modes")])
-            tables.add(pack, [("state", first + k) for k in range(modes.numel())])
+        if self.model.memory:  # states of one's own are moved by `state_rates`
+            modes = mode_rates(self.model, self._at_speed(), later=True)
+            memory = ca.densify(ca.vertcat(modes, *map(ca.SX, self.model.states)))
+            (pack,) = self.data.pack([self.pieces.cut(memory, "modes")])
+            tables.add(pack, [("state", first + k) for k in range(memory.numel())])
         return lambda: tables.routine(self._inputs())
 
     def _at_speed(self) -> Kinematics:

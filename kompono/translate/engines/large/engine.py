@@ -196,10 +196,11 @@ def check_shape(model: Elaborated, topology: Topology) -> None:
         topology.closing
         or model.constraints
         or model.couplings
-        or model.modes
+        or model.memory
         or model.events
         or model.laws
         or model.soft
         or model.outputs
+        or model.connections
     ):
         raise Apart

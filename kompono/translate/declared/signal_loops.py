@@ -1,0 +1,67 @@
+"""Signals in order: no signal may depend on itself without a state or a sample on the way.
+
+Outputs, connected inputs and new values of samples are expressions; whoever uses one gets what it is at that instant.
+A cycle of such would be an equation to solve, and is refused with all that is on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kompono.errors import ModelError
+from kompono.model.connection import Connection
+from kompono.model.element import Element
+from kompono.model.signal import Output
+from kompono.sealed.element import Sealed, code_of
+
+if TYPE_CHECKING:
+    from kompono.translate.declared.elaborate import Elaborated
+
+Follows = dict[Element, Connection]  # by the input it feeds
+WAYS_OUT = "Filter it (State) or sample it (Mode, every=) on the way."
+
+
+def check_signal_loops(model: Elaborated) -> None:
+    """Raise ModelError for the first signal that depends on itself, with the whole way around."""
+    follows: Follows = {connection.target: connection for connection in model.connections}
+    done: set[Element] = set()
+    for start in (*model.outputs, *(connection.target for connection in model.connections)):
+        _visit(model, start, follows, [], done)
+
+
+def _visit(model: Elaborated, node: Element, follows: Follows, way: list[Element], done: set[Element]) -> None:
+    if node in done:
+        return
+    for k, known in enumerate(way):
+        if known is node:
+            _refuse(model, way[k:])
+    way.append(node)
+    for used in _depends(model, node, follows):
+        _visit(model, used, follows, way, done)
+    way.pop()
+    done.add(node)
+
+
+def _depends(model: Elaborated, node: Element, follows: Follows) -> Iterable[Element]:
+    """Signals whose present values a signal follows from."""
+    if isinstance(node, Output) and isinstance(node.owner, Sealed):
+        names = _through(node)
+        return [member for name, member in node.owner._members.items() if name in names]
+    written = follows.get(node, node)
+    return [u for u in model.uses.get(written, ()) if isinstance(u, Output) or u in follows]  # type: ignore[misc]
+
+
+def _through(output: Output) -> frozenset[str]:
+    """Inputs of a sealed part that one of its outputs follows at once."""
+    part = output.owner
+    assert isinstance(part, Sealed)
+    shape = code_of(part).manifest.shape
+    described = shape.variants[0].functions.get(f"signal_{shape.outputs.index(output._name)}")
+    return frozenset(described.signals if described is not None else ())
+
+
+def _refuse(model: Elaborated, way: list[Element]) -> None:
+    around = [model.path(node) for node in reversed(way)]
+    text = " -> ".join([*around, around[0]])
+    raise ModelError(f"the signal depends on itself at once: {text}.", path=around[0], fix=WAYS_OUT)
