@@ -13,6 +13,7 @@ import casadi as ca
 
 from kompono import kinds
 from kompono.errors import ModelError, RunError
+from kompono.foreign.element import Fmu
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
@@ -164,7 +165,7 @@ def translated(
         return entry.load()(elaborated, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
-    sealed = parted is not None and parted.sealed
+    sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
     asked = (*asked, request.contact) if declared.laws else asked
     kept = None if sealed else find_kept(shelf, declared, asked, kernels)
