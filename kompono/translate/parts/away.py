@@ -131,7 +131,7 @@ class AwayEngine(ByParts):
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
         self.kernels, self.shared = near.kernels, False
-        self.law_rows, self.unit_order = near.law_rows, near.unit_order
+        self.law_rows, self.unit_order, self.by_rows = near.law_rows, near.unit_order, near.by_rows
         chosen = [part for part in near.compartment.parts if part.path in paths]
         for path in set(paths) - {part.path for part in chosen}:
             raise ModelError(

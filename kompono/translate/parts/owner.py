@@ -36,6 +36,7 @@ class ByParts(SolvedEngine):
     compartment: Compartment
     places: list[int]
     unit_order: list[int]  # of units of laws among those of all compartments
+    by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
 
     @property
     def opens(self) -> bool:
@@ -49,10 +50,12 @@ class ByParts(SolvedEngine):
         return tuple(group for group in found if group)
 
     def _stack(self, compartment: Compartment) -> None:
-        """Take the units of all parts, in the order of the open model."""
+        """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
         self.unit_order = compartment.laws.order(LawRows(self.model))
-        stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
-        self.law_rows = stacked  # type: ignore[assignment]
+        self.by_rows = bool(sealed_in(compartment))
+        if self.by_rows:
+            stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
+            self.law_rows = stacked  # type: ignore[assignment]
 
     def _moment(self) -> tuple[Tracer, Moment]:
         tracer, _ = self._start()
@@ -133,6 +136,8 @@ class ByParts(SolvedEngine):
         return tracer, now.at(now.values)
 
     def _law_view(self) -> Routine:
+        if not self.by_rows:
+            return super()._law_view()
         tracer, now = self._now()
         gap, rate, numbers = look(now)
         by_unit = ca.vertsplit(numbers, 5)
@@ -142,10 +147,14 @@ class ByParts(SolvedEngine):
         return tracer.routine("law_view", named)
 
     def _law_free(self) -> Routine:
+        if not self.by_rows:
+            return super()._law_free()
         tracer, now = self._now()
         return tracer.routine("law_free", [("rate", self._speeds(Lawless(now).free_rates(ca.SX(0, 1))))])
 
     def _law_respond(self) -> Routine:
+        if not self.by_rows:
+            return super()._law_respond()
         tracer, now = self._now()
         z, none, lawless = ca.SX.sym("z", self.law_rows.size), ca.SX(0, 1), Lawless(now)
         w, measures = lawless.moved(none, z)
