@@ -313,9 +313,14 @@ def _routines(
 
 
 def assembly_program(
-    model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = (), shelf: Shelf | None = None
-) -> Translation:
-    """What is needed to close the loops in joint coordinates and place the bodies, without dynamics."""
+    model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = (), shelf: Shelf | None = None,
+    around: RelativeEngine | None = None,
+) -> Translation:  # fmt: skip
+    """What is needed to close the loops in joint coordinates and place the bodies, without dynamics; `around` sealed
+    parts an engine knows how.
+    """
+    if around is not None:
+        return Translation(model, around.topology, around, placing_program(around), lambda _: around)
     topology = find_topology(model, cut=cut, independent=independent)
     kernels: dict[str, ca.Function] = {}
     engine = RelativeEngine(model, topology, kernels, shared=False)
