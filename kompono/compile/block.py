@@ -121,6 +121,7 @@ def loop_routines(program: Program) -> list[Routine]:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
     rates = ["kick", "drift", "state_rates"] if "kick" in program.routines else ["derivative", "project", "gap"]
     names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
+    names += [f"tick_{k}" for k in range(len(program.ticks))]
     return [program.routines[name] for name in names if name in program.routines]
 
 
@@ -146,6 +147,7 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
         "time": 1,
         "distance": 1,
         "inputs": len(program.inputs),
+        "counted": len(program.rates),
     }
     places, offset = {}, 0
     for name, size in sizes.items():

@@ -18,7 +18,7 @@ LARGE_CHANGE = 1e-6
 MOST_PROJECTIONS = 12
 LOST = 1e-3  # a state that still changes by more after so many projections is not near the constraints
 _SUMS = 8  # that are made side by side where one would make each element wait for the last
-_COMMON = ("time", "distance", "inputs")  # vectors that are the same on all lanes
+_COMMON = ("time", "distance", "inputs", "counted")  # vectors that are the same on all lanes
 
 
 class Machine:

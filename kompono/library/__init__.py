@@ -24,6 +24,7 @@ from kompono.library.joints import (
 )
 from kompono.library.rods import Link, Strut
 from kompono.library.rolling import Rolling
+from kompono.library.rotors import Rotor
 from kompono.library.stops import EndStops
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "Revolute",
     "Rolling",
     "RotationalSpringDamper",
+    "Rotor",
     "Screw",
     "Spherical",
     "SpringDamper",

@@ -53,7 +53,7 @@ def gives(name: str) -> Gives:
     """What a function gives, by its name."""
     if name.startswith("switch_"):
         return Gives.MODES
-    made = name in ("resolve", "normalize") or name.startswith("corrected_")
+    made = name in ("resolve", "normalize") or name.startswith(("corrected_", "tick_"))
     return Gives.VECTOR if made else Gives.VALUES
 
 

@@ -202,6 +202,8 @@ class Program:
     opaque: tuple[tuple[str, int], ...] = ()  # parts kept elsewhere, with the length of their x: handles end the state
     laws: tuple[LawUnit, ...] = ()  # what changes structure: guards behind those of the events, switched by `settle`
     states: tuple[str, ...] = ()  # names of a model's own continuous states, behind the modes
+    rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which modes are sampled
+    ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
 
     @property

@@ -247,6 +247,8 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
+        rates=engine.sample_rates,
+        ticks=engine.ticks,
         groups=getattr(engine, "groups", ()),
     )
 
@@ -275,6 +277,10 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"contact and dry friction cannot be in a model with parts elsewhere ({', '.join(paths)}).",
             path=near.program.laws[0].path, fix="Keep all parts in this process.",
         )  # fmt: skip
+    if near.program.rates:
+        path = next(near.model.path(mode) for mode in near.model.sampled)
+        fix = "Keep all parts in this process."
+        raise ModelError(f"a model with parts elsewhere ({', '.join(paths)}) cannot sample.", path=path, fix=fix)
     engine = AwayEngine(near.engine, paths)
     routines = _routines(engine, None, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):

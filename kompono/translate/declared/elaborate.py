@@ -15,7 +15,7 @@ from kompono.model.body import Body, Frame, Ground
 from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
-from kompono.model.event import Event, Mode
+from kompono.model.event import Event, Mode, check_samples
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.law import Law, PairLaw
@@ -65,6 +65,11 @@ class Elaborated:
         """What a state has behind coordinates and speeds: modes, then states of one's own."""
         return (*self.modes, *self.states)
 
+    @property
+    def sampled(self) -> tuple[Mode, ...]:
+        """Modes that are sampled."""
+        return tuple(mode for mode in self.modes if mode.every is not None)
+
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
         return relative_path(element, self.model)
@@ -96,6 +101,7 @@ def elaborate(model: Subsystem) -> Elaborated:
     check_ports(result)
     check_laws(result)
     check_states(result.states, result.path)
+    check_samples(result.modes, result.path)
     result = replace(result, uses=find_uses(model, [*elements, *result.connections]))
     check_reading(result)
     check_signal_loops(result)

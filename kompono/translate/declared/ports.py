@@ -14,6 +14,7 @@ from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
+from kompono.model.event import Next
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.signal import Input, Output, Parameter
@@ -46,10 +47,10 @@ def check_reading(model: Elaborated) -> None:
     """Raise ModelError for expressions that read what lies inside a component."""
     for element in (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.fields,
                     *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws,
-                    *model.states, *model.connections):  # fmt: skip
+                    *model.states, *model.connections, *model.sampled):  # fmt: skip
         for used in model.uses.get(element, ()):
             if not isinstance(used, Parameter | Input | Output):
-                _check_exposed(model, element, used)
+                _check_exposed(model, element, used.mode if isinstance(used, Next) else used)
 
 
 def _check_connection(model: Elaborated, element: Any) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kompono.errors import ModelError
 from kompono.model.connection import Connection
 from kompono.model.element import Element
+from kompono.model.event import Next
 from kompono.model.signal import Output
 from kompono.sealed.element import Sealed, code_of
 
@@ -26,7 +27,8 @@ def check_signal_loops(model: Elaborated) -> None:
     """Raise ModelError for the first signal that depends on itself, with the whole way around."""
     follows: Follows = {connection.target: connection for connection in model.connections}
     done: set[Element] = set()
-    for start in (*model.outputs, *(connection.target for connection in model.connections)):
+    nexts = [mode._next for mode in model.sampled if mode._next is not None]
+    for start in (*model.outputs, *(connection.target for connection in model.connections), *nexts):
         _visit(model, start, follows, [], done)
 
 
@@ -48,8 +50,9 @@ def _depends(model: Elaborated, node: Element, follows: Follows) -> Iterable[Ele
     if isinstance(node, Output) and isinstance(node.owner, Sealed):
         names = _through(node)
         return [member for name, member in node.owner._members.items() if name in names]
-    written = follows.get(node, node)
-    return [u for u in model.uses.get(written, ()) if isinstance(u, Output) or u in follows]  # type: ignore[misc]
+    written = node.mode if isinstance(node, Next) else follows.get(node, node)
+    found = model.uses.get(written, ())
+    return [u for u in found if isinstance(u, Output | Next) or u in follows]  # type: ignore[misc]
 
 
 def _through(output: Output) -> frozenset[str]:

@@ -31,7 +31,7 @@ from kompono.spatial.pose import Pose
 from kompono.translate.declared.laws import ARGUMENTS, laws
 from kompono.translate.declared.ours import is_ours
 
-_SILENT = (Subsystem, Parameter, Input, Mode, Sensor, LoadCell)  # they have no expressions
+_SILENT = (Subsystem, Parameter, Input, Sensor, LoadCell)  # they have no expressions
 _OWN = frozenset(("q", "v", "first", "second", "_signals", "_users", "_owner", "_name", "_modes", "_rows"))
 _DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
@@ -40,6 +40,7 @@ _NAMED = {  # symbols by the name they get
     "output": "an Output",
     "mode": "a Mode",
     "state": "a State",
+    "next": "the next value of a Mode",
     "q": "a coordinate of a joint",
     "v": "a speed of a joint",
     **{kind: f"the {kind.replace('_', ' ')} of a body or sensor" for kind in SENSED},
@@ -103,6 +104,8 @@ def _symbols(elements: Iterable[Element]) -> dict[int, Element | Frame | None]:
             note(element.v, element)
         elif isinstance(element, ca.SX):
             note(element, element)
+            if isinstance(element, Mode) and element._next is not None:
+                note(element._next, element._next)
         elif isinstance(element, Carrier):
             for frame in element._frames_with_signals:
                 for column in frame._signals.values():
@@ -124,6 +127,8 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = (element.expression,)
     elif isinstance(element, State):
         values = (element.rate,)
+    elif isinstance(element, Mode):
+        values = () if element._becomes is None else (element._becomes,)
     elif isinstance(element, Connection):
         values = (element.source,)
     elif isinstance(element, Event):

@@ -15,12 +15,13 @@ from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
-from kompono.translate.motion.signals import bind_results, uses_results
+from kompono.translate.motion.signals import bind_results, samples_with_results, uses_results
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import PartedWriter, report_whole
 from kompono.translate.parts.sealed import sealed_in
+from kompono.translate.parts.ticks import sampled
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
@@ -124,9 +125,16 @@ class ByParts(SolvedEngine):
             state[self.nq + self.nv + place] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
 
+    def tick(self, number: int) -> Routine:
+        tracer, _, now = self._settled
+        now = self._with_results(now.at(now.values))
+        values = sampled(now, [self.sample_rates[k] for k in self.ticks[number]])
+        self._settled[2].at(now.values)  # symbols mean the present again
+        return tracer.routine(f"tick_{number}", [("state", self._scattered(values))])
+
     def _with_results(self, now: Moment) -> Moment:
-        """A moment at which own events may use results, if some do."""
-        if uses_results(now.compartment.model):
+        """A moment at which own events and samples may use results, if some do."""
+        if uses_results(now.compartment.model) or samples_with_results(now.compartment.model):
             writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
             bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
         return now

@@ -24,6 +24,7 @@ from kompono.sealed.shape import Variant
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.laws.handed import HandedShape
@@ -229,6 +230,8 @@ class SealedInside:
         self.whole: Elaborated = part.model
         self.handed = HandedShape()
         self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
+        self.sample_rates = rates_of(part.model.modes)
+        self.ticks = due_together(self.sample_rates)
         self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0
 
     @cached_property
