@@ -20,8 +20,9 @@ run: $(VENV)/.ready-run
 	    --channels 'left_wheel.ring.acceleration.z' --channels 'energy.*' --channels 'drift.*' \
 	    --csv build/car.csv --plot build/car.png
 
-# Tests of one file stay on one processor, where they share translated models.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -q
+# Tests of one file stay on one processor, where they share translated models. Bytecode is kept, whatever the
+# environment says: hundreds of processes are started, and each would compile the package again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -q
 
 check: lint
 	$(PYTEST) --durations=5 --changed --seconds 40

@@ -37,6 +37,7 @@ from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
     from kompono.costs import Cost, cost
+    from kompono.edges.fmu import export_fmu
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
@@ -101,6 +102,7 @@ __all__ = [
     "cost",
     "euler",
     "evaluate",
+    "export_fmu",
     "inspect",
     "load",
     "resume",
@@ -119,6 +121,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "cost": "costs",
     "Evaluation": "evaluation",
     "evaluate": "evaluation",
+    "export_fmu": "edges.fmu",
     "load": "files",
     "LiveView": "edges.view",
     "view": "edges.view",

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.compile import Interpreter, lifted
+from kompono.compile import Interpreter, cache, lifted
 from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import check_shape, zero_results
@@ -66,12 +66,20 @@ def seal_functions(
     with Notice("sealing") as notice:
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
-            objects[target.name] = {
-                w: machines.assemble(code.text(Lanes(w)), target, code.symbols(w)) for w in target.lanes
-            }
+            objects[target.name] = {lanes: _made(code, target, lanes) for lanes in target.lanes}
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
     )
+
+
+def _made(code: lifted.Lifted, target: machines.Target, lanes: int) -> bytes:
+    """Code for a target, which has no numbers in it and is compiled once per machine."""
+    key = cache.key("sealed", [], (code.digest, lanes, target))
+    found = cache.find(key)
+    if found is None:
+        found = machines.assemble(code.text(Lanes(lanes)), target, code.symbols(lanes))
+        cache.keep(key, found)
+    return found
 
 
 def _version() -> str:

@@ -1,6 +1,7 @@
 """`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`.
 
-A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
+A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that. Of all
+tests, files with such ones come first, so that no processor is left alone with one of them at the end.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,11 +41,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = sorted((item for item in items if ranks[item] is not None), key=lambda item: ranks[item] or 0)
         config.hook.pytest_deselected(items=[item for item in items if ranks[item] is None])
         items[:] = chosen
+    else:
+        long: Counter[Path] = Counter()
+        for item in items:
+            long[item.path] += _takes(item)
+        items.sort(key=lambda item: -long[item.path])
+
+
+def _takes(item: pytest.Item) -> float:
+    """About how long a test takes [s], if it says so."""
+    mark = item.get_closest_marker("takes")
+    return mark.args[0] if mark else 0.0
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    mark = item.get_closest_marker("takes")
-    if time.monotonic() + (mark.args[0] if mark else 0.0) > item.config.stash[DEADLINE]:
+    if time.monotonic() + _takes(item) > item.config.stash[DEADLINE]:
         pytest.skip(OUT_OF_TIME)
 
 

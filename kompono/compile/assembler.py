@@ -17,7 +17,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-LONG = 100_000  # characters of a text from which on its loops are not worth the full optimizer (see `jit`)
+LONG = 50_000  # characters of a text from which on its loops are not worth the full optimizer (see `jit`)
 
 _lock = threading.Lock()
 

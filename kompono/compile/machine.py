@@ -27,7 +27,7 @@ class Machine:
     Sizes are known here, so LLVM unrolls and vectorizes what is small.
     """
 
-    def __init__(self, program: Program, lanes: Lanes = ONE) -> None:
+    def __init__(self, program: Program, lanes: Lanes = ONE, *, flush: bool = True) -> None:
         self.program = program
         self.lanes = lanes
         self.code = Code(lanes)
@@ -37,10 +37,11 @@ class Machine:
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes)
+        self.beside: dict[str, str] = {}  # texts of functions that this one calls, by name
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
         self.together = ByItself(self) if program.spread is None else InStep(self)
-        self._restore = flush_tiny(self.code)
+        self._restore = flush_tiny(self.code) if flush else lambda: None  # what is for another processor does not
         self.strays = self.code.variable(lanes.truth, False)  # whether the stages of this step are projected
         self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
         self.away = Away(self) if program.opaque else None
@@ -56,7 +57,7 @@ class Machine:
         """The text of the loop as a function of the block that returns the status."""
         self._restore()
         text = self.code.define(f"i64 @{name}(ptr %block) {self.lanes.stack}nounwind", self.status.get())
-        return "".join(f"{place} = external global i8\n" for place in self.elsewhere) + text
+        return "".join([f"{place} = external global i8\n" for place in self.elsewhere] + [*self.beside.values(), text])
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
@@ -271,6 +272,23 @@ class Machine:
         self.block.add("rows")
         if counts:
             self.block.add("recorded")
+
+
+class Beside(Machine):
+    """The same model in a function beside the loop, which calls it seldom; some vectors are given to it by pointers."""
+
+    def __init__(self, loop: Machine, *given: str) -> None:
+        self._given = given
+        super().__init__(loop.program, loop.lanes)
+
+    def vector(self, name: str) -> Array:
+        """A vector of the run's memory, or one that is given."""
+        return Array(self.code, f"%{name}", self.lanes.real) if name in self._given else super().vector(name)
+
+    def define(self, name: str, parameters: str) -> str:
+        """The text of the function."""
+        self._restore()
+        return self.code.define(f"internal void @{name}({parameters}) {self.lanes.stack}nounwind noinline cold")
 
 
 def stop_if_unanswered(machine: Machine) -> None:

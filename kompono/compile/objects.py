@@ -125,7 +125,7 @@ class Objects:
         self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object
     ) -> list[NeededObject]:
         """A loop and the routines it calls."""
-        inline = sum(schedule.instructions(self._program, routine) for routine in routines) <= _INLINE
+        inline = schedule.are_short(self._program, routines, _INLINE)
 
         def text() -> str:
             whole = inline and schedule.define(self._program, routines, lanes)

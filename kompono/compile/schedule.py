@@ -34,19 +34,33 @@ def symbol(routine: str) -> str:
 
 def instructions(program: Program, routine: Routine) -> int:
     """How many SX instructions one evaluation executes."""
+    return sum(count * whole_length(kernel) for kernel, count in _kernels(program, routine))
+
+
+def are_short(program: Program, routines: Iterable[Routine], most: int) -> bool:
+    """Whether routines together execute so few instructions at most; what long ones call is not looked at."""
+    runs = [run for routine in routines for run in _kernels(program, routine)]
+    return all(sum(count * length(kernel) for kernel, count in runs) <= most for length in (_own_length, whole_length))
+
+
+def _kernels(program: Program, routine: Routine) -> list[tuple[ca.Function, int]]:
+    """Kernels of a routine, and how often each runs."""
     counts = routine.counts()
     missing = sorted(counts.keys() - program.kernels.keys())
     if missing:
         raise CompileError(f"routine {routine.name} calls kernel {missing[0]}, which the program does not have.")
-    return sum(count * whole_length(program.kernels[name]) for name, count in counts.items())
+    return [(program.kernels[name], count) for name, count in counts.items()]
+
+
+def _own_length(function: ca.Function) -> int:
+    sealed = function.class_name() != "SXFunction"
+    return function.nnz_in() + function.nnz_out() if sealed else function.n_instructions()
 
 
 def whole_length(function: ca.Function) -> int:
     """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns."""
-    if function.class_name() != "SXFunction":
-        return function.nnz_in() + function.nnz_out()
-    own = function.n_instructions()
-    if not function.find_functions(0):
+    own = _own_length(function)
+    if function.class_name() != "SXFunction" or not function.find_functions(0):
         return own
     nodes = function.instructions_sx()
     calls = [nodes[k].which_function() for k in range(own) if function.instruction_id(k) == ca.OP_CALL]

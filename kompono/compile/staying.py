@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import INT, REAL, Value, anywhere, spread
-from kompono.compile.machine import Machine
+from kompono.compile.machine import Beside, Machine
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
 MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
+_AROUND = "kompono.rate_from_around"
 _WEIGHTS = (15 / 20, -6 / 20, 1 / 20)  # of rates one, two and three distances away on both sides: exact for quintics
 
 
@@ -29,7 +30,23 @@ def rate_at(machine: Machine, time: Value, state: str, target: str, h: Value) ->
     singular = machine.vector("near")[1] < machine.vector("rank")[0]
     singular = code.select(machine.block.projecting > 0, singular, False)
     with code.when(anywhere(singular)):
-        _rate_from_around(machine, time, state, target, h, singular)
+        if machine.away or machine.program.spread is not None:  # what they heard last must stay known to the loop
+            _rate_from_around(machine, time, state, target, h, singular)
+        else:
+            _call_rate_from_around(machine, time, state, target, h, singular)
+
+
+def _call_rate_from_around(machine: Machine, time: Value, state: str, target: str, h: Value, where: Value) -> None:
+    """The same by a function beside the loop: a copy for each stage would be most of the loop's text."""
+    if _AROUND not in machine.beside:
+        aside = Beside(machine, "here", "rate")
+        instant, step = (Value(aside.code, name, REAL) for name in ("%time", "%step"))
+        _rate_from_around(aside, instant, "here", "rate", step, Value(aside.code, "%where", where.kind))
+        parameters = f"ptr %block, double %time, ptr %here, ptr %rate, double %step, {where.kind} %where"
+        machine.beside[_AROUND] = aside.define(_AROUND, parameters)
+    vectors = f"ptr {machine.vector(state).pointer}, ptr {machine.vector(target).pointer}"
+    numbers = f"double {h.name}, {where.kind} {where.name}"
+    machine.code.say(f"call void @{_AROUND}(ptr %block, double {time.name}, {vectors}, {numbers})")
 
 
 def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h: Value, where: Value) -> None:

@@ -120,7 +120,7 @@ def test_processes_may_share_the_directory(folder: Path) -> None:
         subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(4)
     ]
-    answers = {process.communicate(timeout=60)[0] for process in processes}
+    answers = {process.communicate(timeout=300)[0] for process in processes}
     assert all(process.returncode == 0 for process in processes)
     assert len(answers) == 1
     assert len(list(folder.iterdir())) == 1  # no temporary files are left

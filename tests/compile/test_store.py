@@ -252,7 +252,7 @@ def run_all(script: str, count: int) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-W", "error", "-c", script, str(k)], env=environment) for k in range(count)
     ]
-    assert [process.wait(timeout=60) for process in processes] == [0] * count
+    assert [process.wait(timeout=300) for process in processes] == [0] * count
 
 
 # -- the limit, and what is left behind
@@ -351,7 +351,7 @@ def test_a_killed_process_leaves_a_leftover_and_no_entry(folder: Path) -> None:
         "store.os.replace = lambda *a: os.kill(os.getpid(), 9)\n"
         f"store.write(cache.directory(), '{NAME}.o', b'code')"
     )
-    killed = subprocess.run([sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=300)
     assert killed.returncode == -9
     assert cache.usage().leftovers == 1
     assert cache.find(NAME) is None

@@ -24,7 +24,7 @@ def test_a_notebook_runs(path: Path) -> None:
     with TemporaryDirectory() as short:  # the path of a socket must be
         kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{short}/kernel")
         folder = {"metadata": {"path": str(path.parent)}}
-        NotebookClient(notebook, km=kernel, timeout=120, resources=folder).execute()
+        NotebookClient(notebook, km=kernel, timeout=600, resources=folder).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in cells)
     assert any(output.output_type == "display_data" for cell in cells for output in cell.outputs)

@@ -66,7 +66,7 @@ def ended_by(number: signal.Signals, after: float, folder: Path, file: Path, *op
     """The code of a run that got a signal so many seconds after it began to write its file."""
     command = [sys.executable, "-c", CHILD, "run", str(folder / "swing.py"), *options, "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < deadline:
         if file.exists():
             break

@@ -8,6 +8,7 @@ numbers by a seed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ from scipy.spatial.transform import Rotation
 
 from kompono import Body, Constraint, Ground, Subsystem, time
 from kompono.compile import compile_program
+from kompono.compile.cache import DiskShelf
 from kompono.library import (
     AppliedLoad,
     Bushing,
@@ -70,6 +72,7 @@ from kompono.model.joint import Joint
 from kompono.translate import Translation, translate
 
 Array = np.ndarray
+SHELF = None if "KOMPONO_LAWS" in os.environ else DiskShelf()  # the same few examples each time are translated once
 
 JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute,
@@ -760,8 +763,8 @@ def evaluate(
 ) -> Evaluated:  # fmt: skip
     """Build, translate (with options of `translate`) and evaluate all channels at the mechanism's state."""
     built = build(m, nesting, local=local)
-    translation = translate(built.model, **options)
-    kernel = compile_program(translation.program, native=native, cache=False)
+    translation = translate(built.model, shelf=SHELF, **options)
+    kernel = compile_program(translation.program, native=native, cache=SHELF is not None)
     state = state_of(translation, built, m)
     output = kernel.evaluate("outputs", m.time, state, (), ())[0]
     values = {channel.name: float(x) for channel, x in zip(translation.program.channels, output, strict=True)}

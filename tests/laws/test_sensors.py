@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from laws.mechanisms import Case, build, difference, loops, quaternion_of, state_of, trees
+from laws.mechanisms import SHELF, Case, build, difference, loops, quaternion_of, state_of, trees
 from laws.test_accelerations import examples
 from reference.support import example
 from scipy.spatial.transform import Rotation
@@ -32,7 +32,7 @@ def sensed(case: Case, engine: str, sensors: Any) -> dict[str, float]:
     bodies = [built.carriers[k] for k in case.m.bodies]
     for name, sensor in sensors(bodies).items():
         built.model.add(name, sensor)
-    translation = translate(built.model, engine=engine)
+    translation = translate(built.model, engine=engine, shelf=SHELF)
     kernel = compile_program(translation.program, native=False, cache=False)
     (values,) = kernel.evaluate("outputs", case.m.time, state_of(translation, built, case.m), (), ())
     return {channel.name: float(x) for channel, x in zip(translation.program.channels, values, strict=True)}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from laws.dense import Mark, Mechanism, Pair, Row, Solution, solve, speed_rows
-from laws.mechanisms import SCALAR, Case, Numbers, build, difference, loops, state_of, trees
+from laws.mechanisms import SCALAR, SHELF, Case, Numbers, build, difference, loops, state_of, trees
 from laws.test_accelerations import examples
 
 from kompono.compile import compile_program
@@ -183,13 +183,13 @@ def accelerations(case: Case, dense: Dense, engine: str) -> np.ndarray:
     options: dict[str, Any] = {}
     if engine == "relative":  # laws are on joints of the tree
         options["cut"] = [f"joint{k}" for k in range(len(m.bodies), len(m.joints))]
-    translation = translate(built.model, engine=engine, **options)
-    kernel = compile_program(translation.program, native=True, cache=False)
+    translation = translate(built.model, engine=engine, shelf=SHELF, **options)
+    kernel = compile_program(translation.program, native=True, cache=SHELF is not None)
     state = state_of(translation, built, m, dense.modes())
-    values = kernel.evaluate("outputs", m.time, state, (), ())[0]
-    named = {channel.name: value for channel, value in zip(translation.program.channels, values, strict=True)}
     paths = [f"body{k}.{kind}" for k in m.bodies for kind in ("acceleration", "angular_acceleration")]
-    return np.array([named[f"{path}.{axis}"] for path in paths for axis in "xyz"]).reshape(-1, 6)
+    names = [channel.name for channel in translation.program.channels]
+    wanted = translation.select([names.index(f"{path}.{axis}") for path in paths for axis in "xyz"])
+    return kernel.evaluate(wanted, m.time, state, (), ())[0].reshape(-1, 6)
 
 
 def check(case: Case, dense: Dense) -> None:
@@ -199,15 +199,15 @@ def check(case: Case, dense: Dense) -> None:
         assert difference(accelerations(case, dense, engine), expected) < EXACT, engine
 
 
-@pytest.mark.takes(120)
-@examples(8)
+@pytest.mark.takes(30)
+@examples(8, few=4)
 @given(with_laws(trees(bodies=(1, 3))))
 def test_trees(made: tuple[Case, Dense]) -> None:
     check(*made)
 
 
-@pytest.mark.takes(120)
-@examples(6)
+@pytest.mark.takes(30)
+@examples(6, few=3)
 @given(with_laws(loops(bodies=(2, 3), couplings=False)))
 def test_loops(made: tuple[Case, Dense]) -> None:
     check(*made)

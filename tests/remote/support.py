@@ -105,7 +105,7 @@ class Process:
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Exit code, and what was said on stderr."""
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=20)
+        _, errors = self.process.communicate(timeout=120)
         return self.process.returncode, errors
 
 

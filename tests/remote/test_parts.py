@@ -74,7 +74,7 @@ class Supplier:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
 
 
 class Killer:

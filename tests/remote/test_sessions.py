@@ -53,7 +53,7 @@ def test_frames_are_posted_ahead_and_collected_in_any_order(state: Path) -> None
 def test_several_parts_work_at_the_same_time(state: Path) -> None:
     """Each waits inside its answer until all are there: one after the other they would wait for ever."""
     count = 4
-    together = threading.Barrier(count, timeout=5.0)
+    together = threading.Barrier(count, timeout=60.0)
 
     class Meeting(Summing):
         def answer(self, frame: bytes) -> bytes:
@@ -205,7 +205,7 @@ def test_a_run_that_is_asked_to_end_waits_no_longer(state: Path) -> None:
 def test_sessions_nobody_uses_are_put_away_and_brought_back(state: Path) -> None:
     with server(state, rules=Rules(idle=0.3, frames=4)) as host, line(host.port) as asked:
         replies = [asked.ask(frame) for frame in FRAMES[:10]]
-        until = time.monotonic() + 5.0
+        until = time.monotonic() + 60.0
         while "put away" not in [row["what"] for row in log(state)] and time.monotonic() < until:
             time.sleep(0.05)
         replies += [asked.ask(frame) for frame in FRAMES[10:]]

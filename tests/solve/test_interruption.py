@@ -78,7 +78,7 @@ def test_a_request_that_was_cleared_is_raised_again() -> None:
     def clears() -> None:
         with contextlib.suppress(KeyboardInterrupt):  # what CasADi does
             press()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             pass
         raise AssertionError("nobody knocked")
@@ -171,7 +171,8 @@ def pressing(*times: float, ending: type[BaseException] | None = None, hangs: bo
         if t > 0.5 and hangs:
             threading.Timer(0.1, press).start()
             threading.Timer(0.3, press).start()
-            time.sleep(10)
+            time.sleep(60)
+            raise AssertionError("it came back by itself")
         return 0.0
 
     return call
@@ -202,11 +203,10 @@ def test_whatever_a_callable_raises_late_keeps_the_rows(ending: type[BaseExcepti
 
 
 def test_a_callable_that_never_comes_back_is_interrupted_the_second_time() -> None:
-    begun = time.monotonic()
     result = driven(pressing(hangs=True))
     assert "interrupted" in result.status.message
     assert result.time[-1] == pytest.approx(0.51)
-    assert time.monotonic() - begun < 8
+    assert not isinstance(result.status.cause, AssertionError)
 
 
 def test_ctrl_c_again_and_again_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,8 +256,8 @@ def test_a_run_in_real_time_does_not_sleep_through_it() -> None:
     timer = threading.Timer(1.0, press)
     timer.start()
     with pytest.warns(RunWarning, match="interrupted"):
-        result = simulate(Pendulum(angle=1.0), until=100.0, realtime=RealTime(frame=50.0))
-    assert time.monotonic() - begun < 20
+        result = simulate(Pendulum(angle=1.0), until=2000.0, realtime=RealTime(frame=1000.0))
+    assert time.monotonic() - begun < 900  # a frame takes 1000 s
     assert len(result.time) > 1
 
 

@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -99,7 +99,15 @@ def viser_port() -> Iterator[int]:
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=10)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
+
+
+def soon(condition: Callable[[], bool]) -> None:
+    """Wait until something holds, on a machine that may have much else to do."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def status(port: int, *headers: str, path: str = "/") -> int:
@@ -233,7 +241,7 @@ def test_a_request_letter_by_letter_is_not_waited_for(strict: int) -> None:
     with connect(strict) as slow:
         slow.settimeout(0.1)
         begun = time.monotonic()
-        while time.monotonic() - begun < 8:
+        while time.monotonic() - begun < 60:
             try:
                 slow.sendall(b"x")
                 if not slow.recv(1):
@@ -256,17 +264,18 @@ def test_an_endless_request_is_not_read(strict: int) -> None:
         assert closed(long)
 
 
-def test_connections_are_limited_and_come_back(strict: int) -> None:
-    crowd = [connect(strict) for _ in range(40)]
-    time.sleep(0.2)
-    at_once = [connection for connection in crowd if _is_closed_now(connection)]
-    assert len(at_once) >= 40 - 8 - 1
+@pytest.mark.parametrize("start", [page_server, viser_server], ids=["page", "viser"])
+def test_connections_are_limited_and_come_back(start: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "PATIENCE", 600.0)
+    monkeypatch.setattr(guard, "CONNECTIONS", 8)
+    server = start()
+    port = int(server.url.rsplit(":", 1)[1])
+    crowd = [connect(port) for _ in range(40)]
+    soon(lambda: sum(map(_is_closed_now, crowd)) >= 40 - 8 - 1)
     for connection in crowd:
         connection.close()
-    end = time.monotonic() + 10
-    while status(strict, f"Host: localhost:{strict}") != 200:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    soon(lambda: status(port, f"Host: localhost:{port}") == 200)
+    server.stop()
 
 
 def _is_closed_now(connection: socket.socket) -> bool:
@@ -288,8 +297,7 @@ def test_one_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     port = int(server.url.rsplit(":", 1)[1])
     with connect(port) as lazy:
         lazy.sendall(f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
-        time.sleep(1.0)
-        assert not [t for t in threading.enumerate() if "process_request_thread" in t.name]
+        soon(lambda: not [t for t in threading.enumerate() if "process_request_thread" in t.name])
     server.stop()
 
 
@@ -324,6 +332,7 @@ def test_what_is_really_wrong_is_one_line(capfd: pytest.CaptureFixture[str], mon
     server = PageServer("x", port=0)
     port = int(server.url.rsplit(":", 1)[1])
     assert status(port, "Host: localhost") == 0
-    time.sleep(0.2)
+    said: list[str] = []
+    soon(lambda: said.append(capfd.readouterr().err) or "\n" in "".join(said))
     server.stop()
-    assert capfd.readouterr().err == "kompono: a request failed: ZeroDivisionError: division by zero\n"
+    assert "".join(said) + capfd.readouterr().err == "kompono: a request failed: ZeroDivisionError: division by zero\n"

@@ -176,7 +176,7 @@ def test_a_served_page_holds_text() -> None:
     try:
         port = int(server.url.rsplit(":", 1)[1])
         for path in ("/", f"/{PAYLOADS[0]}".replace(" ", "%20"), "/<script>"):
-            connection = HTTPConnection("127.0.0.1", port, timeout=10)
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("GET", path, headers={"Host": f"localhost:{port}"})
             check(connection.getresponse().read().decode())
             connection.close()

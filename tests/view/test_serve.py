@@ -24,7 +24,7 @@ def server() -> Iterator[PageServer]:
 def ask(server: PageServer, path: str, host: str | None = None) -> tuple[int, str]:
     """Status and body of a request, as if it was sent to the name `host`."""
     port = int(server.url.rsplit(":", 1)[1])
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", path, headers={"Host": host or f"localhost:{port}"})
     answer = connection.getresponse()
     return answer.status, answer.read().decode()

@@ -42,7 +42,7 @@ def check_memory(worker: int) -> None:
 
 def gone(number: int) -> bool:
     """Whether a process ends within some seconds."""
-    for _ in range(100):
+    for _ in range(1200):
         try:
             os.kill(number, 0)
         except ProcessLookupError:

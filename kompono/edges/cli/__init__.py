@@ -1,5 +1,5 @@
-"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `seal`, `keys`, `trust`,
-`serve`, `cert`, `cache`.
+"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `export`, `seal`, `keys`,
+`trust`, `serve`, `cert`, `cache`.
 
 Exit codes: 0 done, 1 wrong model or request, or a file that could not be written, 2 wrong usage or a file that cannot
 be loaded, 3 a run that ended early or whose result is not right (it is written all the same), 130 interrupted (143 by
@@ -19,7 +19,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
-from kompono.edges.cli import animate, cache, cert, cost, inspect, keys, plot, report, run, seal, serve, trust, view
+from kompono.edges.cli import (
+    animate,
+    cache,
+    cert,
+    cost,
+    export,
+    inspect,
+    keys,
+    plot,
+    report,
+    run,
+    seal,
+    serve,
+    trust,
+    view,
+)
 from kompono.edges.cli.complain import background, brief, mute, origin, say, show_all
 from kompono.edges.cli.find import LoadError
 from kompono.interruption import listening
@@ -128,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, view, plot, animate, report, inspect, cost, seal, keys, trust, serve, cert, cache):
+    for module in (run, view, plot, animate, report, inspect, cost, export, seal, keys, trust, serve, cert, cache):
         module.add_command(commands)
     parser.set_defaults(debug=False, verbose=False)
     for command in (parser, *commands.choices.values()):

@@ -1,0 +1,73 @@
+"""What cannot go into an FMU, said with its path, the reason and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kompono.errors import ModelError, RunError
+from kompono.sealed.element import Sealed
+from kompono.simulation import Simulation
+from kompono.solve.inputs import Feed
+from kompono.translate.engines.registry import engine_named
+
+KINDS = {"me": ("me",), "cs": ("cs",), "both": ("me", "cs")}
+
+
+def check_options(fmi: object, kind: object, engine: str) -> None:
+    """Raise for a version or a kind there is not, or an engine without rates."""
+    if fmi not in (2, 3):
+        raise RunError(f"there is no FMI {fmi!r}.", fix="Use fmi=2 or fmi=3.")
+    if kind not in KINDS:
+        raise RunError(f"there is no kind of FMU {kind!r}.", fix="Use kind='me', 'cs' or 'both'.")
+
+    if engine_named(engine).steps != "derivative":
+        raise RunError(
+            f"engine={engine!r} makes tiny steps of its own and has no rates for an FMU.", fix="Use engine='relative'."
+        )
+
+
+def check_model(simulation: Simulation) -> None:
+    """Raise for a model that needs more than native code of its own."""
+    program, model = simulation.program, simulation.translation.model
+    if program.laws:
+        raise ModelError(
+            "contact and dry friction choose their modes with a solver an FMU does not have.",
+            path=program.laws[0].path, fix="Export with contact='soft' (--contact soft): forces take their place.",
+        )  # fmt: skip
+    for mode in model.modes:
+        if getattr(mode, "every", None) is not None:
+            raise ModelError(
+                "a sampled mode cannot go into an FMU yet.", path=model.path(mode),
+                fix="Sample it in the importing tool: make the signal an Input.",
+            )  # fmt: skip
+    for part in model.subsystems:
+        if isinstance(part, Sealed):
+            raise ModelError(
+                "a sealed part has code for the machines its author chose, and may be locked for you alone.",
+                path=model.path(part), fix="Ask its author for the component itself, or for an FMU of it.",
+            )  # fmt: skip
+    if program.opaque or program.away or program.spread is not None:
+        paths = [path for path, _ in program.opaque] or [path for paths in program.away.values() for path in paths]
+        raise ModelError(
+            "it runs elsewhere, and an FMU has only itself.", path=", ".join(paths), fix="Keep the part in this model."
+        )
+
+
+def check_inputs(feed: Feed) -> None:
+    """Raise for inputs that are not fed by a number: the importer feeds them."""
+    for source in feed.sources:
+        if source.is_callable or source.table is not None:
+            what = "a Python callable" if source.is_callable else "a table"
+            raise ModelError(
+                f"it is fed by {what}, which an FMU does not have: its importer feeds the input.", path=source.name,
+                fix=f'Say what it starts with: inputs={{"{source.name}": 0.0}} (--input {source.name}=0).',
+            )  # fmt: skip
+
+
+def check_names(names: Iterable[str], outputs: Sequence[str]) -> None:
+    """Raise for two variables of one name: importers find them by it."""
+    seen: set[str] = set()
+    for name in (*names, *outputs):
+        if name in seen:
+            raise ModelError("two variables of the FMU would have this name.", path=name, fix="Rename one of them.")
+        seen.add(name)
