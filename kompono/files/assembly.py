@@ -75,7 +75,7 @@ class Step:
     before: Place = field(default_factory=Place)
     axis: tuple[float, ...] = (0.0, 0.0, 1.0)
     limits: tuple[float | None, float | None] = (None, None)
-    start: float = 0.0
+    start: Any = 0.0  # of a ball a quaternion, if not upright
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +165,17 @@ class Actuated:
     force_limits: tuple[float, float] | None = None
     unit: str = ""
     where: str = ""
+    controlled: bool = True  # False: u is zero, it is a spring
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed:
+    """A constant force (3) [N], world axes, at a point of an instance, in its frame."""
+
+    name: str
+    path: Path
+    point: np.ndarray
+    force: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -192,6 +203,7 @@ class Assembly:
     connections: tuple[Connection, ...] = ()
     loads: tuple[Loaded, ...] = ()
     actuators: tuple[Actuated, ...] = ()
+    pushes: tuple[Pushed, ...] = ()
     starts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     gravity: tuple[float, ...] | None = None
     notes: tuple[Noted, ...] = ()

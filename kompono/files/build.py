@@ -24,7 +24,7 @@ from kompono.files.names import Names, camel
 from kompono.files.place import Place
 from kompono.files.recipe import At, Make, Recipe, Start, at
 from kompono.files.sameness import content
-from kompono.files.starts import named_starts
+from kompono.files.starts import named_controls, named_starts
 from kompono.files.table import Table
 from kompono.spatial.vectors import check_inertia
 
@@ -70,17 +70,26 @@ class Told:
 
 def build(assembly: Assembly, choices: Choices) -> Machine:
     """The model of an assembly."""
-    told = Told(lines=list(assembly.notes))
+    told = Told(lines=list(assembly.notes), ignored={line.name for line in assembly.notes if line.fate == "ignored"})
     level = Level(assembly, choices, told, {}, standing=True, inner=())
     recipe = level.recipe()
     unknown = choices.ignore - told.ignored
     if unknown:
         raise FileError(f"there is no {sorted(unknown)[0]!r} to ignore.", path=assembly.file)
     table = Table(assembly.file, tuple(told.lines), tuple(told.masses), tuple(told.named))
-    for line in told.lines:
-        if line.fate == "repaired" or (line.fate == "ignored" and "moves nothing" in line.told):
-            warn(f"{assembly.file}: {line.name} was {line.fate}: {line.told}.", ModelWarning)
-    return machine_class(recipe, imported=table, starts=named_starts(level))()
+    _warn(assembly, told)
+    return machine_class(recipe, imported=table, starts=named_starts(level), inputs=named_controls(level))()
+
+
+def _warn(assembly: Assembly, told: Told) -> None:
+    """Warn of what changes the motion: once for each fate, with the first of them."""
+    for fate in ("repaired", "ignored"):
+        lines = [line for line in told.lines if line.fate == fate]
+        if fate == "ignored":
+            lines = [line for line in lines if "moves nothing" in line.told or "armature" in line.told]
+        if lines:
+            more = f", and {len(lines) - 1} more (see .imported)" if len(lines) > 1 else ""
+            warn(f"{assembly.file}: {lines[0].name} was {fate}: {lines[0].told}{more}.", ModelWarning)
 
 
 class Level:
@@ -102,6 +111,7 @@ class Level:
             (each.name,): each.place for each in assembly.instances if each.place is not None
         }
         self.bodies: dict[Path, str] = {}
+        self.controls: dict[str, str] = {}  # inputs by actuator
 
     def recipe(self) -> Recipe:
         """All declarations."""

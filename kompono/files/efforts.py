@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kompono.errors import FileError
-from kompono.files.assembly import Actuated, Coupled, Loaded, Summed
+from kompono.files.assembly import Actuated, Coupled, End, Loaded, Summed
+from kompono.files.machine import WORDS
+from kompono.files.place import Place
 from kompono.files.recipe import Make, Ref
 
 if TYPE_CHECKING:
@@ -48,19 +50,29 @@ def coupled(level: Level, each: Coupled | Summed) -> None:
 
 
 def acting(level: Level) -> None:
-    """Springs, friction, rotors and actuators."""
+    """Springs, friction, rotors, constant forces and actuators."""
+    for push in level.assembly.pushes:
+        frame = level.end(End(push.path, Place(push.point)))
+        if frame.carrier != level.bodies.get(()):
+            level.members[level.names.give(push.name)] = Make("AppliedLoad", (frame,), {"force": push.force})
     for each in level.assembly.loads:
         if not _gone(level, f"{each.joint} (what acts on it)", [each.joint]):
             _loaded(level, each)
     wanted = [each for each in level.assembly.actuators if not _left_out(level, each)]
     if not wanted:
         return
-    controls = level.names.give("ctrl")
+    for each in wanted:
+        if not each.controlled:
+            _actuator(level, each, 0.0)
     keys = type(level.names)()
-    named = [(each, keys.give(each.name)) for each in wanted]
-    level.members[controls] = {key: Make("Input", (), {"unit": each.unit} if each.unit else {}) for each, key in named}
+    named = [(each, keys.give(each.name)) for each in wanted if each.controlled]
+    if not named:
+        return
+    table = level.names.give("ctrl")
+    level.members[table] = {key: Make("Input", (), {"unit": each.unit} if each.unit else {}) for each, key in named}
     for each, key in named:
-        _actuator(level, each, Ref(controls, key))
+        level.controls[each.name] = f"{table}.{key}"
+        _actuator(level, each, Ref(table, key))
 
 
 def _left_out(level: Level, each: Actuated) -> bool:
@@ -101,12 +113,14 @@ def _loaded(level: Level, each: Loaded) -> None:
     if each.friction and level.choices.friction:
         name = level.names.give(f"{each.joint}_friction")
         level.members[name] = Make("DryFriction", (joint,), {"preload": each.friction, "coordinate": coordinate})
-    if each.inertia:
+    if each.inertia and "Rotor" not in WORDS:
+        level.told.note("ignored", each.joint, f"its armature {each.inertia:g}")
+    elif each.inertia:
         name = level.names.give(f"{each.joint}_rotor")
         level.members[name] = Make("Rotor", (joint,), {"inertia": each.inertia, "coordinate": coordinate})
 
 
-def _actuator(level: Level, each: Actuated, control: Ref) -> None:
+def _actuator(level: Level, each: Actuated, control: Any) -> None:
     keywords: dict[str, Any] = {}
     if each.gain != 1.0:
         keywords["gain"] = each.gain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,18 @@ def _urdf(root: Node, path: Path, *, loops: Any = None, floating: bool = False, 
     )
 
 
+def _mjcf(root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = ()) -> Assembly:
+    from kompono.files.mjcf import read_mjcf
+
+    return read_mjcf(root, path, start=start, ignore=ignore)
+
+
+def _simscape(root: Node, path: Path, *, density: Any = None) -> Assembly:
+    from kompono.files.simscape import read_simscape
+
+    return read_simscape(root, path, density=density)
+
+
 def _expanded(path: Path) -> Node:
     """A xacro file with its macros expanded, by the package of that name."""
     from kompono.result.extras import extra
@@ -62,6 +74,10 @@ def _expanded(path: Path) -> Node:
     return parse(text.encode(), path.name)
 
 
-KNOWN = "URDF is."
-ROOTS = {"robot": "urdf"}
-FORMATS = {"urdf": Format("URDF", _urdf, ("loops", "floating", "packages"))}
+KNOWN = "URDF, MJCF and Simscape Multibody XML are."
+ROOTS = {"robot": "urdf", "mujoco": "mjcf", "SimscapeMultibodyImportXML": "simscape"}
+FORMATS = {
+    "urdf": Format("URDF", _urdf, ("loops", "floating", "packages")),
+    "simscape": Format("Simscape Multibody", _simscape, ("density",)),
+    "mjcf": Format("MJCF", _mjcf, ("start", "ignore")),
+}

@@ -46,6 +46,8 @@ def joined(level: Level, edge: Edge) -> None:
         keywords |= _limits(level, step)
     elif level.choices.limits and step.limits != (None, None):
         level.told.note("ignored", step.name, f"limits of a {step.kind} joint")
+    if step.kind == "ball" and step.start:
+        keywords |= {f"e{k}": e for k, e in enumerate(step.start)}
     level.coordinates[step.name] = name, coordinate, step
     ends = level.frame(edge.first, first @ step.before), second
     level.members[name] = Make(SINGLE[step.kind], ends, keywords, edge.where)

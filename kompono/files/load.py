@@ -34,16 +34,17 @@ def load(
     `limits`, `friction`: whether those of joints are taken. `gravity`: that of the file (else 9.81 m/s^2 down z), a
     vector, or False. `masses` [kg] by part replace those of the file; inertias are scaled along.
     URDF: `loops` (a YAML file or [(first, second, "3d" or "6d")]), `floating`, `packages` (folders of meshes).
+    MJCF: `start` (a keyframe).
     CAD: `density` [kg/m^3], one or by part. `machine.imported` tells what became of the file.
     """
-    assembly = read(file, masses=masses, **options)
+    names = [ignore] if isinstance(ignore, str) else list(ignore)
+    assembly = read(file, masses=masses, ignore=names, **options)
     if gravity is True:
         gravity = assembly.gravity or STANDARD
     elif gravity is False or gravity is None:
         gravity = None
     else:
         gravity = tuple(numbers(gravity, (3,), "gravity", "load", fix=_GRAVITY).tolist())
-    names = [ignore] if isinstance(ignore, str) else list(ignore)
     choices = Choices(
         flag(repair, "repair =", "load"), flag(limits, "limits =", "load"), flag(friction, "friction =", "load"),
         frozenset(names), gravity,
@@ -60,6 +61,8 @@ def read(file: str | Path, *, masses: Mapping[str, float] | None = None, **optio
         raise FileError(f"there is no file {str(file)!r}.", path="load")
     kind, content = sniffed(path)
     reader = FORMATS[kind]
+    if "ignore" not in reader.options:
+        options.pop("ignore", None)  # the builder leaves it out
     unknown = [name for name in options if name not in reader.options]
     if unknown:
         known = ", ".join(reader.options) or "none"

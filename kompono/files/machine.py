@@ -32,6 +32,7 @@ class Machine(Subsystem):
     recipe: ClassVar[Recipe]
     imported: ClassVar[Table]
     starts: ClassVar[Mapping[str, Mapping[str, float]]] = {}
+    inputs: ClassVar[Mapping[str, Mapping[str, float]]] = {}
 
     def __init__(self, *, place: Place | None = None) -> None:
         here = place or Place()
@@ -58,10 +59,17 @@ class Machine(Subsystem):
 
     def keyframe(self, name: str) -> dict[str, float]:
         """Start values by channel, of a named start of the file."""
-        if name not in self.starts:
-            raise ModelError(f"there is no keyframe {name!r}.", path=self.label, fix=suggest(name, self.starts))
+        return self._named(self.starts, name)
+
+    def controls(self, name: str) -> dict[str, float]:
+        """Values of inputs by path, of a named start of the file."""
+        return self._named(self.inputs, name)
+
+    def _named(self, known: Mapping[str, Mapping[str, float]], name: str) -> dict[str, float]:
+        if name not in known:
+            raise ModelError(f"there is no keyframe {name!r}.", path=self.label, fix=suggest(name, known))
         prefix = f"{self.path}." if self.path else ""
-        return {f"{prefix}{channel}": value for channel, value in self.starts[name].items()}
+        return {f"{prefix}{path}": value for path, value in known[name].items()}
 
 
 def machine_class(recipe: Recipe, **attributes: Any) -> type[Machine]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kompono.files.build import Level
 
 RATE = "/rate"  # behind the name of a joint: the value is that of its speed
+CONTROL = "/control"  # behind the name of an actuator: the value is its signal
 
 
 def named_starts(level: Level) -> dict[str, dict[str, float]]:
@@ -20,8 +21,22 @@ def named_starts(level: Level) -> dict[str, dict[str, float]]:
     for name, values in level.assembly.starts.items():
         found[name] = {}
         for of, value in values.items():
+            if of.endswith(CONTROL):
+                continue
             found[name].update(_of_body(level, of, *value) if isinstance(value, tuple) else _of_joint(level, of, value))
     return found
+
+
+def named_controls(level: Level) -> dict[str, dict[str, float]]:
+    """Signals of actuators by input, for each named start."""
+    return {
+        name: {
+            level.controls[of.removesuffix(CONTROL)]: value
+            for of, value in values.items()
+            if of.endswith(CONTROL) and of.removesuffix(CONTROL) in level.controls
+        }
+        for name, values in level.assembly.starts.items()
+    }
 
 
 def _of_body(level: Level, of: str, place: Place, motion: np.ndarray) -> dict[str, float]:

@@ -5,7 +5,19 @@ from kompono.library.actuators import Actuator, Damping
 from kompono.library.bench import Bench
 from kompono.library.chain import Chain, slide, turn
 from kompono.library.clutches import Brake, Clutch, FreeWheel
-from kompono.library.constraints import Distance, Drive, ParallelAxes, PlaneToPlane, PointInPlane, PointOnLine
+from kompono.library.constraints import (
+    AngleBetween,
+    Distance,
+    Drive,
+    LineInPlane,
+    LineOnLine,
+    ParallelAxes,
+    PlaneToPlane,
+    PointAroundLine,
+    PointInPlane,
+    PointOnLine,
+    PointOnPoint,
+)
 from kompono.library.contact import Contact
 from kompono.library.couplings import Polynomial, Sum, tendon
 from kompono.library.forces import AppliedLoad, Bushing, Gravity, JointEffort, RotationalSpringDamper, SpringDamper
@@ -29,6 +41,7 @@ from kompono.library.stops import EndStops
 
 __all__ = [
     "Actuator",
+    "AngleBetween",
     "AppliedLoad",
     "Backlash",
     "Bench",
@@ -48,12 +61,16 @@ __all__ = [
     "Gear",
     "Gravity",
     "JointEffort",
+    "LineInPlane",
+    "LineOnLine",
     "Link",
     "ParallelAxes",
     "Planar",
     "PlaneToPlane",
+    "PointAroundLine",
     "PointInPlane",
     "PointOnLine",
+    "PointOnPoint",
     "Polynomial",
     "Prismatic",
     "Revolute",

@@ -1,13 +1,14 @@
-"""Constraints: rods, points on lines and planes, the CAD mate, parallel axes and drives."""
+"""Constraints: rods, CAD mates of points, lines, planes and angles, parallel axes and drives."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import ModelError, nearest
-from kompono.given import flag, scalar, shown, text
+from kompono.given import flag, number, scalar, shown, text
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.joint import Joint
@@ -49,6 +50,54 @@ class PointInPlane(_Directed):
         return [ca.dot(ca.DM(self.axis), pose.position)]
 
 
+class PointOnPoint(Constraint):
+    """The two origins coincide (3 conditions)."""
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        return [pose.position]
+
+
+class PointAroundLine(_Directed):
+    """The second origin stays `radius` [m] from the line through the first origin along `axis` of the first frame: a
+    ball that touches a cylinder.
+    """
+
+    def __init__(self, first: Frame, second: Frame, *, radius: Any, axis: Axis = "z") -> None:
+        super().__init__(first, second, axis=axis)
+        self.radius = number(radius, "the radius [m]", positive=True, fix="Use PointOnLine for none.")
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        return [(ca.sumsqr(on_axis(pose, self.axis)) - self.radius**2) / (2 * self.radius)]
+
+
+class LineInPlane(Constraint):
+    """The line through the second origin along its `line` stays in the plane through the first origin across `normal`
+    of the first frame (2 conditions).
+    """
+
+    def __init__(self, first: Frame, second: Frame, *, normal: Axis = "z", line: Axis = "x") -> None:
+        super().__init__(first, second)
+        self.normal, self.line = unit_axis(normal), unit_axis(line)
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        normal = ca.DM(self.normal)
+        return [ca.dot(normal, pose.position), ca.dot(normal, pose.rotation @ ca.DM(self.line))]
+
+
+class AngleBetween(_Directed):
+    """`axis` of both frames form an `angle` [rad], between 0 and pi (1 condition); of either end use `ParallelAxes`."""
+
+    def __init__(self, first: Frame, second: Frame, *, angle: Any, axis: Axis = "z") -> None:
+        super().__init__(first, second, axis=axis)
+        self.angle = number(angle, "the angle [rad]", fix="Give an angle between 0 and pi.")
+        if not 1e-6 < self.angle < np.pi - 1e-6:
+            raise ModelError(f"an angle of {shown(angle)} rad is none to keep.", fix="Use ParallelAxes for 0 and pi.")
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        along = ca.dot(ca.DM(self.axis), pose.rotation @ ca.DM(self.axis))
+        return [(np.cos(self.angle) - along) / np.sin(self.angle)]
+
+
 class _Facing(_Directed):
     """Conditions on two directions that would be fulfilled half a turn off as well."""
 
@@ -59,6 +108,16 @@ class _Facing(_Directed):
     def holds(self, pose: Pose) -> Any:
         along = ca.dot(ca.DM(self.axis), pose.rotation @ ca.DM(self.axis))
         return -along if self.opposed else along
+
+
+class LineOnLine(_Facing):
+    """The CAD mate of two cylinders: lines along `axis` of both frames coincide (4 conditions).
+
+    They point the same way, or, `opposed`, against each other.
+    """
+
+    def conditions(self, pose: Pose) -> list[Any]:
+        return [on_axis(pose, self.axis), aligned(pose, self.axis)]
 
 
 class PlaneToPlane(_Facing):

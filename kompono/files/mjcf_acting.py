@@ -1,0 +1,137 @@
+"""What acts in an MJCF model: springs, damping, friction, armature, fixed tendons, actuators, gravity compensation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kompono.files.assembly import Actuated, Loaded, Pushed
+from kompono.files.mjcf_equal import reference, terms_of
+from kompono.files.mjcf_names import Compiled, finite
+
+
+def loads(model: Compiled) -> Iterable[Loaded]:
+    """What acts on single coordinates."""
+    m = model.m
+    for joint in range(m.njnt):
+        kind, name, dofs = model.kind(joint), model.joint(joint), model.dofs(joint)
+        stiffness, damping = float(m.jnt_stiffness[joint]), float(m.dof_damping[dofs[0]])
+        friction, armature = float(m.dof_frictionloss[dofs[0]]), float(m.dof_armature[dofs[0]])
+        if kind in ("free", "ball"):
+            several = {"stiffness": stiffness, "friction": friction, "armature": armature}
+            if kind == "free":
+                several["damping"] = damping
+            for what, value in several.items():
+                if value:
+                    model.refuse(name, f"{what} of a {kind} joint")
+            if kind == "ball" and damping:
+                yield Loaded(name, damping=damping)
+            continue
+        at = m.jnt_qposadr[joint]
+        rest = float(m.qpos_spring[at] - m.qpos0[at]) if stiffness else 0.0
+        if stiffness or damping or friction or armature:
+            yield Loaded(name, stiffness, damping, rest, friction, armature)
+
+
+def actuators(model: Compiled) -> Iterable[Actuated]:
+    """Actuators of joints and fixed tendons, and fixed tendons that are springs."""
+    for index in range(model.m.nu):
+        found = _actuator(model, index)
+        if found is not None:
+            yield found
+    yield from _tendons(model)
+
+
+def _actuator(model: Compiled, index: int) -> Actuated | None:
+    m = model.m
+    name = model.name("ACTUATOR", index, "actuator")
+    if name in model.ignore:
+        model.note("ignored", name, "as asked")
+        return None
+    terms = _driven(model, index)
+    gain, bias = m.actuator_gainprm[index], m.actuator_biasprm[index, :3]
+    if terms is None:
+        kind = model.word("mjtTrn", m.actuator_trntype[index])
+        return model.refuse(name, f"an actuator of a {kind}, or of a joint of several coordinates")
+    if m.actuator_dyntype[index] != model.constant("mjtDyn", "mjDYN_NONE"):
+        kind = model.word("mjtDyn", m.actuator_dyntype[index])
+        return model.refuse(name, f"an actuator with dynamics of the kind {kind}")
+    kinds = model.word("mjtGain", m.actuator_gaintype[index]), model.word("mjtBias", m.actuator_biastype[index])
+    fixed = kinds[0] == "fixed" or (kinds[0] == "affine" and not gain[1:3].any())
+    if not fixed or kinds[1] not in ("none", "affine"):
+        return model.refuse(name, f"an actuator of gain {kinds[0]} and bias {kinds[1]}")
+    if np.any(np.asarray(getattr(m, "actuator_delay", np.zeros((m.nu, 1)))[index]) > 0):
+        return model.refuse(name, "an actuator with delay")
+    b = bias.tolist() if kinds[1] == "affine" else [0.0, 0.0, 0.0]
+    b[0] += b[1] * reference(model, terms)
+    limits = finite(m.actuator_ctrlrange[index]) if m.actuator_ctrllimited[index] else None
+    force = finite(m.actuator_forcerange[index]) if m.actuator_forcelimited[index] else None
+    where = f"{model.file}: {name}"
+    return Actuated(name, terms, float(gain[0]), (b[0], b[1], b[2]), limits, _joint_limited(model, terms, force, name),
+                    where=where)  # fmt: skip
+
+
+def _driven(model: Compiled, index: int) -> tuple[tuple[str, float], ...] | None:
+    """(joint, factor) an actuator acts on; None if it is of another kind."""
+    m = model.m
+    kind = model.word("mjtTrn", m.actuator_trntype[index])
+    target, gear = int(m.actuator_trnid[index, 0]), float(m.actuator_gear[index, 0])
+    if kind in ("joint", "jointinparent") and model.kind(target) in ("turn", "slide"):
+        return ((model.joint(target), gear),)
+    if kind == "tendon":
+        terms = terms_of(model, target)
+        return None if terms is None else tuple((joint, gear * factor) for joint, factor in terms)
+    return None
+
+
+def _joint_limited(model: Compiled, terms: Any, force: tuple[float, float] | None, name: str) -> Any:
+    """Limits of the force, with those the joint has for all its actuators together."""
+    m = model.m
+    if len(terms) != 1:
+        return force
+    joint = next(j for j in range(m.njnt) if model.joint(j) == terms[0][0])
+    if not m.jnt_actfrclimited[joint]:
+        return force
+    ids = m.actuator_trnid[:, 0][m.actuator_trntype == model.constant("mjtTrn", "mjTRN_JOINT")]
+    if np.count_nonzero(ids == joint) != 1 or not terms[0][1]:
+        model.note("ignored", terms[0][0], "limits of the force of several actuators together")
+        return force
+    own = sorted(float(x) / terms[0][1] for x in m.jnt_actfrcrange[joint])
+    low, high = force or (-np.inf, np.inf)
+    return max(low, own[0]), min(high, own[1])
+
+
+def _tendons(model: Compiled) -> Iterable[Actuated]:
+    """Springs and dampers of fixed tendons, as actuators without control; what tendons cannot do here is told."""
+    m = model.m
+    for tendon in range(m.ntendon):
+        name, terms = model.name("TENDON", tendon, "tendon"), terms_of(model, tendon)
+        stiffness, damping = float(m.tendon_stiffness[tendon]), float(m.tendon_damping[tendon])
+        if m.tendon_limited[tendon]:
+            model.note("ignored", name, "limits of the length of a tendon")
+        if terms is None:
+            if stiffness or damping or m.tendon_frictionloss[tendon]:
+                model.refuse(name, "a tendon through sites that acts")
+            continue
+        for what, value in (("friction", m.tendon_frictionloss[tendon]), ("armature", m.tendon_armature[tendon])):
+            if value:
+                model.refuse(name, f"{what} of a tendon")
+        if not stiffness and not damping:
+            continue
+        low, high = finite(m.tendon_lengthspring[tendon])
+        if stiffness and low != high:
+            model.refuse(name, "a tendon with a slack spring")
+            continue
+        offset = stiffness * (low - reference(model, terms))
+        yield Actuated(name, terms, 0.0, (offset, -stiffness, -damping), controlled=False)
+
+
+def pushed(model: Compiled, gravity: Any) -> Iterable[Pushed]:
+    """Forces that carry the weight of bodies, wholly or in part."""
+    m = model.m
+    for body in np.flatnonzero(m.body_gravcomp):
+        force = -float(m.body_gravcomp[body]) * float(m.body_mass[body]) * np.array(gravity)
+        name = model.body(int(body))
+        yield Pushed(f"{name}_gravcomp", (name,), m.body_ipos[body].copy(), tuple(force.tolist()))

@@ -1,0 +1,94 @@
+"""From an MJCF file to MuJoCo's compiled model; meshes that are not there are left out where no
+mass depends on them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kompono.errors import FileError
+from kompono.files.assembly import Noted
+from kompono.files.xml import Node
+from kompono.result.extras import extra
+
+MOST_BODIES = 20_000
+_REPEATS = {"replicate": 2_000, "composite": 2_000, "flexcomp": 2_000}
+
+
+def compiled(root: Node, file: Path) -> tuple[tuple[Any, Any], list[Noted]]:
+    """(the package, the model) and what was left out."""
+    _refuse_endless(root)
+    mujoco = extra("mujoco", "mjcf")
+    notes: list[Noted] = []
+    try:
+        spec = mujoco.MjSpec.from_file(str(file))
+        try:
+            return (mujoco, spec.compile()), notes
+        except ValueError as error:
+            if "opening file" not in str(error) and "not found" not in str(error).lower():
+                raise
+        spec = mujoco.MjSpec.from_file(str(file))
+        _without_files(mujoco, spec, file, notes)
+        return (mujoco, spec.compile()), notes
+    except FileError:
+        raise
+    except Exception as error:  # its compiler speaks through many kinds of errors
+        words = " ".join(str(error).split())
+        raise FileError(f"MuJoCo cannot compile it: {words[:400]}.", path=file.name) from None
+
+
+def _refuse_endless(root: Node) -> None:
+    """Files that would fill the memory before they are refused."""
+    bodies = 0
+    for node in root.walk():
+        bodies += node.tag == "body"
+        if node.tag in _REPEATS:
+            words = (node.get("count") or "1").split()
+            count = np.prod([float(word) for word in words if word.replace(".", "").isdigit()] or [1.0])
+            if count > _REPEATS[node.tag]:
+                raise FileError(f"<{node.tag}> repeats something {count:.0f} times.", path=node.where)
+    if bodies > MOST_BODIES:
+        raise FileError(f"there are {bodies} bodies, more than {MOST_BODIES}.", path=root.where)
+
+
+def _without_files(mujoco: Any, spec: Any, file: Path, notes: list[Noted]) -> None:
+    """Take out meshes, textures and height fields whose files are not there, with the geoms that show them."""
+    folder = file.parent / (spec.meshdir or "")
+    lost = {mesh.name for mesh in spec.meshes if mesh.file and not (folder / mesh.file).is_file()}
+    lost |= {field.name for field in spec.hfields if field.file}
+    gone = 0
+    for geom in list(spec.geoms):
+        if geom.meshname in lost or (geom.hfieldname and geom.hfieldname in lost):
+            body = geom.parent
+            weighs = geom.mass > 0 or (geom.mass != 0 and geom.density > 0)
+            low, high = spec.compiler.inertiagrouprange
+            if weighs and not body.explicitinertial and _moves(body) and low <= geom.group <= high:
+                raise FileError(
+                    f"the mass of {body.name or 'a body'} is that of the mesh {geom.meshname}, which is not there.",
+                    path=file.name, fix="Put its meshes beside the file, or give the body an <inertial>.",
+                )  # fmt: skip
+            spec.delete(geom)
+            gone += 1
+    for each in [*spec.skins, *[m for m in spec.meshes if m.name in lost], *[h for h in spec.hfields if h.file]]:
+        spec.delete(each)
+    for geom in spec.geoms:
+        geom.material = ""
+    for site in spec.sites:
+        site.material = ""
+    for tendon in spec.tendons:
+        tendon.material = ""
+    for each in [*spec.materials, *spec.textures]:
+        spec.delete(each)
+    notes.append(Noted("ignored", "looks", f"{gone} shapes whose meshes are not there, and materials"))
+
+
+def _moves(body: Any) -> bool:
+    """Whether a body of a spec hangs on a joint."""
+    while body is not None and body.name != "world":
+        if list(body.joints):
+            return True
+        body = body.parent
+    return False
