@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kompono.elsewhere.remote import Remote
     from kompono.evaluation import Evaluation, evaluate
     from kompono.files import load
+    from kompono.foreign import Fmu
     from kompono.many import simulate_many
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
@@ -66,6 +67,7 @@ __all__ = [
     "Event",
     "Field",
     "FileError",
+    "Fmu",
     "Force",
     "Frame",
     "Ground",
@@ -123,6 +125,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "evaluate": "evaluation",
     "export_fmu": "edges.fmu",
     "load": "files",
+    "Fmu": "foreign",
     "LiveView": "edges.view",
     "view": "edges.view",
     "simulate_many": "many",

@@ -59,14 +59,21 @@ def _pairs(ways: Any) -> list[tuple[str, str]]:
     return pairs
 
 
+def _takes_parts(engine: str, projection: str) -> bool:
+    """Whether sealed parts can be solved so: closed parts are projected in one way."""
+    entry = ENGINES[engine]
+    choice = entry.own.get("projection")
+    return entry.refusal(Feature.SEALED_PARTS) is None and (choice is None or projection == choice.default)
+
+
 @heeded
 def cost(model: Subsystem, ways: Sequence[tuple[str, str]] = WAYS) -> Cost:
     """Translate a model for each way and count; what was translated before is taken from the cache. Models with sealed
-    parts know one way.
+    parts know fewer.
     """
     found, shelf = [], DiskShelf()
     if ways is WAYS and any(isinstance(element, Sealed) for element in model.walk()):
-        ways = [pair for pair in WAYS if ENGINES[pair[0]].refusal(Feature.SEALED_PARTS) is None]
+        ways = [pair for pair in WAYS if _takes_parts(*pair)]
     for engine, projection in _pairs(ways):
         chosen = projection if "projection" in engine_named(engine).own else None
         program = translated(model, Request(engine=engine, projection=chosen), shelf=shelf).program

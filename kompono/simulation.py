@@ -159,9 +159,11 @@ class Simulation:
     @functools.cached_property
     def placing(self) -> Translation:
         """The model in joint coordinates, for the start of engines that place every body."""
+        around = getattr(self.translation.engine, "by_joints", None)
         return assembly_program(
-            self.translation.model, cut=self.request.cut, independent=self.request.independent, shelf=self._shelf
-        )
+            self.translation.model, cut=self.request.cut, independent=self.request.independent, shelf=self._shelf,
+            around=around,
+        )  # fmt: skip
 
     @functools.cached_property
     def placing_kernel(self) -> Any:

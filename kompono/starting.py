@@ -60,8 +60,8 @@ def find_start(
     if by_joints:
         return assembly
     (values,) = kernel.evaluate("placement", time, assembly.state, inputs, parameters)
-    states = assembly.state[len(assembly.state) - len(kernel.program.states) :]
-    return replace(assembly, state=placed_state(simulation.translation.engine, values, states))
+    state = placed_state(simulation.translation.engine, values, translation.engine, assembly.state)
+    return replace(assembly, state=state)
 
 
 def more_independent(simulation: Any, assembly: Assembly) -> bool:

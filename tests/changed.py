@@ -47,6 +47,8 @@ AREAS = {
     "kompono/compile/linker/": ("tests/fmu/",),
     "kompono/compile/fmi/": ("tests/fmu/",),
     "kompono/edges/fmu/": ("tests/fmu/",),
+    "kompono/foreign/": ("tests/fmu/",),
+    "kompono/compile/foreign.py": ("tests/fmu/",),
     "kompono/remote/": ("tests/remote/",),
     "kompono/elsewhere/": ("tests/elsewhere/",),
     "kompono/compile/far.py": ("tests/elsewhere/", "tests/compile/"),

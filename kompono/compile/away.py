@@ -103,7 +103,7 @@ class Away:
         return good.get()
 
     def compare(self, after: str, before: str) -> tuple[Value, Value, Value]:
-        """The largest square of a difference, whether nothing differs, and whether all is finite, lane by lane."""
+        """The size of the largest correction, whether nothing differs, and whether all is finite, lane by lane."""
         code, vector = self.code, self.machine.vector
 
         def moved(place: int) -> Value:
@@ -121,17 +121,14 @@ class Away:
                 finite.set(finite.get() & values[2].equals(1.0))
         return change.get(), same.get(), finite.get()
 
-    def norms(self, error: str, other: str) -> tuple[list[Value], Value]:
-        """Sums of squares in units of the tolerance, part by part, and whether error and `other` are finite."""
-        vectors = [self.machine.vector(name) for name in (error, "state", other, "rtol", "atol")]
-        found = self._ask(Op.NORM, lambda place: [vector[place] for vector in vectors])
+    def errors(self, h: Value, state: str, end: str, rates: Sequence[str]) -> tuple[list[Value], Value]:
+        """Levels of the error of a step, part by part, and whether error and end are finite."""
+        tolerances = [self.machine.vector(name) for name in ("rtol", "atol")]
+        vectors = [self.machine.vector(name) for name in (state, end, *rates)]
+        found = self._ask(
+            Op.ERROR, lambda place: [*[v[place] for v in vectors], h, *[tolerance[place] for tolerance in tolerances]]
+        )  # fmt: skip
         finite = always(self.code)
         for values in found:
             finite = finite & values[1].equals(1.0)
         return [values[0] for values in found], finite
-
-    def largest(self, state: str, rate: str) -> list[tuple[Value, Value]]:
-        """The largest squares of a speed and of the rate of one, part by part."""
-        vectors = [self.machine.vector(name) for name in (state, rate)]
-        found = self._ask(Op.LARGEST, lambda place: [vector[place] for vector in vectors])
-        return [(values[0], values[1]) for values in found]

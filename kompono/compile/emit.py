@@ -313,6 +313,17 @@ def room(code: Code, count: int) -> Array:
     return Array(code, name, code.lanes.real)
 
 
+def plus_product(total: Value, factor: Value, other: Value) -> Value:
+    """total + factor * other, as one where the processor can: what LLVM makes of a product and a sum depends on the
+    code around them, and bits must not.
+    """
+    code = total.code
+    kind = code._common(total, factor, other)
+    text = ", ".join(f"{kind} {code.value(value, kind)}" for value in (factor, other, total))
+    suffix = "f64" if kind == REAL else code.lanes.suffix
+    return code.let(kind, f"call {kind} @llvm.fmuladd.{suffix}({text})")
+
+
 def always(code: Code) -> Value:
     """What always holds."""
     return Value(code, "true", BOOL)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-FRAME = 7301.0  # also the version
+FRAME = 7302.0  # also the version
 HEADER = 4  # doubles before the operations, or before the flags
 OPERATION = 3  # doubles before arguments
 SESSION_BITS, NUMBER_BITS = 16, 33
@@ -33,9 +33,8 @@ class Op(IntEnum):
     COMBINE = 1  # base, then factor and vector by turns -> base + sum of factor * vector
     COMBINE_SPEEDS = 2  # other, then as COMBINE: speeds of the sum, all else of `other`
     PIN = 3  # vector -> the same as a recorded state
-    COMPARE = 4  # a, b: largest square of a difference, 1 if none differs, 1 if all of a is finite
-    NORM = 5  # error, state, other, relative, absolute: sum of squares in units of the tolerance, 1 if all is finite
-    LARGEST = 6  # state, rate: largest square among the speeds of each
+    COMPARE = 4  # corrected, state: size of the correction (SIZES), 1 if nothing differs, 1 if all is finite
+    ERROR = 5  # state, end, rates of stages, size of the step, tolerances: level of its error, 1 if all is finite
     CHECK = 7  # vector: raise the flag of the reply if it is not finite
     START = 8  # offsets (size) -> the start of the part, moved by these
     FUNCTION = 16
@@ -48,9 +47,12 @@ class Broken(IntEnum):
     FORM = 1  # lengths, codes or numbers that make no sense
     FORGOTTEN = 2  # it names a vector that is gone or never was
     LINK = 3  # no reply, or one to another frame
+    REFUSED = 4  # it asks for what would show the inside (`descent`)
 
 
-ROWS = {Op.COMPARE: 3, Op.NORM: 2, Op.LARGEST: 2}  # of values in the reply
+ROWS = {Op.COMPARE: 3, Op.ERROR: 2}  # of values in the reply
+LARGE_CHANGE, LOST = 1e-6, 1e-3  # of a projection: from there on another is needed; the state is not near
+SIZES = 0.0, LOST**2, 1.0  # what is told of a correction: it is small, large, or more than that (squares)
 
 
 # -- how generated code calls the desk (`desk`), where this is found

@@ -3,18 +3,39 @@
 One function, `answer(context)`, reads a frame and writes the reply. It is generated from the functions of a part, so
 sums are made by the same instructions as in a step loop, and functions are the same machine code as in one process:
 hence the same bits. Vectors lie in a ring, each with its number beside it, so that one that is gone is noticed; those
-of recorded states in a ring of their own, the book.
+of recorded states in a ring of their own, the book. Behind its numbers each has what it is (`descent`): what would show
+them is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value, Variable, prelude, room, spread
-from kompono.compile.far import HEADER, NUMBER_BITS, PINNED, RING, ROWS, Broken, Op
+from kompono.compile.descent import (
+    FROM,
+    KIND,
+    OFFERED,
+    RATE,
+    ROOT,
+    SELF,
+    STATE,
+    Sum,
+    same_state,
+)
+from kompono.compile.descent import ROWS as DESCENT
+from kompono.compile.emit import (
+    INT,
+    POINTER,
+    Array,
+    Code,
+    Value,
+    anywhere,
+    plus_product,
+    prelude,
+)
+from kompono.compile.far import NUMBER_BITS, PINNED, RING, Broken, Op
 from kompono.compile.keeper_frames import (
-    HEAD,
     Context,
     answer_text,
     dispatch_text,
@@ -23,9 +44,11 @@ from kompono.compile.keeper_frames import (
     transmit_text,
     whole_number,
 )
+from kompono.compile.keeper_looks import check, compare, error_of
+from kompono.compile.keeper_operation import Operation, rows_are, rows_of
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
-from kompono.sealed.kept import Gives, KeptPart
+from kompono.sealed.kept import Gives, KeptFunction, KeptPart, tells
 
 
 def keeper_text(part: KeptPart, lanes: Lanes) -> str:
@@ -42,21 +65,13 @@ def keeper_text(part: KeptPart, lanes: Lanes) -> str:
     return prelude(body, lanes) + body
 
 
-@contextmanager
-def _unless_broken(code: Code, result: Variable, status: Value) -> Iterator[None]:
-    """Go on if a status is 0; else it is the result."""
-    result.set(code.select(status < 0, status, result.get()))
-    with code.when(status >= 0):
-        yield
-
-
 # -- vectors
 
 
 def _place(code: Code, number: Value, part: KeptPart, lanes: Lanes) -> tuple[Value, Value, Value]:
     """Address of a vector and of its tag, and whether there can be such a number."""
     context = Context(code)
-    lasting, span = number >= PINNED, part.size * lanes.count
+    lasting, span = number >= PINNED, rows_of(part) * lanes.count
     row = code.select(lasting, (number - PINNED) % context.get("book_rows"), number % RING)
     base = code.select(lasting, context.get("book"), context.get("ring"))
     tags = code.select(lasting, context.get("book_tags"), context.get("tags"))
@@ -75,7 +90,7 @@ def _find(part: KeptPart, lanes: Lanes) -> str:
         whole = whole_number(code, handles[lane])
         number = code.let(INT, f"and i64 {whole.name}, {(1 << NUMBER_BITS) - 1}")
         nothing = handles[lane].equals(0.0)
-        with code.when(nothing), code.loop(part.size) as i:
+        with code.when(nothing), code.loop(rows_of(part)) as i:
             target[i * width + lane] = 0.0
         with code.when(~nothing):
             place, tag, good = _place(code, number, part, lanes)
@@ -83,7 +98,7 @@ def _find(part: KeptPart, lanes: Lanes) -> str:
             result.set(code.select(known, result.get(), failure(Broken.FORGOTTEN)))
             with code.when(known):
                 source = Array(code, place.name)
-                with code.loop(part.size) as i:
+                with code.loop(rows_of(part)) as i:
                     target[i * width + lane] = source[i * width + lane]
     return code.define("internal i64 @find(ptr %context, ptr %handles, ptr %target) nounwind", result.get())
 
@@ -95,103 +110,62 @@ def _keep(part: KeptPart, lanes: Lanes) -> str:
     place, tag, good = _place(code, number, part, lanes)
     result.set(code.select(good, Value(code, "0", INT), failure(Broken.FORM)))
     with code.when(good):
-        code.copy(Array(code, place.name), Array(code, "%source"), part.size * lanes.count)
+        code.copy(Array(code, place.name), Array(code, "%source"), rows_of(part) * lanes.count)
         code.say(f"store i64 {number.name}, ptr {tag.name}")
     return code.define("internal i64 @keep(ptr %context, i64 %number, ptr %source) nounwind", result.get())
 
 
-# -- operations: functions of the context, the number of what is made, arguments and their count, and where values go;
-# -- they give how many doubles they wrote there, or something negative
-
-
-class _Operation:
-    """What operations have in common."""
-
-    def __init__(self, part: KeptPart, lanes: Lanes) -> None:
-        self.part, self.lanes, self.code = part, lanes, Code(lanes)
-        self.result = self.code.variable(INT, 0)
-        self.count = Value(self.code, "%count", INT)
-        self.arguments, self.out = Array(self.code, "%arguments"), Array(self.code, "%out", lanes.real)
-
-    def room(self, rows: int) -> Array:
-        """Room for a column."""
-        return room(self.code, max(rows, 1))
-
-    def row(self, index: Value | int) -> str:
-        """The address of a row of arguments."""
-        return self.arguments.at(index * self.lanes.count).pointer
-
-    def number(self, index: Value | int) -> Value:
-        """A row of arguments as a value on all lanes."""
-        return Array(self.code, self.row(index), self.lanes.real)[0]
-
-    @contextmanager
-    def given(self, good: Value) -> Iterator[None]:
-        """Go on if the arguments are as they should be."""
-        with _unless_broken(self.code, self.result, self.code.select(good, Value(self.code, "0", INT), -1)):
-            yield
-
-    @contextmanager
-    def found(self, index: Value | int, target: Array) -> Iterator[None]:
-        """Go on with a vector that is named by a row."""
-        text = f"call i64 @find(ptr %context, ptr {self.row(index)}, ptr {target.pointer})"
-        with _unless_broken(self.code, self.result, self.code.let(INT, text)):
-            yield
-
-    def keep(self, source: Array) -> None:
-        """Store what was made."""
-        self.result.set(self.code.let(INT, f"call i64 @keep(ptr %context, i64 %number, ptr {source.pointer})"))
-
-    def finish(self, name: str) -> str:
-        return self.code.define(f"internal i64 @{name}{HEAD}", self.result.get())
-
-
 def _operation(part: KeptPart, lanes: Lanes, op: Op) -> str:
-    made = _Operation(part, lanes)
+    made = Operation(part, lanes)
     {
-        Op.COMBINE: _combine, Op.COMBINE_SPEEDS: _combine_speeds, Op.PIN: _pin, Op.COMPARE: _compare, Op.NORM: _norm,
-        Op.LARGEST: _largest, Op.CHECK: _check, Op.START: _start,
+        Op.COMBINE: _combine, Op.COMBINE_SPEEDS: _combine_speeds, Op.PIN: _pin, Op.COMPARE: compare,
+        Op.ERROR: error_of, Op.CHECK: check, Op.START: _start,
     }[op](made)  # fmt: skip
     return made.finish(f"op.{int(op)}")
 
 
-def _rows(made: _Operation, count: int) -> Value:
-    return made.count.equals(count * made.lanes.count)
-
-
-def _sum(made: _Operation, total: Array, first: int) -> None:
-    """Add factor * vector for all pairs of rows from `first` on; as `Machine.combine` does, term by term."""
+@contextmanager
+def _sum(made: Operation, total: Array, first: int, other: Array | None = None) -> Iterator[Value]:
+    """Add factor * vector for all pairs of rows from `first` on, as `Machine.combine` does, term by term; go on with a
+    new name if it makes sense (with `other`).
+    """
     code, size, width = made.code, made.part.size, made.lanes.count
-    term = made.room(size)
+    term, base = made.vector(), made.vector()
+    code.copy(base, total, rows_of(made.part))
+    tally = Sum(made.descent(base))
+    if other is not None:
+        tally.join(made.descent(other))
     pairs = (made.count - first * width) // (2 * width)
     with code.loop(pairs) as k, code.when(made.result.get() >= 0), made.found(k * 2 + (first + 1), term):
         factor = made.number(k * 2 + first)
+        tally.add(factor, made.descent(term))
         with code.loop(size) as i:
-            total[i] = total[i] + factor * term[i]
+            total[i] = plus_product(total[i], factor, term[i])
+    with code.when(made.result.get() >= 0):
+        name = made.name()
+        with made.allowed(tally.describe(made.descent(total), name)):
+            yield name
 
 
-def _combine(made: _Operation) -> None:
-    width = made.lanes.count
-    total = made.room(made.part.size)
-    with made.given((made.count % (2 * width)).equals(width)), made.found(0, total):
-        _sum(made, total, 1)
-        with made.code.when(made.result.get() >= 0):
-            made.keep(total)
+def _combine(made: Operation) -> None:
+    total, width = made.vector(), made.lanes.count
+    with made.given((made.count % (2 * width)).equals(width)), made.found(0, total), _sum(made, total, 1):
+        made.keep(total)
 
 
-def _combine_speeds(made: _Operation) -> None:
-    code, width, size = made.code, made.lanes.count, made.part.size
-    total, other = made.room(size), made.room(size)
+def _combine_speeds(made: Operation) -> None:
+    width, total, other = made.lanes.count, made.vector(), made.vector()
     even = (made.count % (2 * width)).equals(0) & (made.count > 0)
-    with made.given(even), made.found(0, other), made.found(1, total):
-        _sum(made, total, 2)
-        for index in _speeds(made):
-            other[index] = total[index]
-        with code.when(made.result.get() >= 0):
+    with made.given(even), made.found(0, other), made.found(1, total), _sum(made, total, 2, other) as name:
+        mine, sums = made.descent(other), made.descent(total)
+        with made.allowed(same_state(sums, sums) & same_state(mine, mine)):
+            for index in _speeds(made):
+                other[index] = total[index]
+            mine.set(STATE, name, 0.0, mine[ROOT], 0.0)
             made.keep(other)
 
 
-def _speeds(made: _Operation) -> Iterator[Value]:
+def _speeds(made: Operation) -> Iterator[Value]:
     """Inside a loop, the place of each speed in x."""
     if not made.part.speeds:
         return
@@ -200,119 +174,76 @@ def _speeds(made: _Operation) -> Iterator[Value]:
         yield made.code.let(INT, f"load i64, ptr {place.name}")
 
 
-def _pin(made: _Operation) -> None:
-    x = made.room(made.part.size)
-    with made.given(_rows(made, 1)), made.found(0, x):
+def _pin(made: Operation) -> None:
+    x = made.vector()
+    with made.given(rows_are(made, 1)), made.found(0, x):
         made.keep(x)
 
 
-def _start(made: _Operation) -> None:
+def _start(made: Operation) -> None:
     code, size = made.code, made.part.size
-    x, start = made.room(size), Array(code, Context(code).array("start").pointer, made.lanes.real)
-    with made.given(_rows(made, size)):
+    x, start = made.vector(), Array(code, Context(code).array("start").pointer, made.lanes.real)
+    with made.given(rows_are(made, size)):
         with code.loop(size) as i:
             x[i] = start[i] + made.number(i)
+        name = made.name()
+        made.descent(x).set(OFFERED, name, 0.0, name, 0.0)
         made.keep(x)
 
 
-def _finite(made: _Operation, *vectors: Array) -> Value:
-    code = made.code
-    total = code.variable(made.lanes.real, 0.0)
-    with code.loop(made.part.size) as i:
-        for vector in vectors:
-            total.set(total.get() + 0.0 * vector[i])
-    return total.get().equals(0.0)
-
-
-def _compare(made: _Operation) -> None:
-    code, size = made.code, made.part.size
-    a, b = made.room(size), made.room(size)
-    with made.given(_rows(made, 2)), made.found(0, a), made.found(1, b):
-        change, same = code.variable(made.lanes.real, 0.0), code.variable(made.lanes.truth, True)
-        with code.loop(size) as i:
-            square = (a[i] - b[i]) * (a[i] - b[i])
-            change.set(code.select(square > change.get(), square, change.get()))
-            same.set(same.get() & a[i].equals(b[i]))
-        made.out[0] = change.get()
-        made.out[1] = code.select(same.get(), spread(code, 1.0), 0.0)
-        made.out[2] = code.select(_finite(made, a), spread(code, 1.0), 0.0)
-        made.result.set(ROWS[Op.COMPARE] * made.lanes.count)
-
-
-def _norm(made: _Operation) -> None:
-    code, size = made.code, made.part.size
-    if made.lanes.count > 1:  # methods with error control run on one lane
-        made.result.set(failure(Broken.FORM))
-        return
-    error, state, other = (made.room(size) for _ in range(3))
-    with made.given(_rows(made, 5)), made.found(0, error), made.found(1, state), made.found(2, other):
-        total, relative, absolute = code.variable(REAL, 0.0), made.number(3), made.number(4)
-        with code.loop(size) as i:
-            total.set(plus_square(code, total.get(), (error[i], state[i], other[i], relative, absolute)))
-        made.out[0] = total.get()
-        made.out[1] = code.select(_finite(made, error, other), spread(code, 1.0), 0.0)
-        made.result.set(ROWS[Op.NORM])
-
-
-def plus_square(code: Code, total: Value, given: Sequence[Value]) -> Value:
-    """A sum with the square of an error in units of the tolerance at the larger of two states: error, states, relative
-    and absolute tolerance. Nothing is fused, so that the sum does not depend on the loop around it.
-    """
-    error, state, other, relative, absolute = given
-    largest = code.math("maxnum", code.math("fabs", state), code.math("fabs", other))
-
-    def let(operation: str, left: Value, right: Value) -> Value:
-        return code.let(REAL, f"{operation} double {left.name}, {right.name}")
-
-    part = let("fdiv", error, let("fadd", absolute, let("fmul", relative, largest)))
-    return let("fadd", total, let("fmul", part, part))
-
-
-def _largest(made: _Operation) -> None:
-    code, size = made.code, made.part.size
-    vectors = made.room(size), made.room(size)
-    with made.given(_rows(made, 2)), made.found(0, vectors[0]), made.found(1, vectors[1]):
-        cells = [code.variable(made.lanes.real, 0.0) for _ in vectors]
-        for index in _speeds(made):
-            for cell, vector in zip(cells, vectors, strict=True):
-                square = vector[index] * vector[index]
-                cell.set(code.select(square > cell.get(), square, cell.get()))
-        for k, cell in enumerate(cells):
-            made.out[k] = cell.get()
-        made.result.set(ROWS[Op.LARGEST] * made.lanes.count)
-
-
-def _check(made: _Operation) -> None:
-    """Flags are in the reply, right behind its header."""
-    x, code = made.room(made.part.size), made.code
-    with made.given(_rows(made, 1)), made.found(0, x):
-        flags = Array(code, Context(code).array("reply").at(HEADER).pointer, made.lanes.real)
-        flags[0] = code.select(_finite(made, x), flags[0], spread(code, 1.0))
+# -- functions of the part
 
 
 def _function(part: KeptPart, lanes: Lanes, k: int) -> str:
     """A function of the part: its column, with the handle of x in the place of x."""
-    function, made = part.functions[k], _Operation(part, lanes)
-    code, width, before = made.code, lanes.count, function.before
-    values = function.gives is Gives.VALUES
-    x, taken = made.room(part.size), made.room(function.results)
+    function, made = part.functions[k], Operation(part, lanes)
+    code, before = made.code, function.before
+    x, taken = made.vector(), made.vector() if function.results <= part.size else made.room(function.results)
     size = part.size if function.takes else 0
-    column = made.room(function.others + size)
+    column, known = made.room(function.others + size), made.descent(x)
     makes = Value(code, "%number", INT).equals(0)
-    with made.given(_rows(made, 1 + function.others) & (makes if values else ~makes)), made.found(before, x):
+    good = rows_are(made, 1 + function.others) & (makes if tells(function.gives) else ~makes)
+    least = OFFERED if function.gives is Gives.STARTS else STATE
+    with made.given(good), made.found(before, x), made.allowed(~anywhere(known[KIND] < least)):
         code.copy(column, Array(code, made.row(0), lanes.real), before)
         code.copy(column.at(before), x, size)
         rest = Array(code, made.row(1 + before), lanes.real)
         code.copy(column.at(before + size), rest, function.others - before)
-        if function.results:
-            code.say(f"call void @{called_symbol(function.name, lanes)}(ptr {column.pointer}, ptr {taken.pointer})")
-        if values:
-            code.copy(made.out, taken, function.results)
-            made.result.set(function.results * width)
-        elif function.gives is Gives.VECTOR:
-            made.keep(taken)
-        else:
-            for j, entry in enumerate(function.entries):
-                x[entry] = taken[j]
-            made.keep(x)
+        _call(made, function, column, taken)
+        _give(made, function, x, taken)
     return made.finish(f"op.{Op.FUNCTION + k}")
+
+
+def _call(made: Operation, function: KeptFunction, column: Array, taken: Array) -> None:
+    """What it gives for a column."""
+    code = made.code
+    if not function.results:
+        return
+    symbol = called_symbol(function.name, made.lanes)
+    code.say(f"call void @{symbol}(ptr {column.pointer}, ptr {taken.pointer})")
+    if function.still and function.takes:
+        start, there = Array(code, Context(code).array("start").pointer, made.lanes.real), made.room(function.results)
+        for index in _speeds(made):
+            column[index + function.before] = start[index]
+        code.say(f"call void @{symbol}(ptr {column.pointer}, ptr {there.pointer})")
+        with code.loop(function.results) as i:
+            taken[i] = taken[i] - there[i]
+
+
+def _give(made: Operation, function: KeptFunction, x: Array, taken: Array) -> None:
+    """Reply with what was computed, or keep it and what it is."""
+    code, known, new = made.code, made.descent(x), made.descent(taken)
+    if tells(function.gives):
+        code.copy(made.out, taken, function.results)
+        made.result.set(function.results * made.lanes.count)
+    elif function.gives is Gives.RATE:
+        new.set(RATE, known[SELF], known[FROM], known[ROOT], 1.0)
+        made.keep(taken)
+    elif function.gives is Gives.STATE:
+        new.set(*[known[row] for row in DESCENT])
+        made.keep(taken)
+    else:
+        for j, entry in enumerate(function.entries):
+            x[entry] = taken[j]
+        known.set(STATE, made.name(), 0.0, known[ROOT], 0.0)
+        made.keep(x)

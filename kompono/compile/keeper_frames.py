@@ -5,9 +5,11 @@ from __future__ import annotations
 from kompono.compile.emit import INT, POINTER, Array, Code, Value, Variable, flush_tiny
 from kompono.compile.far import FRAME, HEADER, OPERATION, ROWS, Broken, Op
 from kompono.compile.lanes import Lanes
-from kompono.sealed.kept import Gives, KeptPart
+from kompono.sealed.kept import KeptPart, tells
 
-CONTEXT = ("frame", "length", "reply", "room", "replied", "ring", "tags", "book", "book_tags", "book_rows", "start")
+CONTEXT = (
+    "frame", "length", "reply", "room", "replied", "ring", "tags", "book", "book_tags", "book_rows", "start", "names",
+)  # fmt: skip
 _POINTERS = ("frame", "reply", "ring", "tags", "book", "book_tags", "start")
 ANSWER, TRANSMIT, RECEIVE = (f"kompono.keeper.{name}" for name in ("answer", "transmit", "receive"))
 
@@ -48,7 +50,7 @@ def _largest_reply(part: KeptPart, op: int) -> int:
     if op < Op.FUNCTION:
         return ROWS.get(Op(op), 0)
     function = part.functions[op - Op.FUNCTION]
-    return function.results if function.gives is Gives.VALUES else 0
+    return function.results if tells(function.gives) else 0
 
 
 def dispatch_text(part: KeptPart, lanes: Lanes) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from kompono.compile import events, sampling
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
-from kompono.compile.keeper import plus_square
+from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square, plus_square
 from kompono.compile.loop_fixed import stages, weighted
-from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates
+from kompono.compile.machine import Machine, combine_own, runs_of, stop_if_unanswered, tells_rates
 from kompono.compile.staying import note_rank, rate_at
 from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
 
@@ -87,7 +87,7 @@ def _begin(machine: Machine, time: Value) -> None:
 
 
 def _first_step(machine: Machine, time: Value) -> None:
-    """Hairer's guess: an explicit Euler step estimates the second derivative."""
+    """Hairer's guess: an explicit Euler step estimates the second derivative; of what is in no closed part."""
     code, block = machine.code, machine.block
     size, speed = _norm(machine, "state"), _norm(machine, "rate0")
     tiny = (size <= 1e-5) | (speed <= 1e-5)
@@ -96,7 +96,7 @@ def _first_step(machine: Machine, time: Value) -> None:
     machine.combine("stage", "state", [(guess, "rate0")])
     machine.rate(time + guess, "stage", "rate1")
     minus = Value(code, "-1.0", REAL)
-    machine.combine("rate1", "rate1", [(minus, "rate0")])
+    combine_own(machine, "rate1", "rate1", [(minus, "rate0")])
     bend = code.math("maxnum", _norm(machine, "rate1") / guess, speed)
     better = code.math("pow", 0.01 / code.math("maxnum", bend, 1e-300), 0.2)
     better = code.select(bend <= 1e-15, code.math("maxnum", 1e-6, guess * 1e-3), better)
@@ -201,54 +201,70 @@ def _reject(machine: Machine, time: Value, h: Value, error: Value) -> None:
 
 
 def _norm(machine: Machine, vector: str) -> Value:
-    """Root mean square in units of the tolerance at the state."""
-    return _scaled_norm(machine, vector, "state")
+    """Root mean square in units of the tolerance at the state, of what is in no closed part."""
+    if machine.program.spread is not None:
+        return _spread_norm(machine, vector, "state")
+    return machine.code.math("sqrt", _own_sum(machine, vector, "state") / max(len(_own_places(machine)), 1))
 
 
 def _error(machine: Machine, h: Value, other: str) -> Value:
-    machine.combine("mean", "", weighted(h, DORMAND_PRINCE_ERROR, _RATES))
-    return _scaled_norm(machine, "mean", other)
-
-
-def _scaled_norm(machine: Machine, error: str, other: str) -> Value:
-    """Own numbers are summed first, then each closed part by itself, wherever it is; over processes exactly."""
+    """Root mean square of the error: own numbers are summed first, then each closed part by itself, wherever it is."""
     code, program = machine.code, machine.program
-    vectors = [machine.vector(name) for name in (error, "state", other, "rtol", "atol")]
+    combine_own(machine, "mean", "", weighted(h, DORMAND_PRINCE_ERROR, _RATES))
     if program.spread is not None:
-        nothing = Value(code, "0.0", REAL)
-        mean = machine.together.mean(lambda i: plus_square(code, nothing, [vector[i] for vector in vectors]))
-        return code.math("sqrt", mean)
-    total = code.variable(REAL, 0.0)
-
-    def add(index: Value | int) -> None:
-        total.set(plus_square(code, total.get(), [vector[index] for vector in vectors]))
-
+        return _spread_norm(machine, "mean", other)
     far: list[Value] = []
     if machine.away:
-        far, finite = machine.away.norms(error, other)
+        far, finite = machine.away.errors(h, "state", other, [_RATES[k] for k, _ in ESTIMATE])
         machine.far_finite.set(finite)
-    inside = {place for group in program.groups for place in group}
-    _each(machine, [k for k in range(machine.own) if k not in inside], add)
+    total = code.variable(REAL, _own_sum(machine, "mean", other))
+    relative, absolute, *rates = (machine.vector(name) for name in ("rtol", "atol", *[_RATES[k] for k, _ in ESTIMATE]))
     for group in program.groups:
-        before = total.get()
         if group[0] >= machine.own:
-            total.set(before + far[group[0] - machine.own])
+            total.set(total.get() + far[group[0] - machine.own])
             continue
-        total.set(0.0)
+        inside = code.variable(REAL, 0.0)
+
+        def add(i: Value | int, inside: Variable = inside) -> None:
+            error = hidden_error(code, h, [rate[i] for rate in rates])
+            inside.set(plus_hidden_square(code, inside.get(), error, relative[i], absolute[i]))
+
         _each(machine, group, add)
-        total.set(before + total.get())
+        total.set(total.get() + level(code, inside.get()))
     size = machine.own + sum(size for _, size in program.opaque)
     return code.math("sqrt", total.get() / max(size, 1))
 
 
+def _spread_norm(machine: Machine, error: str, other: str) -> Value:
+    """Of a state that many processes have parts of, exactly."""
+    code, nothing = machine.code, Value(machine.code, "0.0", REAL)
+    vectors = [machine.vector(name) for name in (error, "state", other, "rtol", "atol")]
+    mean = machine.together.mean(lambda i: plus_square(code, nothing, [vector[i] for vector in vectors]))
+    return code.math("sqrt", mean)
+
+
+def _own_sum(machine: Machine, error: str, other: str) -> Value:
+    """The sum of squares in units of the tolerance over what is in no closed part."""
+    vectors = [machine.vector(name) for name in (error, "state", other, "rtol", "atol")]
+    total = machine.code.variable(REAL, 0.0)
+
+    def add(index: Value | int) -> None:
+        total.set(plus_square(machine.code, total.get(), [vector[index] for vector in vectors]))
+
+    _each(machine, _own_places(machine), add)
+    return total.get()
+
+
+def _own_places(machine: Machine) -> list[int]:
+    inside = {place for group in machine.program.groups for place in group}
+    return [k for k in range(machine.own) if k not in inside]
+
+
 def _each(machine: Machine, places: Sequence[int], add: Callable[[Value | int], None]) -> None:
     """For each of some places, in loops over those that follow each other."""
-    first = 0
-    for k in range(1, len(places) + 1):
-        if k == len(places) or places[k] != places[k - 1] + 1:
-            with machine.code.loop(k - first) as i:
-                add(i + places[first])
-            first = k
+    for first, count in runs_of(places):
+        with machine.code.loop(count) as i:
+            add(i + first)
 
 
 def _same(machine: Machine, one: str, two: str) -> Value:

@@ -6,7 +6,20 @@ from collections.abc import Sequence
 
 from kompono.compile.away import Away
 from kompono.compile.block import ChunkEnd, NativeBlock, guard_count, layout
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, anywhere, flush_tiny, spread
+from kompono.compile.emit import (
+    BOOL,
+    INT,
+    REAL,
+    Array,
+    Code,
+    Value,
+    Variable,
+    anywhere,
+    flush_tiny,
+    plus_product,
+    spread,
+)
+from kompono.compile.far import LARGE_CHANGE, LOST
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.schedule import symbol
 from kompono.compile.together import ByItself, InStep
@@ -14,9 +27,7 @@ from kompono.compile.walls.channel import BROKEN
 from kompono.compile.walls.places import symbol_of
 from kompono.translate.program import Program, Routine
 
-LARGE_CHANGE = 1e-6
-MOST_PROJECTIONS = 12
-LOST = 1e-3  # a state that still changes by more after so many projections is not near the constraints
+MOST_PROJECTIONS = 12  # a state that still changes by `LOST` after so many is not near the constraints
 _SUMS = 8  # that are made side by side where one would make each element wait for the last
 _COMMON = ("time", "distance", "inputs", "counted")  # vectors that are the same on all lanes
 
@@ -76,15 +87,9 @@ class Machine:
 
     def combine(self, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
         """target = base + sum of factor * vector; with base "" the sum alone."""
-        goal = self.vector(target)
-        parts = [(factor, self.vector(name)) for factor, name in terms]
         if self.away:
             self.away.combine(target, base, terms)
-        with self.code.loop(self.own) as i:
-            total = self.vector(base)[i] if base else spread(self.code, 0.0)  # no sum of two products: one meaning
-            for factor, part in parts:
-                total = total + factor * part[i]
-            goal[i] = total
+        combine_own(self, target, base, terms)
 
     def finite(self, *names: str, certain: bool = False) -> Value:
         """Whether no element is NaN or infinite, lane by lane: 0 * x is 0 for finite x only.
@@ -304,3 +309,25 @@ def stop_if_unanswered(machine: Machine) -> None:
 def tells_rates(program: Program) -> bool:
     """Whether guards come with the rate of the state: where they see forces of laws."""
     return "guards" in program.routines and len(program.routines["guards"].outputs) > 1
+
+
+def combine_own(machine: Machine, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
+    """target = base + sum of factor * vector, of the numbers that are here."""
+    goal, code = machine.vector(target), machine.code
+    parts = [(factor, machine.vector(name)) for factor, name in terms]
+    with code.loop(machine.own) as i:
+        total = machine.vector(base)[i] if base else spread(code, 0.0)  # no sum of two products: one meaning
+        for factor, part in parts:
+            total = plus_product(total, factor, part[i])
+        goal[i] = total
+
+
+def runs_of(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Places as runs of those that follow each other: first and count of each."""
+    found: list[tuple[int, int]] = []
+    for place in places:
+        if found and sum(found[-1]) == place:
+            found[-1] = found[-1][0], found[-1][1] + 1
+        else:
+            found.append((place, 1))
+    return found

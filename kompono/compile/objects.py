@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kompono.compile import cache, desk, jit, schedule, sealed, sweeps
+from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps
 from kompono.compile.block import loop_routines
 from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
@@ -162,13 +162,16 @@ class Objects:
         return [replace(parts[0], symbol=symbol), *parts[1:]]
 
     def _closed_parts(self, found: Mapping[str, Any], lanes: Lanes) -> list[NeededObject]:
+        others = [name for name in found if foreign.known(name)]  # functions of FMUs
+        found = {name: function for name, function in found.items() if name not in others}
         own = {name: function for name, function in found.items() if not sealed.known(name, function)}
-        foreign = sealed.objects([name for name in found if name not in own], lanes)
+        closed = sealed.objects([name for name in found if name not in own], lanes)
+        closed |= {f"{name} {lanes.count}": foreign.foreign_object(name, lanes) for name in others}
         parts = [
             NeededObject(closed_key(name, lanes), lambda f=f: closed_text(f, lanes), is_solver(name))
             for name, f in own.items()
         ]
-        return parts + [NeededObject(key, str, False, data) for key, data in foreign.items()]
+        return parts + [NeededObject(key, str, False, data) for key, data in closed.items()]
 
     def _part(
         self,

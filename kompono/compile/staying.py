@@ -10,11 +10,12 @@ takes; all its stages take the same, because mixing them would cost order.
 from __future__ import annotations
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import INT, REAL, Value, anywhere, spread
-from kompono.compile.machine import Beside, Machine
+from kompono.compile.emit import INT, REAL, Value, anywhere, plus_product, spread
+from kompono.compile.machine import Beside, Machine, runs_of
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
 MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
+MOST_STEPS = 64.0  # that these are away, where no speed says how far
 _AROUND = "kompono.rate_from_around"
 _WEIGHTS = (15 / 20, -6 / 20, 1 / 20)  # of rates one, two and three distances away on both sides: exact for quintics
 
@@ -67,7 +68,7 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
         machine.project(time + away, "beside", where)
         return time + away
 
-    reach = _reach(machine, state, target)
+    reach = _reach(machine, state, target, h)
     lost = code.variable(machine.lanes.truth, where)
     with code.forever():
         lost.set(where & ~where)
@@ -93,18 +94,21 @@ def _rate_from_around(machine: Machine, time: Value, state: str, target: str, h:
     rank[0] = code.select(where & ~found, near[1], rank[0])
 
 
-def _reach(machine: Machine, state: str, rate: str) -> Value:
-    """The square of the time [s^2] in which the fastest speed would change by itself."""
+def _reach(machine: Machine, state: str, rate: str, h: Value) -> Value:
+    """The square of the time [s^2] in which the fastest speed would change by itself, of what is in no closed part;
+    where all is in closed parts, whose speeds are their own business, that of some steps.
+    """
     code, values, rates = machine.code, machine.vector(state), machine.vector(rate)
-    start = len(machine.program.coordinates)
+    start, inside = len(machine.program.coordinates), {k for group in machine.program.groups for k in group}
+    places = [k for k in range(start, start + len(machine.program.speeds)) if k not in inside]
+    if not places:
+        return spread(code, MOST_STEPS**2) * (h * h)
     speed, change = (code.variable(machine.lanes.real, 0.0) for _ in range(2))
-    with code.loop(len(machine.program.speeds)) as i:
-        for cell, vector in ((speed, values), (change, rates)):
-            square = vector[i + start] * vector[i + start]
-            cell.set(code.select(square > cell.get(), square, cell.get()))
-    for found in machine.away.largest(state, rate) if machine.away else ():
-        for cell, square in zip((speed, change), found, strict=True):
-            cell.set(code.select(square > cell.get(), square, cell.get()))
+    for first, count in runs_of(places):
+        with code.loop(count) as i:
+            for cell, vector in ((speed, values), (change, rates)):
+                square = vector[i + first] * vector[i + first]
+                cell.set(code.select(square > cell.get(), square, cell.get()))
     return speed.get() / code.select(change.get() > 0.0, change.get(), 1e-300)
 
 
@@ -141,7 +145,7 @@ def mirror_speeds(machine: Machine, time: Value, h: Value) -> None:
     strays = machine.strays.get()
     with code.when(anywhere(strays)):
         with code.loop(count) as i:
-            mean[i + start] = state[i + start] + half * rate[i + start]
+            mean[i + start] = plus_product(state[i + start], half, rate[i + start])
         if machine.away:
             machine.away.combine_speeds("stage", "stage", "state", [(half, "rate1")])
         machine.project(time + half, "stage", strays)

@@ -18,25 +18,27 @@ import numpy as np
 from kompono.compile import jit
 from kompono.compile.far import HEADER, OPERATION, RING, Op
 from kompono.compile.keeper_frames import ANSWER, CONTEXT
+from kompono.compile.keeper_operation import rows_of
 from kompono.compile.kept import place_keeper
 from kompono.errors import RemoteError
 from kompono.sealed.kept import KeptPart
 
 BOOK = 1 << 11  # recorded states that are kept
 REPLY = 1 << 16  # doubles of the largest reply
-_SNAPSHOT = struct.Struct("<8sqqqq")
-_MARK = b"KOMPKEEP"
+_SNAPSHOT = struct.Struct("<8sqqqqq")
+_MARK = b"KOMPKEP2"
+_LOOKS = (Op.COMPARE, Op.ERROR)
 
 
 def _evaluations(frame: list[float]) -> int:
-    """How many evaluations a frame is: as many as it asks any one function for, and one if it asks none. So who puts
-    many questions into a frame has asked as often as who sends many frames.
+    """How many evaluations a frame is: as many as it asks any one function, or look, for, and one if it asks none. So
+    who puts many questions into a frame has asked as often as who sends many frames.
     """
     asked: Counter[float] = Counter()
     place = HEADER
     while place + OPERATION <= len(frame):
         op, _, count = frame[place : place + OPERATION]
-        if op >= Op.FUNCTION:
+        if op >= Op.FUNCTION or op in _LOOKS:
             asked[op] += 1
         if not 0 <= count <= len(frame):
             break  # what is behind makes no sense, and is not answered
@@ -54,7 +56,7 @@ class Keeper:
         self.part, self.lanes, self.evaluations = part, lanes, 0
         self.addresses, self._code = place_keeper(part, functions, lanes, cache)
         self._answer = jit.callable_at(self.addresses[ANSWER])
-        span = part.size * lanes
+        span = rows_of(part) * lanes
         self._ring, self._tags = np.zeros((RING, span)), np.zeros(RING, dtype=np.int64)
         self._book, self._book_tags = np.zeros((book, span)), np.zeros(book, dtype=np.int64)
         self._start = np.ascontiguousarray(np.repeat(np.asarray(start, dtype=float), lanes))
@@ -87,7 +89,8 @@ class Keeper:
     def snapshot(self) -> bytes:
         """All vectors and all recorded states; always as many bytes."""
         with self._lock:
-            head = _SNAPSHOT.pack(_MARK, self._ring.shape[1], len(self._tags), len(self._book_tags), self.evaluations)
+            sizes, names = (self._ring.shape[1], RING, len(self._book)), int(self._context[CONTEXT.index("names")])
+            head = _SNAPSHOT.pack(_MARK, *sizes, self.evaluations, names)
             tags = np.concatenate([self._tags, self._book_tags]).astype("<i8")
             vectors = np.concatenate([self._ring, self._book]).astype("<f8")
             return head + tags.tobytes() + vectors.tobytes()
@@ -97,11 +100,12 @@ class Keeper:
         rows, span = RING + len(self._book), self._ring.shape[1]
         if len(data) != _SNAPSHOT.size + 8 * rows * (1 + span):
             raise RemoteError("what was kept of the part does not fit it.")
-        mark, *sizes, evaluations = _SNAPSHOT.unpack_from(data)
+        mark, *sizes, evaluations, names = _SNAPSHOT.unpack_from(data)
         tags = np.frombuffer(data, dtype="<i8", count=rows, offset=_SNAPSHOT.size)
-        if mark != _MARK or sizes != [span, RING, len(self._book)] or evaluations < 0 or np.any(tags < 0):
+        if mark != _MARK or sizes != [span, RING, len(self._book)] or min(evaluations, names) < 0 or np.any(tags < 0):
             raise RemoteError("what was kept of the part does not fit it.")
         vectors = np.frombuffer(data, dtype="<f8", offset=_SNAPSHOT.size + 8 * rows).reshape(rows, span)
         with self._lock:
             self._tags[:], self._book_tags[:], self.evaluations = tags[:RING], tags[RING:], evaluations
             self._ring[:], self._book[:] = vectors[:RING], vectors[RING:]
+            self._context[CONTEXT.index("names")] = names

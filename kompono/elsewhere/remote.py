@@ -130,13 +130,6 @@ class _Questions:
 
     def ask(self, name: str, column: np.ndarray) -> np.ndarray:
         """What a function gives; `rates` are those of the offsets of speeds, not of the speeds themselves."""
-        if name == "rates":
-            still, place = column.copy(), self._part.functions[self._numbers[name]].before
-            still[[place + k for k in self._part.speeds]] = 0.0
-            return self._remembered(name, column) - self._remembered(name, still)
-        return self._remembered(name, column)
-
-    def _remembered(self, name: str, column: np.ndarray) -> np.ndarray:
         key = name, column.tobytes()
         if key not in self._known:
             if len(self._known) >= REMEMBERED:

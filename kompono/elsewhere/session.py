@@ -217,6 +217,7 @@ class Session:
             Broken.FORM: "a message was not understood on the other side",
             Broken.FORGOTTEN: "the other side has forgotten a state that is still needed",
             Broken.LINK: "there was no reply, or one to another message",
+            Broken.REFUSED: "the other side does not answer what would show the inside of the part",
         }
         return self.carrier.problem or RunError(f"{words.get(Broken(self['broken']), 'it broke')}.", path=self.path)
 

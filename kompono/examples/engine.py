@@ -10,7 +10,7 @@ kompono report examples/engine.py                                       the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import cos, pi
 from typing import Any
 
@@ -116,12 +116,16 @@ class Engine(Subsystem):
     """All four cylinders on the crank; `firing` of them work (4, 2 or 1). Without starter, give `main.angle.rate`.
 
     gas: "once" subtracts the pressure outside once, in the force; "literal" also in the pressure of expansion and
-    compression, as printed in the paper. `flywheel` is the inertia of the crank about its axis [kg m^2].
+    compression, as printed in the paper. `flywheel` is the inertia of the crank about its axis [kg m^2];
+    `cylinder` makes each of the four.
     """
 
     run_defaults = {"until": 2.0, "step": 2e-3, "method": "rk2"}  # noqa: RUF012
 
-    def __init__(self, firing: int = 4, starter: bool = True, gas: str = "once", flywheel: float = 0.3) -> None:
+    def __init__(
+        self, firing: int = 4, starter: bool = True, gas: str = "once", flywheel: float = 0.3,
+        cylinder: Callable[..., Any] = Cylinder,
+    ) -> None:  # fmt: skip
         if firing not in WORKING:
             raise ModelError(f"firing = {firing!r} is not a number of working cylinders.", fix="Use 4, 2 or 1.")
         if gas not in ("once", "literal"):
@@ -132,9 +136,9 @@ class Engine(Subsystem):
         for k, (phase, ignition) in enumerate(zip(PHASES, IGNITION, strict=True), start=1):
             y, top = PITCH * (k - 2.5), RADIUS * cos(phase)
             working = k in WORKING[firing]
-            cylinder = Cylinder(y=y, top=top, angle=self.main.angle, ignition=ignition, working=working, gas=gas)
-            self.add(f"cylinder{k}", cylinder)
-            self.add(f"pin{k}", Revolute(self.crank.at(0, y, top), cylinder.rod.at(0, 0, -0.03), axis="y", angle=0.0))
+            made = cylinder(y=y, top=top, angle=self.main.angle, ignition=ignition, working=working, gas=gas)
+            self.add(f"cylinder{k}", made)
+            self.add(f"pin{k}", Revolute(self.crank.at(0, y, top), made.rod.at(0, 0, -0.03), axis="y", angle=0.0))
         if starter:
             self.starter = Starter(self.main)
         speed = self.main.angle_rate

@@ -14,7 +14,7 @@ bodies are parallel to the world's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import pi
 from typing import Any, NamedTuple
 
@@ -264,22 +264,22 @@ class Axis(Subsystem):
 
 
 class Kuka(Subsystem):
-    """Six axes in series on a base; each is mounted on what the one before it drives."""
+    """Six axes in series on a base; each is mounted on what the one before it drives. `axis` makes them."""
 
     run_defaults = {"until": 2.0, "step": 5e-4, "method": "rk4", "every": 2}  # noqa: RUF012
 
-    def __init__(self, motor_encoders: bool = False) -> None:
+    def __init__(self, motor_encoders: bool = False, axis: Callable[..., Any] = Axis) -> None:
         self.ground = Ground()
         self.gravity = Gravity((0, 0, -9.8))
         self.base = casting(BASE)
         self.foot = stiff(self.ground, on(self.base, (0, 0, 0)))
         carrier = self.base
         for i, (drive, driven) in enumerate(zip(DRIVES, DRIVEN, strict=True), start=1):
-            axis = Axis(drive, driven, welded=i > 4, motor_encoder=motor_encoders)
-            setattr(self, f"axis{i}", axis)
-            setattr(self, f"motor_mount{i}", stiff(on(carrier, drive.motor), axis.motor.housing))
-            setattr(self, f"gear_mount{i}", stiff(on(carrier, drive.gear), axis.gear.housing))
-            carrier = axis.driven
+            made = axis(drive, driven, welded=i > 4, motor_encoder=motor_encoders)
+            setattr(self, f"axis{i}", made)
+            setattr(self, f"motor_mount{i}", stiff(on(carrier, drive.motor), made.motor.housing))
+            setattr(self, f"gear_mount{i}", stiff(on(carrier, drive.gear), made.gear.housing))
+            carrier = made.driven
 
     def figures(self, result: Result) -> Iterator[Picture]:
         """Figure 6 of the paper, the motion of the axes and the drift on both levels."""

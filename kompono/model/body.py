@@ -54,10 +54,31 @@ _HERE = Pose.constant()  # shared by all bodies: models may have many
 class Frame(Surfaces):
     """A frame fixed on a body: `position` in body axes from the centre of mass [m] and a constant orientation."""
 
-    def __init__(self, body: Carrier, pose: Pose) -> None:
+    def __init__(self, body: Carrier, pose: Pose, origin: Frame | None = None) -> None:
         self.body = body
         self.pose = pose
+        self._origin = origin  # the frame it was placed from
         self._signals: dict[str, ca.SX] = {}
+
+    def at(self, *position: Any, orientation: Any = None) -> Frame:
+        """The frame at `position` (x, y, z) [m] from here, in these axes (those of the body, if it is a body);
+        orientation: a quaternion (4,) or matrix (3, 3). Who may use this frame may use that one.
+        """
+        fix, point = "Use body.at(x, y, z).", position[0] if len(position) == 1 else position
+        try:
+            if has_symbols(point):
+                vector: Any = column(point, 3, "the point", fix=fix)
+            else:
+                vector = ca.DM(numbers(point, (3,), "the point", fix=fix).tolist())
+        except ModelError as error:
+            message = f"{shown(point)} is not a point."
+            raise ModelError(message, path=self.body.label, fix=error.fix or fix) from None
+        try:
+            turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
+        except ModelError as error:
+            raise error.at(f"{self.body.label}.at") from None
+        placed = Pose(vector, turned)
+        return Frame(self.body, placed if self.body is self else self.pose @ placed, self)
 
     def _signal(self, kind: str) -> ca.SX:
         if kind not in self._signals:
@@ -99,23 +120,6 @@ class Carrier(Element, Frame):
     def __init__(self) -> None:
         Frame.__init__(self, self, _HERE)
         self._frames_with_signals: list[Frame] = []
-
-    def at(self, *position: Any, orientation: Any = None) -> Frame:
-        """The frame at `position` (x, y, z) [m] in body axes; orientation: a quaternion (4,) or matrix (3, 3)."""
-        fix, point = "Use body.at(x, y, z).", position[0] if len(position) == 1 else position
-        try:
-            if has_symbols(point):
-                vector: Any = column(point, 3, "the point", fix=fix)
-            else:
-                vector = ca.DM(numbers(point, (3,), "the point", fix=fix).tolist())
-        except ModelError as error:
-            message = f"{shown(point)} is not a point."
-            raise ModelError(message, path=self.label, fix=error.fix or fix) from None
-        try:
-            turned = _HERE.rotation if orientation is None else ca.DM(constant_matrix(orientation))
-        except ModelError as error:
-            raise error.at(f"{self.label}.at") from None
-        return Frame(self, Pose(vector, turned))
 
     def _note_signals(self, frame: Frame) -> None:
         if not any(frame is known for known in self._frames_with_signals):

@@ -137,9 +137,18 @@ class Subsystem(Element):
         return tuple(self._exposed)
 
     def exposes(self, element: Element | Frame) -> bool:
-        """Whether an owner of this subsystem may use an element or a frame."""
+        """Whether an owner of this subsystem may use an element or a frame: it, its body, or a frame it was placed from
+        is exposed.
+        """
         shown = element.body if isinstance(element, Frame) else element
-        return any(shown is port for port in self._exposed) or any(element is f for f in self._frames.values())
+        if any(shown is port for port in self._exposed):
+            return True
+        placed = element if isinstance(element, Frame) else None
+        while placed is not None:
+            if any(placed is frame for frame in self._frames.values()):
+                return True
+            placed = placed._origin
+        return False
 
     def contains(self, element: Element) -> bool:
         """Whether `element` is a member here or anywhere below."""

@@ -11,12 +11,16 @@ from enum import Enum
 
 from kompono.sealed.shape import Described, Variant
 
+_ASSEMBLING = ("rates", "reach", "conditions", "masses")  # of a sealed part, asked before a run
+
 
 class Gives(Enum):
     """What the results of a function are."""
 
     VALUES = "values"  # go to who asked
-    VECTOR = "vector"  # of the length of x, stays with the keeper
+    STARTS = "starts"  # go to who asked, but only of the start moved by offsets: for assembly, never of a run
+    RATE = "rate"  # of x, stays with the keeper
+    STATE = "state"  # x corrected, stays with the keeper
     MODES = "modes"  # take the place of some entries of x; the vector stays
 
 
@@ -33,6 +37,7 @@ class KeptFunction:
     results: int
     gives: Gives
     entries: tuple[int, ...] = ()  # of x, that results of kind MODES take the place of
+    still: bool = False  # without what it gives for the speeds of the start, which are nobody's business
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,16 @@ def gives(name: str) -> Gives:
     """What a function gives, by its name."""
     if name.startswith("switch_"):
         return Gives.MODES
-    made = name in ("resolve", "normalize") or name.startswith(("corrected_", "tick_"))
-    return Gives.VECTOR if made else Gives.VALUES
+    if name == "resolve":
+        return Gives.RATE
+    if name in _ASSEMBLING:
+        return Gives.STARTS
+    return Gives.STATE if name == "normalize" or name.startswith(("corrected_", "tick_")) else Gives.VALUES
+
+
+def tells(what: Gives) -> bool:
+    """Whether results go to who asked."""
+    return what in (Gives.VALUES, Gives.STARTS)
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
@@ -79,7 +92,8 @@ def kept_variant(variant: Variant, stem: str) -> KeptPart:
         others = described.arguments - (variant.size if takes else 0)
         what = gives(name)
         entries = modes if what is Gives.MODES else ()
-        return KeptFunction(f"{stem}_{described.number}", takes, before, others, described.results, what, entries)
+        given = takes, before, others, described.results, what, entries
+        return KeptFunction(f"{stem}_{described.number}", *given, still=name == "rates")
 
     functions = tuple(kept(name, variant.functions[name]) for name in numbered(variant.functions))
     speeds = tuple(range(variant.coordinates, variant.coordinates + variant.speeds))

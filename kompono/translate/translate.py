@@ -13,6 +13,7 @@ import casadi as ca
 
 from kompono import kinds
 from kompono.errors import ModelError, RunError
+from kompono.foreign.element import Fmu
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
@@ -164,7 +165,7 @@ def translated(
         return entry.load()(elaborated, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
-    sealed = parted is not None and parted.sealed
+    sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
     asked = (*asked, request.contact) if declared.laws else asked
     kept = None if sealed else find_kept(shelf, declared, asked, kernels)
@@ -318,9 +319,14 @@ def _routines(
 
 
 def assembly_program(
-    model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = (), shelf: Shelf | None = None
-) -> Translation:
-    """What is needed to close the loops in joint coordinates and place the bodies, without dynamics."""
+    model: Elaborated, *, cut: Iterable[str] = (), independent: Iterable[str] = (), shelf: Shelf | None = None,
+    around: RelativeEngine | None = None,
+) -> Translation:  # fmt: skip
+    """What is needed to close the loops in joint coordinates and place the bodies, without dynamics; `around` sealed
+    parts an engine knows how.
+    """
+    if around is not None:
+        return Translation(model, around.topology, around, placing_program(around), lambda _: around)
     topology = find_topology(model, cut=cut, independent=independent)
     kernels: dict[str, ca.Function] = {}
     engine = RelativeEngine(model, topology, kernels, shared=False)

@@ -101,8 +101,9 @@ def moving_state(name: str, time: float) -> np.ndarray:
 def placed(name: str, other: Simulation, time: float) -> np.ndarray:
     """The same motion as a state of the absolute engine."""
     tree = simulation(name, "relative")
-    (values,) = tree.kernel.evaluate("placement", time, moving_state(name, time), *constants(tree, time))
-    return placed_state(other.translation.engine, values)
+    state = moving_state(name, time)
+    (values,) = tree.kernel.evaluate("placement", time, state, *constants(tree, time))
+    return placed_state(other.translation.engine, values, tree.translation.engine, state)
 
 
 def accelerations(simulation: Simulation, time: float, state: np.ndarray) -> dict[str, float]:

@@ -18,7 +18,7 @@ from kompono.elsewhere.keeper import Keeper
 from kompono.errors import RemoteError
 from kompono.request import Request
 from kompono.sealed import load_sealed
-from kompono.sealed.kept import numbered
+from kompono.sealed.kept import Gives, numbered
 from kompono.solve.settings import settings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
@@ -49,6 +49,15 @@ def start(number: int, *offsets: float) -> list[float]:
     return [Op.START, number, len(offsets), *offsets]
 
 
+def resolve(keeper: Keeper, number: int, state: int, push: float = 1.0) -> list[float]:
+    """The rates at a state, with `push` for all that is given at the ports."""
+    k = next(k for k, function in enumerate(keeper.part.functions) if function.gives is Gives.RATE)
+    function = keeper.part.functions[k]
+    given = [push] * (1 + function.others)
+    given[function.before] = state
+    return [Op.FUNCTION + k, number, len(given), *given]
+
+
 def test_evaluations_are_counted_not_frames(supplier: Find) -> None:
     """Many questions in one frame, or of many lanes, do not get past a limit."""
     opened = supplier("swing").opener
@@ -66,12 +75,10 @@ def test_evaluations_are_counted_not_frames(supplier: Find) -> None:
 
 
 def test_sums_are_made_term_by_term(keeper: Keeper) -> None:
-    keeper.answer(frame(start(1, 0.1, 0.2), start(2, 0.3, -0.7), [Op.COMBINE, 3, 3, 1, 0.1, 2]))
-    x = keeper._ring
+    keeper.answer(frame(start(1, 0.1, 0.2), resolve(keeper, 2, 1), [Op.COMBINE, 3, 3, 1, 0.1, 2]))
+    x = keeper._ring[:, : keeper.part.size]
+    assert np.abs(x[2]).min() > 0.1
     assert np.allclose(x[3], x[1] + 0.1 * x[2], rtol=1e-15)
-    reply = numbers(keeper.answer(frame([Op.COMPARE, 0, 2, 1, 2], [Op.COMPARE, 0, 2, 3, 3], wanted=6)))
-    assert reply[HEADER + 1] == ((x[1] - x[2]) ** 2).max()
-    assert reply[HEADER + 2 :].tolist() == [0.0, 1.0, 0.0, 1.0, 1.0]
 
 
 def test_the_same_frame_gives_the_same_reply(keeper: Keeper, supplier: Find) -> None:
@@ -131,7 +138,9 @@ def test_anything_may_come(keeper: Keeper) -> None:
     rng = random.Random(3)
     keeper.answer(frame(start(1, 0.25, -0.5)))
     before = keeper._ring[1].copy()
-    good = frame(start(2, 0.1, 0.2), [Op.COMBINE, 3, 3, 1, 0.1, 2], [Op.COMPARE, 0, 2, 1, 3], wanted=3)
+    good = frame(
+        start(1, 0.25, -0.5), resolve(keeper, 2, 1), [Op.COMBINE, 3, 3, 1, 0.1, 2], [Op.COMPARE, 0, 2, 3, 3], wanted=3
+    )
     for _ in range(2000):
         data = bytearray(good)
         kind = rng.randrange(4)

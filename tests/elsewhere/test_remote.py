@@ -18,7 +18,7 @@ from kompono.elsewhere.greeting import Hello
 from kompono.errors import ModelError, RemoteError, RunError
 from kompono.examples.car import Car
 from kompono.request import Request
-from kompono.solve import journal
+from kompono.solve import integrate, journal
 from kompono.solve.settings import settings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
@@ -79,16 +79,33 @@ def test_parameters_and_inputs(supplier: Find) -> None:
     assert np.array_equal(one["part.stroke"], other["part.stroke"])
 
 
-def test_one_round_trip_an_evaluation(supplier: Find) -> None:
-    """rk4: four a step, where there is nothing to project; two for each record, one for each chunk (of 1, 5, 21
-    ... steps, until that takes a tenth of a second), two at the ends."""
-    made, steps = supplier("swing"), 50
-    result = simulate(PAIRS["swing"][1](made.remote()), until=steps * 1e-3, step=1e-3)
-    (trips,) = result.statistics["round_trips"].values()
-    assert 4 * steps + 2 * (steps + 1) <= trips <= 4 * steps + 2 * (steps + 1) + 3 + 4
-    sparse = simulate(PAIRS["swing"][1](made.remote()), until=steps * 1e-3, step=1e-3, every=steps)
-    (fewer,) = sparse.statistics["round_trips"].values()
-    assert fewer <= 4 * steps + 8
+def trips(model: Any, steps: int, method: str = "rk4") -> set[int]:
+    """Round trips of a run with a record of each step."""
+    result = simulate(model, until=steps * 1e-3, step=1e-3, method=method)
+    assert result.statistics["steps"] == steps
+    return set(result.statistics["round_trips"].values())
+
+
+@pytest.mark.parametrize(("name", "method", "step"), [
+    ("swing", "rk4", 4), ("swing", "adams", 2), ("swing", "rk2", 2),
+    ("ball", "rk4", 4 + 1),  # a quaternion inside is projected
+])  # fmt: skip
+def test_one_round_trip_an_evaluation(
+    supplier: Find, monkeypatch: pytest.MonkeyPatch, name: str, method: str, step: int
+) -> None:
+    """Two more for each record, and one for each chunk: of 1, 5, 21, ... steps while these are quick."""
+    monkeypatch.setattr(integrate, "CHUNK_SECONDS", 1e9)
+    model = PAIRS[name][1](supplier(name).remote())
+    few, many = trips(model, 27, method), trips(model, 27 + 50, method)  # 1 + 5 + 21, and another chunk
+    assert {count + 50 * (step + 2) + 1 for count in few} == many
+    if method == "rk4":
+        assert few == {27 * step + 28 * 2 + 3}
+
+
+def test_round_trips_with_loops(supplier: Find, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the car: 14 a step of rk4 with its projection, 3 a record, 15 around the run."""
+    monkeypatch.setattr(integrate, "CHUNK_SECONDS", 1e9)
+    assert trips(Car(damper=supplier("damper").remote), 27) == {27 * 14 + 28 * 3 + 3 + 15}
 
 
 def test_no_number_of_the_inside_crosses(supplier: Find) -> None:
@@ -103,7 +120,7 @@ def test_no_number_of_the_inside_crosses(supplier: Find) -> None:
         def look(frame: bytes) -> bytes:
             reply = answer(frame)
             for vectors, tags in ((keeper._ring, keeper._tags), (keeper._book, keeper._book_tags)):
-                inside.update(vectors[tags > 0].ravel().tolist())
+                inside.update(vectors[tags > 0, : keeper.part.size].ravel().tolist())
             return reply
 
         keeper.answer = look

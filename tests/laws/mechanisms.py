@@ -357,6 +357,29 @@ def loops(
     return finish(m, "loop")
 
 
+@st.composite
+def held_together(draw: Any, *, bodies: tuple[int, int] = (3, 5)) -> Case:
+    """Bodies that constraints alone hold to others or to one of several grounds, some that joints do, and rods that
+    are there twice.
+    """
+    n = Numbers(draw(SEEDS))
+    grounds = draw(st.lists(st.booleans(), min_size=1, max_size=3))
+    count = draw(st.integers(*bodies))
+    m = scatter(n, count, grounds, n.scalar(0, 2))
+    for body in range(len(grounds), len(grounds) + count):
+        parent = draw(st.integers(0, body - 1))
+        ends = (body, parent) if draw(st.booleans()) else (parent, body)
+        if draw(st.integers(0, 2)) == 0:
+            m.joints.append(connect(m, n, draw(st.sampled_from(LOOP_KINDS)), *ends))
+        else:
+            kinds = draw(st.lists(st.sampled_from((*CONSTRAINTS, "distance", "distance")), min_size=1, max_size=3))
+            m.constraints += [connect(m, n, kind, *ends) for kind in kinds]
+    if m.constraints and draw(st.booleans()):
+        m.constraints.append(m.constraints[draw(st.integers(0, len(m.constraints) - 1))])
+    add_loads(m, n, draw(st.integers(0, 2)))
+    return finish(m, "held together")
+
+
 def add_couplings(draw: Any, m: Mechanism, n: Numbers, count: int) -> None:
     """A gear and a drive on coordinates of the first `count` joints (those can all be in the tree)."""
     tree = [k for k, joint in enumerate(m.joints[:count]) if joint.kind in SCALAR]
@@ -711,7 +734,7 @@ def state_of(translation: Translation, built: Built, m: Mechanism, modes: Sequen
     """The state of Kompono's tree, whichever it chose, at the poses and twists of the mechanism, and with modes."""
     q, v = [], []
     for link in translation.topology.links:
-        if link.joint is None:
+        if link.joint is None or link.rigid:
             continue
         number = built.number(link.joint)
         if number is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from laws.mechanisms import Case, difference, evaluate, loops, nestings, redundant_loops, trees
+from laws.mechanisms import Case, difference, evaluate, held_together, loops, nestings, redundant_loops, trees
 from laws.test_accelerations import EXACT, check_motion, check_reactions, examples
 
 from kompono.errors import ModelError, TranslationError
@@ -45,6 +45,16 @@ def test_parts_solve_what_the_whole_solves(data: Any, case: Case) -> None:
     check_motion(case, e)
     check_reactions(case, e)
     event(f"{case.note} redundant {case.solution.redundant > 0}")
+
+
+@examples(4)
+@given(st.data(), held_together())
+def test_parts_that_constraints_hold_together(data: Any, case: Case) -> None:
+    nesting = data.draw(nestings(len(case.m.carriers)))
+    closed = data.draw(closings(nesting))
+    check_motion(case, evaluated(case, nesting, closed))
+    check_motion(case, evaluated(case, nesting, closed, engine="absolute"), 1e-10)
+    event(f"redundant {case.solution.redundant > 0}")
 
 
 @examples(3)

@@ -85,7 +85,8 @@ def test_the_car_with_sealed_dampers(files: Callable[[str], str], method: str, m
     linked: list[str] = []
     objects = native.objects
     monkeypatch.setattr(native, "objects", lambda names, lanes: linked.extend(names) or objects(names, lanes))
-    options = {"until": 1.5, "step": 1e-3, "method": method}
+    adaptive = method == "dopri5"  # which takes other steps with closed parts: as close as the tolerance says
+    options = {"until": 1.5, "step": 1e-3, "method": method} | ({"rtol": 1e-11} if adaptive else {})
     path = files("damper")
     found = simulate(Car(lambda: Sealed(path)), cache=False, **options)
     assert linked  # the machine code of the file, not something traced
@@ -94,8 +95,8 @@ def test_the_car_with_sealed_dampers(files: Callable[[str], str], method: str, m
     placed = [name for name in found if re.search(r"\.(position|orientation)\.|\.(angle|displacement)$", name)]
     assert len(placed) > 70
     for name in placed:
-        assert np.abs(found[name] - whole[name]).max() < 1e-12, name
-    compare(found, whole, 1e-10)
+        assert np.abs(found[name] - whole[name]).max() < (1e-10 if adaptive else 1e-12), name
+    compare(found, whole, 1e-8 if adaptive else 1e-10)
     assert "left.damper.slide.displacement" in whole
     assert "left.damper.slide.displacement" not in found
 
@@ -109,6 +110,29 @@ def test_whatever_is_inside(files: Callable[[str], str], name: str) -> None:
     assert np.ptp(whole["energy.kinetic"]) > 1e-3
     if name == "actuator":
         assert np.diff(whole["part.stroke"]).min() < 0 < np.diff(whole["part.stroke"]).max()  # it was switched
+
+
+PLACED = {"ball": 0.1, "linkage": 0.1, "actuator": 0.5, "swing": 0.5, "arm": 0.5}
+
+
+@pytest.mark.parametrize("name", PLACED if "KOMPONO_LAWS" in os.environ else ["ball"])
+def test_bodies_around_it_may_be_placed_one_by_one(files: Callable[[str], str], name: str) -> None:
+    """Inside it keeps the coordinates of its joints; its base is placed, other ports follow."""
+    part, owner = PAIRS[name]
+    options: dict[str, Any] = {"until": PLACED[name], "step": 1e-2, "method": "dopri5", "rtol": 1e-11}
+    whole = simulate(owner(part()), **options)
+    found = simulate(owner(Sealed(files(name))), engine="absolute", **options)
+    compare(found, whole, 1e-7)
+    assert found["drift.position"].max() < 1e-14
+
+
+def test_a_closed_part_around_a_sealed_one_with_bodies_placed_one_by_one(files: Callable[[str], str]) -> None:
+    path = files("damper")
+    options = {"until": 0.05, "step": 1e-3, "channels": ["body.position.z", "left.hinge.torque.y"], "cut": ["guide"]}
+    whole = simulate(Car(), engine="absolute", **options)
+    found = simulate(Car(lambda: Sealed(path)), engine="absolute", closed=["left"], **options)
+    for name in found:
+        assert np.abs(found[name] - whole[name]).max() < 1e-9 * (1 + np.abs(whole[name]).max())
 
 
 def test_a_closed_part_around_a_sealed_one(files: Callable[[str], str]) -> None:
@@ -273,9 +297,8 @@ def test_an_author_who_is_not_trusted(
 
 
 def test_other_engines_refuse_it_by_name(files: Callable[[str], str]) -> None:
-    for engine in ("absolute", "discrete"):
-        with pytest.raises(KomponoError, match="part: the inside of a sealed part is in joint coordinates"):
-            simulate(Pushed(Sealed(files("actuator"))), until=0.1, engine=engine)
+    with pytest.raises(KomponoError, match="part: the inside of a sealed part is in joint coordinates"):
+        simulate(Pushed(Sealed(files("actuator"))), until=0.1, engine="discrete")
     with pytest.raises(ModelError, match="no model"):
         simulate(Sealed(files("actuator")), until=0.1)
 

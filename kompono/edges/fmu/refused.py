@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kompono.errors import ModelError, RunError
+from kompono.foreign.element import Fmu
 from kompono.sealed.element import Sealed
 from kompono.simulation import Simulation
 from kompono.solve.inputs import Feed
@@ -41,6 +42,11 @@ def check_model(simulation: Simulation) -> None:
                 fix="Sample it in the importing tool: make the signal an Input.",
             )  # fmt: skip
     for part in model.subsystems:
+        if isinstance(part, Fmu):
+            raise ModelError(
+                "an FMU inside an FMU is code for one machine, which is not ours.", path=model.path(part),
+                fix="Couple the two in the importing tool.",
+            )  # fmt: skip
         if isinstance(part, Sealed):
             raise ModelError(
                 "a sealed part has code for the machines its author chose, and may be locked for you alone.",

@@ -15,10 +15,12 @@ none         nothing: gaps stay closed, and what sticks does, by their accelerat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.body import Body
 from kompono.model.element import Element
@@ -111,8 +113,15 @@ class AbsoluteEngine(SolvedEngine):
         if unit not in self._references:
             tree = self._by_joints
             live = tree.live if not unit else tree.find_live(unit=True)
-            self._references[unit] = absolute_references(self.model, self.laws, tree.topology, live, unit)
+            self._references[unit] = absolute_references(
+                self.model, self.laws, tree.topology, live, unit, self._mobilities
+            )
         return self._references[unit]
+
+    @property
+    def _mobilities(self) -> Mapping[Body, np.ndarray]:
+        """1/M (6, 6) of bodies whose mass is not declared."""
+        return {}
 
     @property
     def independence(self) -> tuple[int, int]:

@@ -108,7 +108,6 @@ _ALL = (
             "metric": Choice(("identity", "mass"), "mass"),
         },
         holds="The absolute engine keeps its joints exactly.",
-        refuses={Feature.SEALED_PARTS: "the inside of a sealed part is in joint coordinates"},
         counted=("standard", "successive", "distributed"),
     ),
     EngineEntry(
@@ -120,7 +119,7 @@ _ALL = (
         own={"stiffness": Choice(), "damping": Choice()},
         holds="The discrete engine holds its joints by stiffness=... and damping=...",
         refuses={
-            Feature.CLOSED_PARTS: "closed parts answer with accelerations, and it asks for forces of springs alone",
+            Feature.CLOSED_PARTS: "all joints are stiff links there, so nothing of a component is solved for",
             Feature.SEALED_PARTS: "the inside of a sealed part is in joint coordinates",
             Feature.MANY_RUNS: "it runs one model at a time",
             Feature.LAWS: "it solves for no forces",

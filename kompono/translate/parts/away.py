@@ -15,7 +15,7 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.model.signal import time
-from kompono.sealed.kept import Gives, gives, place_of_x
+from kompono.sealed.kept import gives, place_of_x, tells
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
 from kompono.translate.motion.kinematics import Kinematics
@@ -74,7 +74,7 @@ class AwayPart(Part):
     def closed(self, name: str) -> PartFunction:
         if name not in self._made:
             near, size = self.near.closed(name), self.near.inside.size
-            values = gives(name) is Gives.VALUES
+            values = tells(gives(name))
             if not near.function.nnz_out() or (values and not near.function.nnz_in()):
                 return near  # nothing, or always the same
             takes, before = place_of_x(near.groups, group_sizes(self.near))
@@ -88,7 +88,7 @@ class AwayPart(Part):
     def ask(
         self, kinematics: Kinematics, name: str, x: Any, *, base: Any = None, fields: Any = None, given: Any = None
     ) -> Any:
-        made = gives(name) is not Gives.VALUES
+        made = not tells(gives(name))
         if made and (not self.near.inside.size or (name == "normalize" and not self.turns)):
             return x
         if not made and "x" not in self.near.closed(name).groups:

@@ -8,7 +8,7 @@ modes, and its own states, then those of its parts, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
-from kompono.translate.motion.conditions import Closing
+from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.twins import PlacedTwin, Twin
@@ -54,7 +54,9 @@ class CompartmentState:
 
 
 class Compartment:
-    """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere."""
+    """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
+    bodies are `placed` one by one, `entered` are the bases of sealed parts, whose inside is in joint coordinates.
+    """
 
     def __init__(
         self,
@@ -68,12 +70,18 @@ class Compartment:
         world: Ground | None = None,
         placed: bool = False,
         away: Sequence[Subsystem] = (),
+        entered: Mapping[Subsystem, Carrier] | None = None,
     ) -> None:
         self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
+        cut, independent = list(cut), list(independent)
+        self.joined = _joined(model, cut, independent, close) if placed else None
+        self.entered = _bases(self.joined) if entered is None else entered
         world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
-        cut, independent = list(cut), list(independent)
-        contracted = [ContractedPart(p.ports, p.stands, p.part.owner or model.model, p.path) for p in self.enclosed]
+        contracted = [
+            ContractedPart(p.ports, p.stands, p.part.owner or model.model, p.path, self.entered.get(p.part))
+            for p in self.enclosed
+        ]
         own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
         for path in independent:
             for inner in self.enclosed:
@@ -119,7 +127,7 @@ class Compartment:
         if isinstance(enclosed.part, Sealed):
             return SealedPart(enclosed, border, world)
         inner = _inner(cut, enclosed.path)
-        return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away)
+        return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered)
 
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
@@ -242,6 +250,26 @@ def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
     return q, v
 
 
+def _joined(model: Elaborated, cut: list[str], independent: list[str], close: Close | None) -> Twin | None:
+    """The twin of the same in joint coordinates with its sealed parts closed, if there are some."""
+    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
+    if not sealed:
+        return None
+    twin = Compartment(model, sealed, cut=cut, independent=independent, close=close).twin
+    assert isinstance(twin, Twin)
+    return twin
+
+
+def _bases(joined: Twin | None) -> dict[Subsystem, Carrier]:
+    """Bases of sealed parts where bodies are placed one by one: those of the same model in joint coordinates, so that
+    coordinates inside are the same.
+    """
+    from kompono.translate.parts.sealed import sealed_in
+
+    found = sealed_in(joined.compartment) if joined is not None else ()
+    return {part.part: part.border.base.body for part in found if part.border.base is not None}
+
+
 def _below(path: str, part: str) -> bool:
     return path.startswith(f"{part}.")
 
@@ -301,6 +329,7 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
     firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
     if topology.placed:  # bodies in order of declaration
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
-        links.sort(key=lambda link: order[link.carrier])
-        return Topology(world, tuple(links), model.joints, placed=True)
+        links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last
+        told = [joint for joint in closing if isinstance(joint, Told)]
+        return Topology(world, tuple(links), (*model.joints, *told), placed=True)
     return Topology(world, tuple(links), tuple(closing), tuple(firm))

@@ -39,14 +39,16 @@ class Enclosed:
 
     @property
     def stands(self) -> bool:
-        """Whether joints inside connect a port with a ground of its own, or contact may, so that no port is a base."""
+        """Whether joints or constraints inside connect a port with a ground of its own, or contact may, so that no port
+        is a base.
+        """
         if isinstance(self.part, Sealed):
             return code_of(self.part).manifest.shape.variants[0].base is None
         reached = set(self.model.grounds)
         pairs = [law for law in self.model.laws if isinstance(law, PairLaw)]
         if any(frame.body in reached for law in pairs for frame in (law.first, law.second)):
             return True
-        ends = [(joint.first.body, joint.second.body) for joint in self.model.joints]
+        ends = [(e.first.body, e.second.body) for e in (*self.model.joints, *self.model.constraints)]
         while new := {end for pair in ends if reached & {*pair} for end in pair} - reached:
             reached |= new
         return not self.ports or any(port.body in reached for port in self.ports)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from kompono.model.body import Carrier
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
-from kompono.model.free import Free
 from kompono.model.joint import Joint
-from kompono.translate.motion.conditions import Closing
 from kompono.translate.structure.topology import Link
 
 if TYPE_CHECKING:
@@ -23,21 +21,6 @@ def floating(compartment: Compartment, element: Element) -> Link | None:
     if all(link.carrier is not base for link in held):
         return None
     return next((link for link in held if link.carrier is not base), None)
-
-
-def holding_base(compartment: Compartment) -> Closing | None:
-    """The last of a row of elements that hold the base to a ground inside."""
-    base = _base(compartment)
-    reached: set[Carrier] = {base} if base is not None else set()
-    for _ in compartment.closing:
-        for element in compartment.closing:
-            roots = _held_together(compartment, element)
-            if all(link.carrier not in reached for link in roots):
-                continue
-            if len(roots) < 2 or not all(link.carrier is base or isinstance(link.joint, Free) for link in roots):
-                return element
-            reached |= {link.carrier for link in roots}
-    return None
 
 
 def _base(compartment: Compartment) -> Carrier | None:

@@ -18,13 +18,12 @@ functions are named by their content: equal parts share them, and nothing around
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
 
-from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.law import Law
 from kompono.model.signal import Output, time
@@ -37,7 +36,6 @@ from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
-from kompono.translate.parts.floating import holding_base
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
@@ -75,27 +73,15 @@ class Part:
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
         world: Ground, placed: bool, away: Sequence[Subsystem] = (),
+        entered: Mapping[Subsystem, Carrier] | None = None,
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
-            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away
+            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away, entered=entered
         )
-        self._check_held(enclosed)
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
         self._stem = f"away_{elsewhere[0]}" if elsewhere else "part"
         self._made: dict[str, PartFunction] = {}
-
-    def _check_held(self, enclosed: Enclosed) -> None:
-        """What holds the base from inside would need an unknown of its own at the border."""
-        element = holding_base(self.inside)
-        if element is not None:
-            name = enclosed.model.path(element)
-            raise ModelError(
-                f"a constraint inside holds it to a ground that no joint of it reaches ({name}); it cannot be closed.",
-                path=self.part.path or type(self.part).__name__,
-                fix="Leave that ground to its owner, connect it by a joint, use engine='absolute', or leave the part "
-                "open.",
-            )
 
     def has(self, carrier: Carrier) -> bool:
         """Whether a port is fixed on a carrier."""

@@ -164,6 +164,11 @@ class PartedAbsoluteEngine(ByParts, PlacedTwin):
         compartment.adopt(self)
         self.places = compartment.places(self)
 
+    @cached_property
+    def by_joints(self) -> Twin | None:
+        """The same in joint coordinates, where its start is assembled; None if it can be opened for that."""
+        return self.compartment.joined
+
     def opened_derivative(self) -> Routine:
         return AbsoluteEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
 

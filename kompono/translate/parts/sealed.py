@@ -25,6 +25,7 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sampling import due_together, rates_of
+from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.laws.handed import HandedShape
@@ -35,6 +36,7 @@ from kompono.translate.parts.compartment import Compartment, starts
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part, PartFunction
 from kompono.translate.program import Channel
+from kompono.translate.rank.probe import first_values
 from kompono.translate.structure.topology import Link, Topology
 from kompono.translate.symbolic import Matrix, Vector
 
@@ -221,6 +223,29 @@ class SealedPart(Part):
                 place += 1
         return moving, matrix
 
+    def mobilities(self) -> dict[Body, np.ndarray]:
+        """How easily forces move each port at the start (6, 6), alike in all directions, with the rest free."""
+        described, known = self.variant.functions["violated_rate"], {"time": [0.0], "x": self.start}
+        first = dict(zip(self.model.inputs, first_values(self.model), strict=True))
+        members: Any = self.part._members
+        signals = [first.get(members[name], getattr(members[name], "value", 0.0)) for name in described.signals]
+        column = np.concatenate([*(known[group] for group in described.groups), signals])
+        found = self.closed("violated_rate").function(ca.DM(column))
+        block = np.asarray(ca.DM(unpack_answer(ca.SX(found), self.border.size)[0]))
+        yields = block if not self.border.based else np.linalg.pinv(block[:6, :6])
+        moved: dict[Body, np.ndarray] = {}
+        for k, port in enumerate(self.border.ports):
+            own = slice(6 * k, 6 * k + 6)
+            matrix = yields
+            if not self.border.based:
+                matrix = -block[own, own]
+            elif k:
+                matrix = block[own, :6] @ yields @ block[:6, own] - block[own, own]
+            easy = np.repeat([np.trace(matrix[:3, :3]) / 3, np.trace(matrix[3:, 3:]) / 3], 3)
+            assert isinstance(port.body, Body)
+            moved[port.body] = np.diag(easy)
+        return moved
+
 
 class SealedInside:
     """What an owner knows of the inside of a sealed part."""
@@ -281,3 +306,9 @@ def refuse_engine(model: Elaborated, entry: EngineEntry) -> None:
         raise ModelError(
             f"{reason}, so engine={entry.name!r} cannot use it.", path=model.path(sealed[0]), fix=f"{fix}."
         )
+    hidden = [part for part in sealed if not code_of(part).shows_states]
+    if hidden and not entry.by_joints:
+        raise ModelError(
+            f"its state is kept elsewhere, so engine={entry.name!r} cannot use it.", path=model.path(hidden[0]),
+            fix="Use engine='relative'.",
+        )  # fmt: skip

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Carrier
+from kompono.model.body import Body, Carrier
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.elimination.blocks import Reference
 from kompono.translate.elimination.linear import Form, LinearSet
 from kompono.translate.engines.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
 from kompono.translate.engines.absolute import AbsoluteEngine
+from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
 from kompono.translate.motion.kinematics import Given, Kinematics
@@ -35,11 +36,35 @@ if TYPE_CHECKING:
     from kompono.translate.parts.sealed import SealedPart
 
 
-class Twin(RelativeEngine):
+class AroundSealed(PosedEngine):
+    """An engine that knows sealed parts by what their files say."""
+
+    compartment: Compartment
+
+    @cached_property
+    def _sealed(self) -> Sequence[SealedPart]:
+        from kompono.translate.parts.sealed import sealed_in
+
+        return sealed_in(self.compartment)
+
+    def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
+        """Ports of sealed parts move as their functions say."""
+        steps = {key: step for part in self._sealed for key, step in part.steps().items()}
+        given = Given(steps) if steps else None
+        kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, given)
+        bind_signals(tracer, kinematics)
+        return kinematics
+
+    def _closures_through(self, kinematics: Kinematics) -> Closures:
+        """All closing conditions, with G on the speeds of the state."""
+        closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+        return {key: through(closure, kinematics, self._sealed) for key, closure in closures.items()}
+
+
+class Twin(AroundSealed, RelativeEngine):
     """A compartment with all its parts opened; conditions that cross a part, or hold to a
     base what floats, are not taken as linear."""
 
-    compartment: Compartment
     projection_tolerance = PROJECTION_TOLERANCE
 
     @cached_property
@@ -67,26 +92,10 @@ class Twin(RelativeEngine):
         return self._forms_of([key for key in self.probe.closures if key in own and key not in apart])
 
     @cached_property
-    def _sealed(self) -> Sequence[SealedPart]:
-        from kompono.translate.parts.sealed import sealed_in
-
-        return sealed_in(self.compartment)
-
-    def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
-        """Ports of sealed parts move as their functions say."""
-        steps = {key: step for part in self._sealed for key, step in part.steps().items()}
-        given = Given(steps) if steps else None
-        kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, given)
-        bind_signals(tracer, kinematics)
-        return kinematics
-
-    @cached_property
     def probe(self) -> Probe:
         tracer, kinematics = self._start(shared=False)
-        closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
-        sealed = self._sealed
-        closures = {key: through(closure, kinematics, sealed) for key, closure in closures.items()}
-        return Probe(tracer, kinematics, closures, 0, [part.weight(kinematics) for part in sealed], self._borne)
+        weights = [part.weight(kinematics) for part in self._sealed]
+        return Probe(tracer, kinematics, self._closures_through(kinematics), 0, weights, self._borne)
 
     @property
     def _borne(self) -> set[Carrier]:
@@ -118,10 +127,11 @@ def through(closure: Closure[Joint], kinematics: Kinematics, sealed: Sequence[Se
     return replace(closure, columns=columns)
 
 
-class PlacedTwin(AbsoluteEngine):
-    """The same with every body placed by itself; nothing is substituted."""
+class PlacedTwin(AroundSealed, AbsoluteEngine):
+    """The same with every body placed by itself; nothing is substituted. Sealed parts are in joint coordinates inside,
+    so their bases are placed, and their other ports follow.
+    """
 
-    compartment: Compartment
     projection_tolerance = ABSOLUTE_TOLERANCE
     sets = ()
     steady = False
@@ -138,6 +148,23 @@ class PlacedTwin(AbsoluteEngine):
     @property
     def row_references(self) -> dict[Element, Reference]:
         return self.references(unit=False)
+
+    @cached_property
+    def _by_joints(self) -> RelativeEngine:
+        joined = self.compartment.joined
+        return joined if joined is not None else AbsoluteEngine._by_joints.func(self)
+
+    @cached_property
+    def _mobilities(self) -> dict[Body, np.ndarray]:
+        return {body: mobility for part in self._sealed for body, mobility in part.mobilities().items()}
+
+    @cached_property
+    def posed(self) -> Posed:
+        if not self._sealed:
+            return AbsoluteEngine.posed.func(self)
+        tracer, kinematics = self._start(shared=False)
+        closures = self._closures_through(kinematics)
+        return Posed(tracer, kinematics, closures, {key: dict(closure.columns) for key, closure in closures.items()})
 
     def level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
         raise AssertionError("nothing is substituted here")

@@ -12,6 +12,8 @@ double precision cannot tell them apart is refused.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 
@@ -34,14 +36,20 @@ UNRESOLVED = 1e-12  # least pivot, relative to the first size of its row, that s
 
 
 def absolute_references(
-    model: Elaborated, laws: Laws, tree: Topology, live: dict[Element, LiveRows], unit: bool
+    model: Elaborated,
+    laws: Laws,
+    tree: Topology,
+    live: Mapping[Element, LiveRows],
+    unit: bool,
+    mobilities: Mapping[Body, np.ndarray],
 ) -> dict[Element, Reference]:
     """References of the rows of all joints, constraints and couplings, by element; `tree` and the `live` rows of what
     closes its loops are those of the same model in joint coordinates; with `unit` weights instead of masses.
+    `mobilities` are 1/M (6, 6) of bodies whose mass is not declared.
     """
     elements: tuple[Closing, ...] = (*model.joints, *model.constraints, *model.couplings)
     sizes: dict[Element, np.ndarray] = {
-        e: _least_pivots(model, e, laws, unit) for e in (*model.joints, *model.constraints)
+        e: _least_pivots(model, e, laws, unit, mobilities) for e in (*model.joints, *model.constraints)
     }
     sizes |= {e: live[e].declared(live[e].reference) for e in model.couplings}
     implied: dict[Element, np.ndarray] = {e: matrix for pair in tree.firm for e, matrix in pair.implied.items()}
@@ -69,13 +77,15 @@ def _slips(sizes: np.ndarray, implied: np.ndarray | None) -> np.ndarray | None:
     return scale * np.linalg.qr(scale * implied)[0]
 
 
-def _least_pivots(model: Elaborated, element: Joint | Constraint, laws: Laws, unit: bool) -> np.ndarray:
+def _least_pivots(
+    model: Elaborated, element: Joint | Constraint, laws: Laws, unit: bool, mobilities: Mapping[Body, np.ndarray]
+) -> np.ndarray:
     """For each row of an element the least pivot it can have among the others, with both bodies free."""
     law = laws.of(element)
     count = law.residual.size1_out(0)
     if not count:
         return np.zeros(0)
-    function, free = _square_function(element, law, unit)
+    function, free = _square_function(element, law, unit, mobilities)
     declared = {ca.SX(parameter).element_hash(): parameter.value for parameter in model.parameters}
     random = np.random.default_rng(1)
     pivots, least = [], []
@@ -91,7 +101,9 @@ def _least_pivots(model: Elaborated, element: Joint | Constraint, laws: Laws, un
     return np.median(pivots, axis=0)
 
 
-def _square_function(element: Joint | Constraint, law: Conditions, unit: bool) -> tuple[ca.Function, list[ca.SX]]:
+def _square_function(
+    element: Joint | Constraint, law: Conditions, unit: bool, mobilities: Mapping[Body, np.ndarray]
+) -> tuple[ca.Function, list[ca.SX]]:
     """(pose of the second frame in the first (12), other symbols) -> G D G^T, and those symbols."""
     x, still = ca.SX.sym("x", 12), ca.SX.zeros(6)
     pose, inner = Pose(x[:3], ca.reshape(x[3:], 3, 3)), element.second.pose
@@ -100,11 +112,15 @@ def _square_function(element: Joint | Constraint, law: Conditions, unit: bool) -
     square = ca.SX(gamma.shape[0], gamma.shape[0])
     for block, frame in zip(blocks, (element.second, element.first), strict=True):
         if isinstance(frame.body, Body):
-            weight = ca.DM.eye(6) if unit else ca.inv(ca.SX(central_inertia(frame.body)))
+            weight = ca.DM.eye(6) if unit else _mobility(frame.body, mobilities)
             square += block @ weight @ block.T
     own = {symbol.element_hash() for symbol in ca.vertsplit(x)}
     free = [symbol for symbol in ca.symvar(square) if symbol.element_hash() not in own]
     return ca.Function("square", [x, ca.vertcat(*free)], [ca.densify(square)]), free
+
+
+def _mobility(body: Body, known: Mapping[Body, np.ndarray]) -> ca.SX:
+    return ca.SX(ca.DM(known[body])) if body in known else ca.inv(ca.SX(central_inertia(body)))
 
 
 def _pose(element: Joint | Constraint, random: np.random.Generator) -> ca.DM:

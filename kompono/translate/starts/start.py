@@ -18,6 +18,7 @@ from kompono.model.body import STARTS, Body, Carrier
 from kompono.model.constraint import Coupling
 from kompono.model.free import Turned
 from kompono.model.joint import Joint
+from kompono.model.subsystem import Subsystem
 from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.declared.elaborate import Elaborated
@@ -263,9 +264,9 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
                 raise ModelError(f"{which}{problem}.", path=model.path(body), fix=fix)
 
 
-def placed_state(engine: Engine, placement: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start, and
-    the model's own `states` there.
+def placed_state(engine: Engine, placement: np.ndarray, by_joints: Engine, state: np.ndarray) -> np.ndarray:
+    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start;
+    what is inside sealed parts, and the model's own states, are taken from the `state` there.
     """
     bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
     coordinates, place = {}, bodies.size
@@ -277,7 +278,24 @@ def placed_state(engine: Engine, placement: np.ndarray, states: np.ndarray) -> n
     if isinstance(engine.joints[0], Turned):
         bodies = np.array([_turned(body) for body in bodies])
     size = bodies.shape[1] - 6
-    return np.concatenate([bodies[:, :size].ravel(), *counted, bodies[:, size:].ravel(), modes, states])
+    rows: dict[Carrier, np.ndarray] = dict(zip(engine.model.bodies, bodies, strict=True))
+    inside, found = _inside(by_joints, state), []
+    for joint in engine.joints:
+        row = rows.get(joint.second.body)
+        found.append(inside[joint.owner] if row is None else (row[:size], row[size:]))
+    own = state[len(state) - len(by_joints.model.states) :]
+    return np.concatenate([*(q for q, _ in found), *counted, *(v for _, v in found), modes, own])
+
+
+def _inside(engine: Engine, state: np.ndarray) -> dict[Subsystem | None, tuple[np.ndarray, np.ndarray]]:
+    """Coordinates and speeds of joints that move nothing the model knows, by their owners."""
+    found, known, i, k = {}, {*engine.model.bodies, *engine.model.grounds}, 0, engine.nq
+    for joint in engine.joints:
+        q, v = state[i : i + len(joint.coordinates)], state[k : k + joint.freedoms]
+        i, k = i + len(joint.coordinates), k + joint.freedoms
+        if joint.second.body not in known:
+            found[joint.owner] = q, v
+    return found
 
 
 def _turned(body: np.ndarray) -> np.ndarray:

@@ -103,13 +103,15 @@ class Topology:
 @dataclass(frozen=True)
 class ContractedPart:
     """Frames of a closed part: the tree reaches it at one of them, the base, and goes on from all others at once. One
-    that `stands` on a ground of its own is reached from the start, and has no base.
+    that `stands` on a ground of its own is reached from the start, and has no base. Where every body is placed by
+    itself, a part may still need a `placed` base, from which the others are seen.
     """
 
     ports: tuple[Frame, ...]
     stands: bool
     owner: Subsystem
     path: str
+    placed: Carrier | None = None
 
 
 def find_topology(
@@ -157,14 +159,16 @@ def place_all(
     model: Elaborated, placed: type[Free] = Placed, closed: Sequence[ContractedPart] = (), world: Ground | None = None
 ) -> Topology:
     """The topology of absolute coordinates: every body is placed in the world by itself, every joint closes a loop.
-    Ports of `closed` parts are placed by these.
+    Ports of `closed` parts are placed by these, but for a base that is placed itself.
     """
     world = world or Ground()
     links = [Link(ground, world, None, False, 1) for ground in model.grounds]
     ports = {port.body: (part, port) for part in closed for port in part.ports}
     for body in model.bodies:
-        if body in ports:
-            links.append(Link(body, world, _crossing(*ports[body], world), False, 1))
+        part = ports[body][0] if body in ports else None
+        if part is not None and body is not part.placed:
+            base, depth = (part.placed, 2) if part.placed is not None else (world, 1)
+            links.append(Link(body, base, _crossing(*ports[body], base), False, depth))
             continue
         joint = placed(world, body)
         joint._name = model.path(body)
@@ -176,6 +180,7 @@ def place_all(
                 path=model.path(joint),
                 fix="Write conditions(pose) for it, or use engine='relative'.",
             )
+    links.sort(key=lambda link: link.depth)
     return Topology(world, tuple(links), model.joints, placed=True)
 
 

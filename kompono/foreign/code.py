@@ -1,0 +1,118 @@
+"""Functions of an FMU for model exchange as CasADi functions: rates and outputs of time, states and inputs.
+
+They stand in expressions of a model like any closed function. Native code calls the FMU by address (see
+`compile.foreign`), the interpreter through FMPy. Outputs that do not depend on inputs have a function of their own
+without them, so that what is fed back through an FMU is seen to be no algebraic loop.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import RunError
+from kompono.foreign.instance import Instance
+from kompono.foreign.told import Variable
+from kompono.given import CLOSED
+
+_count = itertools.count()
+_made: weakref.WeakValueDictionary[str, Functions] = weakref.WeakValueDictionary()
+_NAME = re.compile(r"(fmu_\d+)_(\d)")
+RATES, STILL, THROUGH = range(3)  # rates; outputs without and with inputs
+
+
+@dataclass(frozen=True)
+class Described:
+    """A function: whether it takes inputs, and the value references it gives (none: rates)."""
+
+    inputs: bool
+    references: tuple[int, ...]
+    results: int
+
+
+class Functions:
+    """The functions of one instance."""
+
+    def __init__(self, instance: Instance, still: Sequence[Variable], through: Sequence[Variable]) -> None:
+        self.instance, told = instance, instance.told
+        self.stem = f"fmu_{next(_count)}"
+        self.states, self.inputs = len(told.states), tuple(v.reference for v in told.inputs)
+        self.lock = (ctypes.c_int64 * 1)()  # for native code: an instance answers one at a time
+        self.described = {
+            RATES: Described(True, (), self.states),
+            STILL: Described(False, tuple(v.reference for v in still), len(still)),
+            THROUGH: Described(True, tuple(v.reference for v in through), len(through)),
+        }
+        self._native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
+        _made[self.stem] = self
+
+    def arguments(self, number: int) -> int:
+        """How many numbers a function takes: time, states and perhaps inputs."""
+        return 1 + self.states + (len(self.inputs) if self.described[number].inputs else 0)
+
+    def call(self, number: int, column: ca.SX) -> ca.SX:
+        """What a function gives for a column of expressions."""
+        return self._native[number](column)
+
+    def evaluate(self, number: int, column: np.ndarray) -> np.ndarray:
+        """The same for numbers, through FMPy."""
+        described, instance = self.described[number], self.instance
+        fmu = instance._fmu
+        state = (ctypes.c_double * max(self.states, 1))(*column[1 : 1 + self.states])
+        try:
+            fmu.setTime(float(column[0]))
+            if self.states:
+                fmu.setContinuousStates(state, self.states)
+            if described.inputs and self.inputs:
+                instance.write(self.inputs, column[1 + self.states :].tolist())
+            if number != RATES:
+                return instance.read(described.references)
+            rates = (ctypes.c_double * max(self.states, 1))()
+            get = fmu.getDerivatives if instance.told.version == 2 else fmu.getContinuousStateDerivatives
+            get(rates, self.states)
+            return np.array(rates[: self.states])
+        except Exception as error:
+            raise RunError(f"the FMU failed: {error}", path=instance.told.path) from error
+
+
+class _Native(ca.Callback):
+    """A function of an FMU for CasADi."""
+
+    def __init__(self, owner: Functions, number: int) -> None:
+        ca.Callback.__init__(self)
+        self._owner, self._number = weakref.ref(owner), number
+        self._sizes = owner.arguments(number), owner.described[number].results
+        CLOSED.add(f"{owner.stem}_{number}")
+        self.construct(f"{owner.stem}_{number}", {"enable_fd": True})
+
+    def get_n_in(self) -> int:
+        return 1
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, _: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._sizes[0], 1)
+
+    def get_sparsity_out(self, _: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._sizes[1], 1)
+
+    def eval(self, arguments: Any) -> list[Any]:
+        owner = self._owner()
+        assert owner is not None
+        return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+
+
+def find(name: str) -> tuple[Functions, int] | None:
+    """Whose function a name is, and its number there; None for any other function."""
+    matched = _NAME.fullmatch(name)
+    owner = _made.get(matched[1]) if matched else None
+    return (owner, int(matched[2])) if matched and owner is not None else None

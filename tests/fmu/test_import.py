@@ -1,0 +1,178 @@
+"""FMUs as components: model exchange is our own motion, co-simulation is late by a sample, and loops are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fmu.fmu_models import Latch, Servo, Swing
+
+from kompono import Fmu, ModelError, State, export_fmu, simulate, simulate_many
+
+pytest.importorskip("fmpy")
+
+
+class Beside(Swing):
+    """A swing, and the FMU of one beside it, pushed by the same torque."""
+
+    def __init__(self, file: Path, **options: Any) -> None:
+        super().__init__()
+        self.plant = Fmu(file, trust=True, **options)
+        self.connect(self.torque, self.plant.torque)
+
+
+class Driven(Swing):
+    """A swing whose torque comes from an FMU that sees its angle and speed."""
+
+    def __init__(self, file: Path, **options: Any) -> None:
+        super().__init__()
+        self.control = Fmu(file, trust=True, **options)
+        self.connect(self.pin.angle, self.control.angle)
+        self.connect(self.pin.angle_rate, self.control.speed)
+        self.connect(self.control.port("torque"), self.torque)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("native", [True, False])
+def test_model_exchange_is_our_own_motion(exported: Callable[..., Path], version: int, native: bool) -> None:
+    until = 1.0 if native else 0.02
+    method = {"method": "rk4"} if native else {"method": "RK45", "rtol": 1e-9}
+    result = simulate(
+        Beside(exported(Swing, version)), until=until, step=1e-3, inputs={"torque": 0.4}, native=native, **method
+    )
+    assert result.status.ok
+    assert np.abs(result["plant.pin_angle"] - result["pin.angle"]).max() < 1e-12
+    assert np.abs(result["plant.pin_angle_rate"] - result["pin.angle.rate"]).max() < 1e-12
+    assert np.abs(result["plant.height"] - result["height"]).max() < 1e-12
+
+
+def test_steps_of_any_length_move_both(exported: Callable[..., Path]) -> None:
+    result = simulate(Beside(exported(Swing)), until=2.0, step=0.1, method="dopri5", rtol=1e-9)
+    assert np.abs(result["plant.pin_angle"] - result["pin.angle"]).max() < 1e-12
+
+
+def test_members_of_an_ensemble_do_not_meet(exported: Callable[..., Path]) -> None:
+    starts = np.linspace(0.1, 1.5, 19)
+    both = {"pin.angle": starts, "plant.pin_angle": starts}
+    runs = simulate_many(Beside(exported(Swing)), until=0.2, step=1e-3, initial=both, threads=2)
+    assert np.ptp(runs["pin.angle"][:, -1]) > 0.1
+    assert np.abs(runs["plant.pin_angle"] - runs["pin.angle"]).max() < 1e-12
+
+
+def test_co_simulation_is_late_by_a_sample(exported: Callable[..., Path]) -> None:
+    errors = []
+    for every in (8e-3, 4e-3, 2e-3):
+        model = Beside(exported(Swing), every=every)
+        result = simulate(model, until=1.0, step=1e-3, inputs={"torque": 0.4})
+        errors.append(np.abs(result["plant.pin_angle"] - result["pin.angle"]).max())
+        again = simulate(model, until=1.0, step=1e-3, inputs={"torque": 0.4})
+        assert np.array_equal(again["plant.pin_angle"], result["plant.pin_angle"])
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.all(np.abs(orders - 1) < 0.2)
+
+
+def test_parameters_states_and_inputs_start_as_asked(exported: Callable[..., Path]) -> None:
+    plant = Fmu(exported(Swing), trust=True, values={"pin.angle": 0.5}, torque=2.0)
+    assert plant.pin_angle.start == 0.5
+    assert isinstance(plant.port("pin.angle.rate"), State)
+    assert plant.torque.value == 2.0
+    assert plant.torque.unit == "N m"
+    with pytest.raises(ModelError, match="Did you mean"):
+        Fmu(exported(Swing), trust=True, torqe=2.0)
+    with pytest.raises(ModelError, match="has no 'height_'"):
+        plant.port("height_")
+
+
+def test_what_is_fed_back_through_an_fmu(exported: Callable[..., Path]) -> None:
+    """Height depends on no input: it may be fed back. Power depends on the push: that is an algebraic loop."""
+
+    class Back(Swing):
+        def __init__(self, file: Path, name: str, source: str) -> None:
+            super().__init__()
+            self.plant = Fmu(file, trust=True)
+            self.connect(0.5 * self.plant.port(source), self.plant.port(name))
+
+    assert simulate(Back(exported(Swing), "torque", "height"), until=0.1, step=1e-3).status.ok
+    from kompono import KomponoError
+
+    with pytest.raises(KomponoError, match="plant"):
+        simulate(Back(exported(Through, 3), "push", "power"), until=0.1, step=1e-3)
+
+
+class Through(Latch):
+    """The latch without its events."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("up", "down"):
+            delattr(self, name)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "trust=True"),
+        ({"trust": True, "kind": "me"}, "event indicators"),
+        ({"trust": True, "kind": "cs"}, "every=1e-3"),
+        ({"trust": True, "kind": "me", "every": 1e-3}, "not sampled"),
+        ({"trust": True, "kind": "both"}, "kind='me' or kind='cs'"),
+        ({"trust": True, "every": -1.0}, "every"),
+    ],
+)
+def test_what_is_not_right_is_said(exported: Callable[..., Path], options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ModelError) as found:
+        Fmu(exported(Latch, 2), **options)
+    assert words in str(found.value)
+
+
+def test_co_simulation_with_events_inside(exported: Callable[..., Path]) -> None:
+    class Rig(Swing):
+        def __init__(self, file: Path) -> None:
+            super().__init__()
+            self.plant = Fmu(file, trust=True, every=1e-2, push=1.5, stiffness=60.0)
+
+    result = simulate(Rig(exported(Latch, 2)), until=1.0, step=1e-3)
+    given = {"inputs": {"push": 1.5}, "parameters": {"stiffness": 60.0}}
+    alone = simulate(Latch(), until=1.0, step=1e-3, every=10, **given)["slide.displacement"]
+    held = result["plant.slide_displacement"][1:1000:10]  # the row at an instant is written before the sample
+    assert np.abs(held - alone[:100]).max() < 1e-10
+
+
+def test_an_fmu_is_not_exported_again(exported: Callable[..., Path], tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="plant: an FMU inside an FMU"):
+        export_fmu(Beside(exported(Swing)), tmp_path / "twice.fmu")
+
+
+def test_a_foreign_fmu(tmp_path: Path, exported: Callable[..., Path]) -> None:
+    """One made by another tool: a controller in Python, in co-simulation."""
+    pytest.importorskip("pythonfmu")
+    from pythonfmu.builder import FmuBuilder
+
+    script = tmp_path / "pd.py"
+    script.write_text(
+        "from pythonfmu import Fmi2Causality, Fmi2Slave, Real\n"
+        "class PD(Fmi2Slave):\n"
+        "    def __init__(self, **kwargs):\n"
+        "        super().__init__(**kwargs)\n"
+        "        self.angle = self.speed = self.torque = 0.0\n"
+        "        for name in ('angle', 'speed'):\n"
+        "            self.register_variable(Real(name, causality=Fmi2Causality.input))\n"
+        "        self.register_variable(Real('torque', causality=Fmi2Causality.output))\n"
+        "    def do_step(self, current_time, step_size):\n"
+        "        self.torque = -3.0 * self.angle - 2.0 * self.speed\n"
+        "        return True\n"
+    )
+    FmuBuilder.build_FMU(str(script), dest=str(tmp_path))
+    result = simulate(Driven(tmp_path / "PD.fmu", every=1e-3), until=1.0, step=1e-3)
+    assert result.status.ok
+    wanted = -3.0 * result["pin.angle"] - 2.0 * result["pin.angle.rate"]
+    assert np.abs(wanted).max() > 1.0
+    assert np.abs(result["control.torque"][2:] - wanted[:-2]).max() < 1e-9  # it computes with the inputs of the step
+
+
+def test_servo_is_refused_in_model_exchange_with_its_event(exported: Callable[..., Path]) -> None:
+    with pytest.raises(ModelError, match="event indicators"):
+        Fmu(exported(Servo), trust=True)
