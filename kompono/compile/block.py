@@ -40,7 +40,7 @@ class ChunkEnd(IntEnum):
         return Ending[self.name]
 
 
-_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop")
+_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask")
 _INTEGERS = (
     "table_rows", "capacity", "rows", "projecting", "budget", "step", "every", "record_count", "recorded", "dense",
     "evaluations", "accepted", "rejected", "history", "after_rejection",
@@ -148,6 +148,7 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
         "distance": 1,
         "inputs": len(program.inputs),
         "counted": len(program.rates),
+        "reads": sum(one.reads for one in program.controllers),
     }
     places, offset = {}, 0
     for name, size in sizes.items():

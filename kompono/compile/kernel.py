@@ -176,8 +176,8 @@ class Kernel:
         """
         if _known(method) in CHOOSING:
             raise RunError(f"{method} chooses its own steps.", fix="Use `adaptive`.")
-        if lanes > 1 and self.program.events:
-            raise RunError("a model with events runs on one lane.", fix="Use lanes=1.")
+        if lanes > 1 and (self.program.events or self.program.controllers):
+            raise RunError("a model with events or controllers runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
         function = self._objects.loop_function(method, width)
         self._objects.places.revive()

@@ -42,6 +42,7 @@ class Run(ABC):
     elsewhere: Places | None = None  # where parts run that do not run here
     losses = 0  # there, before this run
     settle: Settle | None = None  # chooses the modes of laws
+    asking: Any = None  # Python callables, kept alive while the loop may call them
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
     jam = ""  # where no forces of laws fit, and why
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kompono.compile.emit import INT, REAL, Value
+from kompono.compile.block import ChunkEnd
+from kompono.compile.emit import BOOL, INT, REAL, Value
 from kompono.compile.machine import Machine, stop_if_unanswered
 
 CLOSE = 1e-9  # of the period
@@ -43,7 +44,11 @@ def tick(machine: Machine, time: Value) -> None:
     with code.when(due.get() > 0):
         for k, numbers in enumerate(program.ticks):
             with code.when(due.get().equals(sum(1 << number for number in numbers))):
-                machine.evaluate(program.routines[f"tick_{k}"], time, "state", "corrected")
+                routine = program.routines[f"tick_{k}"]
+                asks = len(routine.outputs) > 1
+                machine.evaluate(routine, time, "state", *(("corrected", "reads") if asks else ("corrected",)))
+                if asks:
+                    _ask(machine, k, time)
                 machine.copy("state", "corrected")
         block.set("history", 0)
         if machine.guards:
@@ -59,3 +64,14 @@ def stop_at(machine: Machine, end: Value) -> Value:
         instant = _instant(machine, number)
         goal.set(code.select(instant < goal.get() - CLOSE * every, instant, goal.get()))
     return goal.get()
+
+
+def _ask(machine: Machine, tick: int, time: Value) -> None:
+    """Let Python callables answer, if somebody listens; one that fails ends the loop, the state being that before the
+    sample.
+    """
+    code, ask = machine.code, machine.block.ask
+    failed = code.variable(INT, 0)
+    with code.when(code.let(BOOL, f"icmp ne ptr {ask.name}, null")):
+        failed.set(code.let(INT, f"call i64 {ask.name}(i64 {tick}, double {time.name})"))
+    machine.fail(failed.get() > 0, ChunkEnd.STOPPED)

@@ -19,6 +19,7 @@ from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
+from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, Kept, Shelf, find_kept
 from kompono.translate.elimination.inertia_form import closing_elements
 from kompono.translate.engines.engine import Engine
@@ -250,6 +251,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         states=tuple(map(model.path, model.states)),
         rates=engine.sample_rates,
         ticks=engine.ticks,
+        controllers=controller_units(model, engine.sample_rates),
         groups=getattr(engine, "groups", ()),
     )
 

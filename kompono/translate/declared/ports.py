@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint
+from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.event import Next
 from kompono.model.joint import Joint
@@ -47,7 +48,8 @@ def check_reading(model: Elaborated) -> None:
     """Raise ModelError for expressions that read what lies inside a component."""
     for element in (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.fields,
                     *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws,
-                    *model.states, *model.connections, *model.sampled):  # fmt: skip
+                    *model.states, *model.connections, *model.sampled,
+                    *model.controllers):  # fmt: skip
         for used in model.uses.get(element, ()):
             if not isinstance(used, Parameter | Input | Output):
                 _check_exposed(model, element, used.mode if isinstance(used, Next) else used)
@@ -100,6 +102,8 @@ def _check_exposed(model: Elaborated, user: Element, used: Element | Frame) -> N
     """Every component around an element or frame, up to one that holds the user too, must expose it."""
     element = used.body if isinstance(used, Frame) else used
     level, owner = user.owner, element.owner
+    if isinstance(owner, Controller):  # what it holds is its own
+        owner = owner.owner
     if level is owner:
         return
     while owner is not None and owner is not level and not owner.contains(user):

@@ -9,6 +9,8 @@ from itertools import combinations
 
 from kompono.errors import ModelError
 from kompono.model.event import Mode
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.program import ControllerUnit
 
 Rate = tuple[float, float]  # period and offset [s]
 
@@ -20,6 +22,17 @@ LONGEST = 20_000  # instants that are counted to find out
 def rates_of(modes: Sequence[Mode]) -> tuple[Rate, ...]:
     """Periods and offsets, each once, in order of declaration."""
     return tuple(dict.fromkeys((m.every, m.offset) for m in modes if m.every is not None))
+
+
+def controller_units(model: Elaborated, rates: Sequence[Rate]) -> tuple[ControllerUnit, ...]:
+    """Python callables as the loop knows them."""
+    places = {mode: k for k, mode in enumerate(model.modes)}
+    return tuple(
+        ControllerUnit(
+            model.path(one), rates.index((one.every, one.offset)), len(one.reads), tuple(places[m] for m in one._held)
+        )
+        for one in model.controllers
+    )
 
 
 def due_together(rates: Sequence[Rate], path: str = "") -> tuple[tuple[int, ...], ...]:

@@ -16,6 +16,7 @@ from kompono.errors import KomponoError, ModelError
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint
+from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.force import Force
@@ -99,6 +100,9 @@ def _symbols(elements: Iterable[Element]) -> dict[int, Element | Frame | None]:
     for column in (time, *ARGUMENTS):
         note(column, None)
     for element in elements:
+        if isinstance(element, Controller):
+            for mode in element._held:
+                note(mode, mode)
         if isinstance(element, Joint):
             note(element.q, element)
             note(element.v, element)
@@ -129,6 +133,8 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = (element.rate,)
     elif isinstance(element, Mode):
         values = () if element._becomes is None else (element._becomes,)
+    elif isinstance(element, Controller):
+        values = (element.reads,)
     elif isinstance(element, Connection):
         values = (element.source,)
     elif isinstance(element, Event):

@@ -21,7 +21,7 @@ from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import bind_results, bind_signals
-from kompono.translate.motion.states import sampled_values, state_rates
+from kompono.translate.motion.states import reads_of, sampled_values, state_rates
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -207,8 +207,9 @@ class TracedEngine(PosedEngine):
         for mode, value in sampled_values(now.tracer, self.model, due):
             place = next(i for i, known in enumerate(self.model.modes) if known is mode)
             state[self.nq + self.nv + place] = value
+        named = [("state", state), *reads_of(now.tracer, self.model, due)]
         bind_signals(now.tracer, now.kinematics)
-        return now.tracer.routine(f"tick_{number}", [("state", state)])
+        return now.tracer.routine(f"tick_{number}", named)
 
     def switch(self, number: int) -> Routine:
         """state -> state after an event; new values may use results."""

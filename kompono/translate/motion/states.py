@@ -25,6 +25,17 @@ def due_modes(model: Elaborated, due: Collection[Rate]) -> list[Mode]:
     return [mode for mode in model.sampled if (mode.every, mode.offset) in due]
 
 
+def reads_of(tracer: Tracer, model: Elaborated, due: Collection[Rate]) -> list[tuple[str, Vector]]:
+    """What controllers read at an instant, as one named column; zeros for who is not due, and nothing if none is."""
+    asked = [(one.every, one.offset) in due for one in model.controllers]
+    found = []
+    for one, is_due in zip(model.controllers, asked, strict=True):
+        column = ca.vertcat(ca.SX(0, 1), *one.reads)
+        path = model.path(one)
+        found.append(tracer.call(lambda c=column: c, path=path, free=True) if is_due else ca.SX(len(one.reads), 1))
+    return [("reads", ca.vertcat(*[ca.densify(column) for column in found]))] if any(asked) else []
+
+
 def sampled_values(tracer: Tracer, model: Elaborated, due: Collection[Rate]) -> list[tuple[Mode, Scalar]]:
     """What modes become at an instant when some rates are due, from the state that symbols mean now."""
     modes = due_modes(model, due)

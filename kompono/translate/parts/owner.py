@@ -7,7 +7,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from kompono.errors import RunError
+from kompono.errors import RunError, TranslationError
 from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.translate.declared.elaborate import Elaborated
@@ -16,6 +16,7 @@ from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.motion.signals import bind_results, samples_with_results, uses_results
+from kompono.translate.motion.states import reads_of
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
@@ -128,9 +129,17 @@ class ByParts(SolvedEngine):
     def tick(self, number: int) -> Routine:
         tracer, _, now = self._settled
         now = self._with_results(now.at(now.values))
-        values = sampled(now, [self.sample_rates[k] for k in self.ticks[number]])
+        own = self.compartment.model
+        if len(own.controllers) < len(self.model.controllers):
+            inside = next(one for one in self.model.controllers if all(one is not known for known in own.controllers))
+            raise TranslationError(
+                "a closed part cannot ask Python.", path=self.model.path(inside),
+                fix="Declare the controller in an owner, and connect it, or leave the part open.",
+            )  # fmt: skip
+        due = [self.sample_rates[k] for k in self.ticks[number]]
+        named = [("state", self._scattered(sampled(now, due))), *reads_of(tracer, own, due)]
         self._settled[2].at(now.values)  # symbols mean the present again
-        return tracer.routine(f"tick_{number}", [("state", self._scattered(values))])
+        return tracer.routine(f"tick_{number}", named)
 
     def _with_results(self, now: Moment) -> Moment:
         """A moment at which own events and samples may use results, if some do."""
