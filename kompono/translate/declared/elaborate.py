@@ -27,8 +27,10 @@ from kompono.model.state import State, check_states
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.law_checks import check_laws
+from kompono.translate.declared.network_checks import check_networks
+from kompono.translate.declared.networks import Network, find_networks, gather, uses_of
 from kompono.translate.declared.ownership import check_ownership
-from kompono.translate.declared.ports import check_ports, check_reading
+from kompono.translate.declared.ports import check_pins, check_ports, check_reading
 from kompono.translate.declared.signal_loops import check_signal_loops
 from kompono.translate.declared.uses import find_uses
 
@@ -60,6 +62,7 @@ class Elaborated:
     connections: tuple[Connection, ...] = ()
     controllers: tuple[Controller, ...] = ()
     fed: tuple[Input, ...] = ()  # inputs that connections feed; they are not among `inputs`
+    networks: tuple[Network, ...] = ()
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     @property
@@ -97,7 +100,7 @@ def elaborate(model: Subsystem) -> Elaborated:
     held = tuple(mode for one in kind(Controller) for mode in one._held)
     result = replace(result, modes=(*result.modes, *held, *inner), states=kind(State), controllers=kind(Controller))
     result = _connected(result)
-    if not result.bodies:
+    if not result.bodies and not result.states:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
@@ -105,9 +108,14 @@ def elaborate(model: Subsystem) -> Elaborated:
     check_laws(result)
     check_states(result.states, result.path)
     check_samples(result.modes, result.path)
-    result = replace(result, uses=find_uses(model, [*elements, *result.connections]))
-    check_reading(result)
+    junctions, equations = gather(result.subsystems, elements)
+    result = replace(result, networks=find_networks(model, elements, junctions, equations))
+    uses = find_uses(model, [*elements, *result.connections, *equations])
+    result = replace(result, uses={**uses, **uses_of(result.networks, uses)})
+    check_reading(result, equations)
+    check_pins(result, junctions)
     check_signal_loops(result)
+    check_networks(result)
     check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
     _warn_about_loose_bodies(result)
     return result

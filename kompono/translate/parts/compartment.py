@@ -293,7 +293,7 @@ def _with_base(topology: Topology, border: Border | None) -> Topology:
     links = tuple(
         Link(base, topology.world, None, False, 1) if link.carrier is base else link for link in topology.links
     )
-    return Topology(topology.world, links, topology.closing, topology.firm)
+    return Topology(topology.world, links, topology.closing, topology.mated)
 
 
 def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topology:
@@ -326,7 +326,7 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
         if link.carrier in base_of:
             open_part(base_of[link.carrier])
     closing = [*(joint for part in parts for joint in part.inside.twin_topology.closing), *topology.closing]
-    firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
+    firm = [*(pair for part in parts for pair in part.inside.twin_topology.mated), *topology.mated]
     if topology.placed:  # bodies in order of declaration
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
         links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last
