@@ -66,7 +66,8 @@ def seal_functions(
     with Notice("sealing") as notice:
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
-            objects[target.name] = {lanes: _made(code, target, lanes) for lanes in target.lanes}
+            lanes = [w for w in target.lanes if w == 1 or not code.solves]
+            objects[target.name] = {w: _made(code, target, w) for w in lanes}
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
     )
@@ -206,6 +207,7 @@ def _variant(part: Alone) -> Variant:
         speeds=speeds,
         given=tuple(np.flatnonzero(part.pick(firm, engine)).tolist()),
         settles=part.inside.settles,
+        laws=part.told_laws(),
     )
 
 

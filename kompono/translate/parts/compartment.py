@@ -29,6 +29,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
+from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
@@ -105,7 +106,9 @@ class Compartment:
         self.counted = tuple(angular) if placed else ()
         self.closing = closing_elements(self.model, self.topology)
         self.law_rows = LawRows(self.model)
-        self.all_laws = LawRows(model)  # those inside parts, too
+        self.laws = Stacked.of(self.law_rows)  # those inside parts, too
+        for part in self.parts:
+            self.laws = self.laws.then(part.laws, part.path)
         self.sample_rates = rates_of(model.modes)  # of samples, inside parts, too
         self.ticks = due_together(self.sample_rates)
         self.handed = self._handed()

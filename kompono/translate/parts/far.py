@@ -67,7 +67,7 @@ def group_sizes(part: Part) -> dict[str, int]:
     """Lengths of the groups of arguments its functions take."""
     base = MOTION if part.border.based else 0
     given = part.border.size + part.handed.rows
-    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": given}
+    return {"time": 1, "base": base, "fields": FIELDS, "x": part.inside.size, "given": given, "forces": part.laws.size}
 
 
 def kept_part(part: Part) -> tuple[KeptPart, dict[str, ca.Function]]:
