@@ -1,8 +1,9 @@
 """The catalogue of joints, constraints, forces and solids, and a bench for parts. It uses only what a user may use."""
 
-from kompono.library import shapes, solids
+from kompono.library import profiles, shapes, solids
 from kompono.library.actuators import Actuator, Damping
 from kompono.library.bench import Bench
+from kompono.library.blocks import Table, Table2
 from kompono.library.chain import Chain, slide, turn
 from kompono.library.clutches import Brake, Clutch, FreeWheel
 from kompono.library.constraints import (
@@ -136,6 +137,8 @@ __all__ = [
     "Sum",
     "Switch",
     "SynchronousMotor",
+    "Table",
+    "Table2",
     "Tank",
     "TorqueSource",
     "Torsion",
@@ -145,6 +148,7 @@ __all__ = [
     "Valve",
     "VoltageSource",
     "Weld",
+    "profiles",
     "shapes",
     "slide",
     "solids",
