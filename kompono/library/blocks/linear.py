@@ -142,12 +142,12 @@ def _scales(a: np.ndarray) -> np.ndarray:
 def _of_system(system: Any, every: float | None) -> tuple[Any, ...]:
     """Matrices and period of an object of python-control or scipy.signal."""
     if hasattr(system, "num") and hasattr(system, "den"):
-        several = (getattr(system, "ninputs", 1), getattr(system, "noutputs", 1)) != (1, 1)
-        if several or (callable(getattr(system, "to_ss", None)) and np.ndim(system.num) > 1):
+        theirs = hasattr(system, "ninputs")  # python-control's, with lists of lists
+        if (system.ninputs, system.noutputs) != (1, 1) if theirs else np.ndim(system.num) != 1:
             raise ModelError("a transfer function with several ports.", fix="Convert it to state space first.")
-        top, bottom = (p[0][0] if hasattr(system, "ninputs") else p for p in (system.num, system.den))
+        top, bottom = (p[0][0] if theirs else p for p in (system.num, system.den))
         return (*companion(np.ravel(top), np.ravel(bottom)), _step(system.dt, every))
-    if callable(getattr(system, "to_ss", None)):  # zeros and poles of scipy.signal
+    if hasattr(system, "zeros") and hasattr(system, "gain"):  # zeros, poles and gain of scipy.signal
         system = system.to_ss()
     if not all(hasattr(system, name) for name in "ABCD"):
         fix = "Give matrices A, B, C, D, or an object of python-control or scipy.signal."

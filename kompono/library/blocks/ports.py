@@ -20,6 +20,9 @@ from kompono.model.subsystem import Subsystem
 class Block(Subsystem):
     """A component made of signals only."""
 
+    input: Input  # what most have
+    output: Output
+
     def _port(self, name: str, signal: Any, unit: str = "") -> Input:
         """An input of that name, fed by a signal if there is one."""
         port = Input(unit=unit)
