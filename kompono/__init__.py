@@ -28,6 +28,7 @@ from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw, Unit
 from kompono.model.load_cell import LoadCell
+from kompono.model.pin import Electrical, Hydraulic, Pin, Rotational, Thermal, Translational
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.state import State
@@ -62,6 +63,7 @@ __all__ = [
     "Cost",
     "Coupling",
     "Effort",
+    "Electrical",
     "Ensemble",
     "Evaluation",
     "Event",
@@ -71,6 +73,7 @@ __all__ = [
     "Force",
     "Frame",
     "Ground",
+    "Hydraulic",
     "Input",
     "Joint",
     "JointLaw",
@@ -85,11 +88,13 @@ __all__ = [
     "Output",
     "PairLaw",
     "Parameter",
+    "Pin",
     "Pose",
     "Remote",
     "RemoteError",
     "Report",
     "Result",
+    "Rotational",
     "RunError",
     "RunWarning",
     "Sealed",
@@ -98,7 +103,9 @@ __all__ = [
     "Simulation",
     "State",
     "Subsystem",
+    "Thermal",
     "TranslationError",
+    "Translational",
     "Unit",
     "Wrench",
     "cost",

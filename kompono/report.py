@@ -108,7 +108,7 @@ def inspect(model: Subsystem, **options: Any) -> Report:
     implied = _implied(rows) & (not simulation.entry.links)  # there each condition has a force of its own
     freedoms = degrees_of_freedom(rows)
     rank = speeds - freedoms
-    firm = _firm(translation)
+    mated = _mated(translation)
     types, kernels, calls = _types(translation)
     program = simulation.program
     names = [name for name in ("derivative", "project", "outputs") if name in program.routines]
@@ -119,15 +119,15 @@ def inspect(model: Subsystem, **options: Any) -> Report:
         joints=len(translation.model.joints),
         constraints=len(translation.model.constraints) + len(translation.model.couplings),
         coordinates=speeds,
-        conditions=len(g) + sum(rows for _, rows in firm),
+        conditions=len(g) + sum(rows - solved for _, rows, _, solved in mated),
         degrees_of_freedom=freedoms,
         spanning_tree=tuple(_spanning_tree(translation)),
         independent=tuple(
             translation.model.path(link.carrier) for link in translation.topology.links if link.independent
         ),
         loops=tuple(_loops(translation)),
-        redundant=(*_redundant(rows, labels, implied), *_firm_lines(firm)),
-        redundant_count=len(g) - rank + sum(rows - 6 for _, rows in firm),
+        redundant=(*_redundant(rows, labels, implied), *_mated_lines(mated)),
+        redundant_count=len(g) - rank + sum(rows - rank for _, rows, rank, _ in mated),
         moved=assembly.moved,
         types=types,
         kernels=kernels,
@@ -147,7 +147,9 @@ def _tree(component: Subsystem, indent: str) -> Iterator[str]:
 
 def _spanning_tree(translation: Translation) -> Iterator[str]:
     path = translation.model.path
-    mates: dict[Joint, str] = {pair.joint: ", ".join(map(path, pair.constraints)) for pair in translation.topology.firm}
+    mates: dict[Joint, str] = {
+        pair.joint: ", ".join(map(path, pair.constraints)) for pair in translation.topology.mated
+    }
     for link in translation.topology.links:
         indent = "  " * (link.depth - 1)
         parent = path(link.parent) if link.parent is not translation.topology.world else "world"
@@ -161,19 +163,25 @@ def _spanning_tree(translation: Translation) -> Iterator[str]:
             yield f"{indent}{path(link.carrier)} on {parent} by {by} ({kind}, {link.joint.freedoms})"
 
 
-def _firm(translation: Translation) -> list[tuple[str, int]]:
-    """Paths and number of conditions of the mates that hold a pair of bodies firmly."""
-    path, pairs = translation.model.path, translation.topology.firm
+def _mated(translation: Translation) -> list[tuple[str, int, int, int]]:
+    """Paths, number of conditions, of independent ones, and of those solved for, of mates that a joint stands for."""
+    path, closing = translation.model.path, set(translation.topology.closing)
     return [
-        (", ".join(map(path, pair.constraints)), sum(sum(group_sizes(c)) for c in pair.constraints)) for pair in pairs
+        (
+            ", ".join(map(path, pair.constraints)),
+            sum(sum(group_sizes(c)) for c in pair.constraints),
+            pair.rank,
+            pair.rank if pair.joint in closing else 0,
+        )
+        for pair in translation.topology.mated
     ]
 
 
-def _firm_lines(firm: list[tuple[str, int]]) -> Iterator[str]:
-    for paths, rows in firm:
-        if rows > 6:
-            verb = "is" if rows == 7 else "are"
-            yield f"{paths}: {rows - 6} of their {rows} conditions {verb} implied by the others"
+def _mated_lines(mated: list[tuple[str, int, int, int]]) -> Iterator[str]:
+    for paths, rows, rank, _ in mated:
+        if rows > rank:
+            verb = "is" if rows == rank + 1 else "are"
+            yield f"{paths}: {rows - rank} of their {rows} conditions {verb} implied by the others"
 
 
 def _loops(translation: Translation) -> Iterator[str]:

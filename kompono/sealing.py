@@ -65,7 +65,8 @@ def seal_functions(
     with Notice("sealing") as notice:
         for target in wanted:
             notice.text = f"sealing, code for {target.name}"
-            objects[target.name] = {lanes: _made(code, target, lanes) for lanes in target.lanes}
+            lanes = [w for w in target.lanes if w == 1 or not code.solves]
+            objects[target.name] = {w: _made(code, target, w) for w in lanes}
     return write_sealed(
         path, shape, code.digest, objects, code.numbers, author=signer, version=_version(), recipients=cards
     )
@@ -161,18 +162,22 @@ def seal(
 
 
 def built(kind: type[Subsystem], names: Iterable[str], **arguments: Any) -> Subsystem:
-    """A component whose constructor gets parameters for the keywords among `names`."""
+    """A component whose constructor gets parameters for the keywords among `names`, but for those that it makes a
+    parameter or input of that name of by itself.
+    """
+    component = kind(**arguments)
+    own = {name for name, member in component.members.items() if isinstance(member, Parameter | Input)}
     known = {
         name: keyword.default
         for name, keyword in inspect.signature(kind).parameters.items()
         if keyword.kind in (keyword.KEYWORD_ONLY, keyword.POSITIONAL_OR_KEYWORD)
     }
     made: dict[str, Parameter] = {}
-    for name in names:
+    for name in [name for name in names if name not in own]:
         value = arguments.get(name, known.get(name))
         if name in known and isinstance(value, int | float) and not isinstance(value, bool):
             made[name] = Parameter(float(value))
-    component = kind(**{**arguments, **made})
+    component = kind(**{**arguments, **made}) if made else component
     for name, parameter in made.items():
         if parameter.owner is None:
             setattr(component, name, parameter)
@@ -204,6 +209,7 @@ def _variant(part: Alone) -> Variant:
         speeds=speeds,
         given=tuple(np.flatnonzero(part.pick(firm, engine)).tolist()),
         settles=part.inside.settles,
+        laws=part.told_laws(),
     )
 
 

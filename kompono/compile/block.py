@@ -62,6 +62,20 @@ _EVENTS = (
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
 LASTING = tuple(n for n in (*_INTEGERS, *_REALS, *_EVENTS) if n not in _OF_A_PROCESS)  # what a run goes on with
+OF_STATE = (
+    "state",
+    "next",
+    "stage",
+    "corrected",
+    "beside",
+    "rate_beside",
+    "mean",
+    *(f"rate{i}" for i in range(7)),
+    *(f"dense{i}" for i in range(2)),
+    *(f"past{i}" for i in range(4)),
+    "rtol",
+    "atol",
+)  # vectors as long as the state; the last two are tolerances
 PASSING = ("work", "spare", "end")  # vectors that mean nothing from one evaluation to the next
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 
@@ -132,9 +146,7 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
     n = program.state_size
     routines = loop_routines(program)
     sizes = {"lost": 1, "gap": 1, "near": 2, "rank": 1}
-    sizes |= dict.fromkeys(("state", "next", "stage", "corrected", "beside", "rate_beside", "mean"), n)
-    sizes |= {f"rate{i}": n for i in range(7)} | {f"dense{i}": n for i in range(2)} | {f"past{i}": n for i in range(4)}
-    sizes |= {"rtol": n, "atol": n}  # tolerances
+    sizes |= dict.fromkeys(OF_STATE, n)
     sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)
     sizes["work"] = max(r.workspace for r in routines)
     if guard_count(program):

@@ -12,8 +12,9 @@ rows that remain are solved as they are (see `law_regular`), or for the least no
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from kompono.compile.emit import INT, REAL, Code, Value, room
+from kompono.compile.emit import INT, REAL, Array, Code, Value, room
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
@@ -29,8 +30,26 @@ _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
 
 
+@dataclass(frozen=True)
+class Callee:
+    """Native names of a solver and of the function it asks, and arguments both have behind their columns."""
+
+    solver: str
+    respond: str
+    linkage: str = ""
+    behind: tuple[str, ...] = ()
+
+
 def define(name: str, lanes: Lanes) -> str:
     """The solver of this name: [factor | table | n0] -> [z], and declarations of what it calls."""
+    known = sizes(name)
+    respond = called_symbol(known.respond, lanes) if known is not None else ""
+    body = define_as(name, lanes, Callee(called_symbol(name, lanes), respond))
+    return f"declare void @{respond}(ptr, ptr) nounwind\n" + body
+
+
+def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
+    """The solver of this name in a text that has its own ways to call."""
     known = sizes(name)
     if known is None:
         raise CompileError(f"{name} is not the name of a solver of laws.")
@@ -46,12 +65,14 @@ def define(name: str, lanes: Lanes) -> str:
         work.out[i] = math.nan
     with code.when((count > 0) & (count <= work.most)):
         _list_rows(work)
-        _ask(work, called_symbol(known.respond, lanes))
+        _ask(work, callee)
         _newton(work)
         with code.loop(count) as a:
             work.out[work.which[a]] = work.z[a]
-    head = f"void @{called_symbol(name, lanes)}(ptr noalias readonly %in, ptr noalias %out) nounwind"
-    return f"declare void @{called_symbol(known.respond, lanes)}(ptr, ptr) nounwind\n" + code.define(head)
+    given = ", ".join(
+        ["ptr noalias readonly %in", "ptr noalias %out", *(f"ptr noalias readonly {p}" for p in callee.behind)]
+    )
+    return code.define(f"{callee.linkage}void @{callee.solver}({given}) nounwind")
 
 
 def _count_rows(work: Work) -> None:
@@ -75,7 +96,7 @@ def _list_rows(work: Work) -> None:
                 cell.set(cell.get() + 1)
 
 
-def _ask(work: Work, respond: str) -> None:
+def _ask(work: Work, callee: Callee) -> None:
     """What the machine answers to one unit of each active multiplier."""
     code, factor = work.code, work.sizes.factor
     load = room(code, factor + work.sizes.rows)
@@ -85,7 +106,7 @@ def _ask(work: Work, respond: str) -> None:
     with code.loop(work.active.get()) as a:
         place = work.which[a] + factor
         load[place] = 1.0
-        code.call(respond, [load, work.column(a)])
+        code.call(callee.respond, [load, work.column(a), *(Array(code, pointer) for pointer in callee.behind)])
         load[place] = 0.0
 
 

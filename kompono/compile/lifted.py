@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kompono.compile import functions as mathematics
-from kompono.compile import split
+from kompono.compile import law_solver, split
+from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, check_shape, lower
 from kompono.errors import CompileError
-from kompono.translate.laws.naming import is_solver
+from kompono.translate.laws.naming import is_solver, sizes
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers that tell nothing: they stay in the code, as do their negatives
 _HERE = "own"  # stands for the hash until the text is known
@@ -70,7 +70,12 @@ class Lifted:
     def text(self, lanes: Lanes = ONE) -> str:
         """The code on so many lanes."""
         body = _define(self.functions, lanes, Table()).replace(f"@kompono.{_HERE}.", f"@kompono.{self.digest}.")
-        return mathematics.declarations(body, lanes) + body
+        return prelude(body, lanes) + body
+
+    @property
+    def solves(self) -> bool:
+        """Whether it has laws, which are solved on one lane."""
+        return any(is_solver(inner.name()) for function in self.functions for inner in function.find_functions())
 
     def symbols(self, lanes: int) -> list[str]:
         """The native names of the functions called from outside."""
@@ -106,13 +111,20 @@ def _define(functions: tuple[ca.Function, ...], lanes: Lanes, table: Table) -> s
     known = outside | inside
     if any(function.class_name() != "SXFunction" for function in known.values()):
         raise CompileError("it calls machine code that is sealed already.", fix="Seal a part that has no sealed parts.")
-    if any(map(is_solver, known)):
-        raise CompileError("it has laws that change its structure.", fix="Leave it open.")
     numbers = {name: k for k, name in enumerate(known)}
     return "".join(
-        _function(function, numbers, lanes, table, "" if name in outside else "internal ")
+        _solver(name, numbers, lanes) if is_solver(name)
+        else _function(function, numbers, lanes, table, "" if name in outside else "internal ")
         for name, function in known.items()
-    )
+    )  # fmt: skip
+
+
+def _solver(name: str, numbers: dict[str, int], lanes: Lanes) -> str:
+    """The solver of laws, which asks a function of the same text."""
+    known = sizes(name)
+    assert known is not None
+    solver, respond = (symbol(_HERE, numbers[one], lanes.count) for one in (name, known.respond))
+    return law_solver.define_as(name, lanes, law_solver.Callee(solver, respond, "internal ", ("%numbers",)))
 
 
 def _function(function: ca.Function, numbers: dict[str, int], lanes: Lanes, table: Table, linkage: str) -> str:

@@ -15,6 +15,7 @@ class Host(Protocol):
     """Keeps the state of a part, wherever that is. A part is as its owner has it (`translate.parts.away.AwayPart`)."""
 
     lasts: bool  # whether what it keeps can outlive a run, which goes on later
+    may_be_lost: bool  # whether the run may lose it and go on later from where it was shortly before
 
     def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
         """A session for one run on so many lanes; it goes on from what was `kept` of another, if it lasts."""
@@ -28,7 +29,7 @@ class Host(Protocol):
 class InProcess:
     """Keeps a closed part in this very process: the same frames, and nothing travels."""
 
-    lasts = False
+    lasts, may_be_lost = True, False
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +41,9 @@ class InProcess:
         with self._lock:
             inside, functions = kept_part(part.near)
         keeper = Keeper(inside, functions, np.zeros(inside.size), lanes=lanes)
-        return Session(self.carrier(keeper), part.path, inside.size, lanes)
+        if kept is not None:
+            keeper.restore(kept.line)
+        return Session(self.carrier(keeper), part.path, inside.size, lanes, kept)
 
     def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
         """x as it was assembled."""

@@ -50,6 +50,11 @@ class AwayKernel(Kernel):
         """Whether a run can go on in another process."""
         return all(host.lasts for host in self.hosts.values())
 
+    @property
+    def may_lose_parts(self) -> bool:
+        """Whether a run may be left without a part, and go on later."""
+        return any(host.may_be_lost for host in self.hosts.values())
+
     def keep(self, state: np.ndarray) -> list[KeptSession]:
         """What another process needs of all parts to go on from here; Unanswered if it cannot be told."""
         found = [session.keep() for session in self.sessions(state)]

@@ -59,8 +59,9 @@ class Over:
         self._fields = host.wires.packed(carry.ASKING, **given)
         self.context, self._host, self._number = self._fields.ctypes.data, host, number
 
-    def keep(self) -> None:
-        """The keeper ends with the run."""
+    def keep(self) -> bytes:
+        """All the keeper knows, for one on another rank to go on."""
+        return self._host.say("keep", self._number)
 
     def close(self) -> None:
         """The keeper is not needed any more."""
@@ -70,7 +71,7 @@ class Over:
 class RankHost:
     """Another rank as who keeps parts."""
 
-    lasts = False
+    lasts, may_be_lost = True, False  # a rank that is lost ends all
 
     def __init__(self, wires: Wires, rank: int) -> None:
         self.wires, self.rank, self._count = wires, rank, 0
@@ -86,8 +87,8 @@ class RankHost:
 
     def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
         """A session with a keeper of its own there."""
-        number, size = self.say("open", part.path, lanes)
-        return Session(Over(self, number, lanes), part.path, size, lanes)
+        number, size = self.say("open", part.path, lanes, kept and kept.line)
+        return Session(Over(self, number, lanes), part.path, size, lanes, kept)
 
     def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
         """x as it was assembled."""
@@ -125,18 +126,25 @@ class PartKeeper:
         try:
             if word == "open":
                 return self._open(*rest)
+            if word == "keep":
+                keeper = self._keepers[rest[0]]
+                assert keeper is not None
+                return keeper.snapshot()
             self._keepers[rest[0]] = None
         except Exception as error:
             return RunError(f"rank {self.wires.rank}: {type(error).__name__}: {error}")
         return None
 
-    def _open(self, path: str, lanes: int) -> tuple[int, int]:
+    def _open(self, path: str, lanes: int, snapshot: bytes | None) -> tuple[int, int]:
         from kompono.translate.parts.far import kept_part
 
         if path not in self._kept:
             self._kept[path] = kept_part(self._parts[path])
         kept, functions = self._kept[path]
-        self._keepers.append(Keeper(kept, functions, np.zeros(kept.size), lanes=lanes))
+        keeper = Keeper(kept, functions, np.zeros(kept.size), lanes=lanes)
+        if snapshot is not None:
+            keeper.restore(snapshot)
+        self._keepers.append(keeper)
         return len(self._keepers) - 1, kept.size
 
 

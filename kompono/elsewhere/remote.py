@@ -162,6 +162,8 @@ class _Questions:
 class RemoteHost:
     """The supplier as who keeps the part; each run is a session of its own."""
 
+    may_be_lost = True
+
     def __init__(self, code: RemoteCode) -> None:
         self.code, self.lasts = code, code.lasts
 

@@ -28,6 +28,8 @@ def sniffed(path: Path) -> tuple[str, Any]:
         head = file.read(4096)
     if path.suffix.lower() == ".xacro":
         return "urdf", _expanded(path)
+    if head.startswith(b"PK\x03\x04"):
+        return "freecad", None
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if text.startswith(b"<"):
         root = parse(read_bytes(path), path.name)
@@ -62,6 +64,12 @@ def _simscape(root: Node, path: Path, *, density: Any = None) -> Assembly:
     return read_simscape(root, path, density=density)
 
 
+def _freecad(_: None, path: Path, *, density: Any = None) -> Assembly:
+    from kompono.files.freecad import read_freecad
+
+    return read_freecad(path, density=density)
+
+
 def _expanded(path: Path) -> Node:
     """A xacro file with its macros expanded, by the package of that name."""
     from kompono.result.extras import extra
@@ -74,10 +82,12 @@ def _expanded(path: Path) -> Node:
     return parse(text.encode(), path.name)
 
 
-KNOWN = "URDF, MJCF and Simscape Multibody XML are."
+KNOWN = "URDF, MJCF, Simscape Multibody XML and FreeCAD assemblies are."
+ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf", ".fcstd")  # of files the command line takes for machines
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "SimscapeMultibodyImportXML": "simscape"}
 FORMATS = {
     "urdf": Format("URDF", _urdf, ("loops", "floating", "packages")),
     "simscape": Format("Simscape Multibody", _simscape, ("density",)),
+    "freecad": Format("FreeCAD", _freecad, ("density",)),
     "mjcf": Format("MJCF", _mjcf, ("start", "ignore")),
 }

@@ -28,7 +28,7 @@ def load(
     masses: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Machine:
-    """The model of a URDF, MJCF, Simscape Multibody XML, FreeCAD or STEP file, as a `Subsystem` to run or to build on.
+    """The model of a URDF, MJCF, Simscape Multibody XML or FreeCAD file, as a `Subsystem` to run or to build on.
 
     `ignore`: names of connections to leave out. `repair`: take the nearest possible inertia where one is impossible.
     `limits`, `friction`: whether those of joints are taken. `gravity`: that of the file (else 9.81 m/s^2 down z), a

@@ -29,6 +29,7 @@ class Machine(Subsystem):
     named starts, for `simulate(machine, initial=machine.keyframe("home"))`.
     """
 
+    run_defaults: ClassVar[dict[str, Any]] = {"until": 1.0, "step": 1e-3}
     recipe: ClassVar[Recipe]
     imported: ClassVar[Table]
     starts: ClassVar[Mapping[str, Mapping[str, float]]] = {}

@@ -36,7 +36,6 @@ from kompono.spatial.rotation import snap
 
 KINDS = {"revolute": "turn", "continuous": "turn", "prismatic": "slide", "planar": "plane", "floating": "free"}
 LOOPS = ("drake:ball_constraint", "drake:weld_constraint", "drake:joint", "loop_joint")
-ENDINGS = (".urdf", ".xacro")
 
 
 def read_urdf(

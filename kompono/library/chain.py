@@ -11,9 +11,9 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.given import numbers, shown, text
-from kompono.library.joints import dotted
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
+from kompono.model.pairs import dotted
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import Axis, about, constant_matrix, unit_axis
 

@@ -18,106 +18,19 @@ from kompono.given import number
 from kompono.model.body import Frame
 from kompono.model.free import Free, Rigid
 from kompono.model.joint import Joint
-from kompono.spatial.conditions import across, aligned, on_axis, turn_about
+from kompono.model.pairs import AxisJoint, Cylindrical, Planar, Prismatic, Revolute, Spherical, columns, dotted
+from kompono.spatial.conditions import across, aligned, on_axis
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import (
-    Axis,
-    about,
-    matrix_quaternion,
-    quaternion_rate,
-    rotation_of,
-    unit_axis,
-    unskew,
-)
-
-
-def _columns(*pairs: tuple[Any, Any]) -> Any:
-    """A subspace from (linear, angular) pairs."""
-    return ca.horzcat(*[ca.vertcat(ca.SX(ca.DM(a)), ca.SX(ca.DM(b))) for a, b in pairs])
-
+from kompono.spatial.rotation import Axis, about, unit_axis
 
 __all__ = ["Cylindrical", "Free", "Planar", "Prismatic", "Revolute", "Screw", "Spherical", "Universal", "Weld"]
-
-
-class _AxisJoint(Joint):
-    def __init__(
-        self, first: Frame, second: Frame, *, axis: Axis = "z", limits: Any = None, restitution: Any = 0.0,
-        **start: float | None,
-    ) -> None:  # fmt: skip
-        super().__init__(first, second, start=dotted(start), limits=limits, restitution=restitution)
-        self.axis = unit_axis(axis)
-
-
-def dotted(start: dict[str, float | None]) -> dict[str, float | None]:
-    """Start keywords with `angle_rate` written `angle.rate`."""
-    return {name.removesuffix("_rate") + ".rate" if name.endswith("_rate") else name: x for name, x in start.items()}
-
-
-_ZERO = np.zeros(3)
 
 
 class Weld(Rigid):
     """No freedom: the two frames are one."""
 
 
-class Revolute(_AxisJoint):
-    """Turns by `angle` [rad] about `axis`."""
-
-    coordinates = ("angle",)
-    units = ("rad",)
-
-    def pose(self, q: Any) -> Pose:
-        return Pose(rotation=about(self.axis, q[0]))
-
-    def subspace(self, q: Any) -> Any:
-        return _columns((_ZERO, self.axis))
-
-    def conditions(self, pose: Pose) -> list[Any]:
-        return [pose.position, aligned(pose, self.axis)]
-
-    def measure(self, pose: Pose) -> Any:
-        return turn_about(pose, self.axis)
-
-
-class Prismatic(_AxisJoint):
-    """Slides by `displacement` [m] along `axis`."""
-
-    coordinates = ("displacement",)
-    units = ("m",)
-
-    def pose(self, q: Any) -> Pose:
-        return Pose(position=ca.DM(self.axis) * q[0])
-
-    def subspace(self, q: Any) -> Any:
-        return _columns((self.axis, _ZERO))
-
-    def conditions(self, pose: Pose) -> list[Any]:
-        return [on_axis(pose, self.axis), unskew(pose.rotation)]
-
-    def measure(self, pose: Pose) -> Any:
-        return ca.dot(ca.DM(self.axis), pose.position)
-
-
-class Cylindrical(_AxisJoint):
-    """Slides by `displacement` [m] along `axis` and turns by `angle` [rad] about it."""
-
-    coordinates = ("displacement", "angle")
-    units = ("m", "rad")
-
-    def pose(self, q: Any) -> Pose:
-        return Pose(ca.DM(self.axis) * q[0], about(self.axis, q[1]))
-
-    def subspace(self, q: Any) -> Any:
-        return _columns((self.axis, _ZERO), (_ZERO, self.axis))
-
-    def conditions(self, pose: Pose) -> list[Any]:
-        return [on_axis(pose, self.axis), aligned(pose, self.axis)]
-
-    def measure(self, pose: Pose) -> Any:
-        return ca.vertcat(ca.dot(ca.DM(self.axis), pose.position), turn_about(pose, self.axis))
-
-
-class Screw(_AxisJoint):
+class Screw(AxisJoint):
     """Turns by `angle` [rad] about `axis` and advances `pitch` [m/rad] times that along it."""
 
     coordinates = ("angle",)
@@ -136,7 +49,7 @@ class Screw(_AxisJoint):
         return Pose(ca.DM(self.axis) * (self.pitch * q[0]), about(self.axis, q[0]))
 
     def subspace(self, q: Any) -> Any:
-        return _columns((self.pitch * self.axis, self.axis))
+        return columns((self.pitch * self.axis, self.axis))
 
     def conditions(self, pose: Pose) -> list[Any]:
         turned_back = Pose(rotation=about(self.axis, -self.measure(pose)) @ pose.rotation)
@@ -183,67 +96,3 @@ class Universal(Joint):
             ca.atan2(ca.dot(ca.DM(c), turned), ca.dot(ca.DM(b), turned)),
             ca.atan2(ca.dot(ca.DM(c), back), ca.dot(ca.DM(a), back)),
         )
-
-
-class Spherical(Joint):
-    """Turns freely about a point: unit quaternion e0..e3, speeds wx, wy, wz [rad/s] in second-frame axes."""
-
-    coordinates = ("e0", "e1", "e2", "e3")
-    units = ("", "", "", "")
-    speeds = ("wx", "wy", "wz")
-
-    def __init__(
-        self, first: Frame, second: Frame, *, limits: Any = None, restitution: Any = 0.0, **start: float | None
-    ) -> None:
-        super().__init__(first, second, start=start, limits=limits, restitution=restitution)
-
-    def pose(self, q: Any) -> Pose:
-        return Pose(rotation=rotation_of(q))
-
-    def rate(self, q: Any, v: Any) -> Any:
-        return quaternion_rate(q, v)
-
-    def subspace(self, q: Any) -> Any:
-        return ca.vertcat(ca.SX(3, 3), ca.SX(ca.DM.eye(3)))
-
-    def conditions(self, pose: Pose) -> list[Any]:
-        return [pose.position]
-
-    def measure(self, pose: Pose) -> Any:
-        return matrix_quaternion(pose.rotation)
-
-    def neutral(self) -> np.ndarray:
-        return np.array([1.0, 0.0, 0.0, 0.0])
-
-    def normalize(self, q: Any) -> Any:
-        return q / ca.norm_2(q)
-
-
-class Planar(Joint):
-    """Slides by x, y [m] in the plane across `normal` of the first frame and turns by `angle` [rad] about it."""
-
-    coordinates = ("x", "y", "angle")
-    units = ("m", "m", "rad")
-
-    def __init__(
-        self, first: Frame, second: Frame, *, normal: Axis = "z", limits: Any = None, restitution: Any = 0.0,
-        **start: float | None,
-    ) -> None:  # fmt: skip
-        super().__init__(first, second, start=dotted(start), limits=limits, restitution=restitution)
-        self.normal = unit_axis(normal)
-
-    def pose(self, q: Any) -> Pose:
-        u, v = across(self.normal)
-        return Pose(ca.DM(u) * q[0] + ca.DM(v) * q[1], about(self.normal, q[2]))
-
-    def subspace(self, q: Any) -> Any:
-        back = about(self.normal, q[2]).T
-        slides = ca.horzcat(*[back @ ca.DM(axis) for axis in across(self.normal)])
-        turn = ca.vertcat(ca.SX(3, 1), ca.SX(ca.DM(self.normal)))
-        return ca.horzcat(ca.vertcat(slides, ca.SX(3, 2)), turn)
-
-    def conditions(self, pose: Pose) -> list[Any]:
-        return [ca.dot(ca.DM(self.normal), pose.position), aligned(pose, self.normal)]
-
-    def measure(self, pose: Pose) -> Any:
-        return ca.vertcat(on_axis(pose, self.normal), turn_about(pose, self.normal))

@@ -14,7 +14,7 @@ from typing import Any, Self
 import casadi as ca
 
 from kompono.errors import ModelError, suggest
-from kompono.given import shown
+from kompono.given import scalar, shown
 from kompono.model.assignment import check_declared, check_replaced, elements_in
 from kompono.model.body import Frame
 from kompono.model.connection import Connection, connect
@@ -36,6 +36,8 @@ class Subsystem(Element):
     _exposed: list[Element]
     _frames: dict[str, Frame]
     _connections: list[Connection]
+    _junctions: list[tuple[Element, ...]]  # pins that meet
+    _equations: list[ca.SX]  # of the pins
     _lent: dict[str, Element]  # by name: elements assigned here whose place is not below
     _unassigned: tuple[Record, ...] = ()  # made in __init__, without an owner when it ended
     _simulated = False  # it was a model of its own
@@ -46,7 +48,8 @@ class Subsystem(Element):
         object.__setattr__(self, "_exposed", [])
         object.__setattr__(self, "_frames", {})
         object.__setattr__(self, "_lent", {})
-        object.__setattr__(self, "_connections", [])
+        for name in ("_connections", "_junctions", "_equations"):
+            object.__setattr__(self, name, [])
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -97,13 +100,23 @@ class Subsystem(Element):
                 self._exposed.append(element)
 
     def connect(self, *ends: Any) -> None:
-        """Connect signals of this subsystem and of its parts: `connect(source, input, ...)` feeds inputs from a source,
-        which is an output, an input, a mode, a state, a parameter, or any scalar expression.
+        """Connect signals or pins of this subsystem and of its parts.
+
+        `connect(source, input, ...)` feeds inputs from a source, which is an output, an input, a mode, a state, a
+        parameter, or any scalar expression. `connect(pin, pin, ...)` lets pins of a network meet.
 
         Inputs, outputs and parameters are public; modes and states of a part must be exposed. Units are compared where
         both are given. An input is fed once, and then not by `inputs=` of a run.
         """
         connect(self, ends)
+
+    def require(self, residual: Any) -> None:
+        """An equation of this component for its pins: `residual` (scalar) is zero. As many as it has pins.
+
+        `self.require(self.p.v - self.n.v - resistance * self.p.i)`. It must be linear in what pins have across and
+        through; anything else in it may be any expression of states, modes, signals, time and motion.
+        """
+        self._equations.append(ca.SX(scalar(residual, "the equation", self.label)))
 
     def _expose_frame(self, name: str, frame: Any) -> None:
         if not isinstance(frame, Frame):

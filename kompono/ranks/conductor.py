@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,6 +62,11 @@ class Conductor:
         """The state a run begins with."""
         with self._whole.begun(state, lanes) as first:
             yield first
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a run can go on in other processes, on any number of ranks."""
+        return self._whole.lasts
 
     def counts(self, state: np.ndarray) -> dict[str, Any]:
         """What else there is to say about a run after it."""
@@ -158,6 +163,15 @@ class SpreadRun:
         own, parts = self._ask("take")
         inputs = own[:, 1 + len(self._conductor.member.places) :]
         return np.hstack([own[:, :1], self._conductor.joined(parts), inputs])
+
+    def snapshot(self) -> tuple[dict[str, float], np.ndarray]:
+        """All that a run needs to go on, whatever the number of processes then."""
+        fields, alike, parts = self._ask("snapshot")
+        return fields, np.concatenate([alike, self._conductor.joined(parts).ravel()])
+
+    def recall(self, fields: Mapping[str, float], vectors: np.ndarray) -> None:
+        """Be where another run was."""
+        self._ask("recall", dict(fields), vectors)
 
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""

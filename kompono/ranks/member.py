@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from kompono.compile import ChunkEnd
+from kompono.compile.snapshot import recall_share, share_of
 from kompono.compile.spread import SpreadKernel
 from kompono.ranks.world import World
 
 LOOKS = 5  # evaluations that are timed
 COMMANDS = (
     "prepare", "begin", "call", "advance", "part", "restart", "state", "take", "interpolate", "evaluate", "timing",
+    "snapshot", "recall",
 )  # fmt: skip
 
 
@@ -84,6 +86,15 @@ class Member:
     def interpolate(self, number: int, times: np.ndarray) -> list[np.ndarray]:
         """States of all at times inside the last step."""
         return self._collect(self.runs[number].interpolate(times))
+
+    def snapshot(self, number: int) -> tuple[dict[str, float], np.ndarray, list[np.ndarray]]:
+        """Fields, what all have alike, and vectors of all."""
+        fields, alike, vectors = share_of(self.runs[number])
+        return fields, alike, self._collect(vectors)
+
+    def recall(self, number: int, fields: dict[str, float], vectors: np.ndarray) -> None:
+        """Be where another run was."""
+        recall_share(self.runs[number], fields, vectors, self.whole, self.places)
 
     def evaluate(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
         """The rate of the whole."""

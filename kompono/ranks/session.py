@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from kompono.compile import Kernel
@@ -70,11 +69,7 @@ def run_on_ranks(model: Subsystem, settings: Settings, request: Request) -> Resu
         return Simulation.of(model, replace(request, nested_from=1))
 
     def work(simulation: Simulation) -> Result:
-        result = run(simulation, settings, replace(request, hdf5=None), request.noted())
-        if file is not None:
-            result.to_hdf5(file)
-            result.file = Path(file)
-        return result
+        return run(simulation, settings, request, request.noted())
 
     if parts := closed_parts(model, request, closed_start):
         _refuse(settings, request)
@@ -104,8 +99,6 @@ def _refuse(settings: Settings, request: Request) -> None:
     """What cannot be done on ranks."""
     if settings.method not in METHODS:
         raise RunError(f"method {settings.method!r} does not run on ranks.", fix=f"Use {', '.join(METHODS)}.")
-    if request.resume is not None:
-        raise RunError("a run on ranks cannot be resumed.", fix="Begin it again, or leave ranks out.")
     if request.realtime:
         raise RunError("a run in real time does not go on ranks.", fix="Leave ranks or realtime out.")
 

@@ -71,8 +71,12 @@ def tells(what: Gives) -> bool:
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
-    """The number of each function, by name."""
-    return {name: number for number, name in enumerate(sorted(names))}
+    """The number of each function, by name; what is asked at events of laws is offered by no keeper."""
+    return {name: number for number, name in enumerate(sorted(n for n in names if not _of_laws(n)))}
+
+
+def _of_laws(name: str) -> bool:
+    return name == "moved" or name.startswith("law_")
 
 
 def place_of_x(groups: Sequence[str], sizes: Mapping[str, int]) -> tuple[bool, int]:
@@ -83,8 +87,7 @@ def place_of_x(groups: Sequence[str], sizes: Mapping[str, int]) -> tuple[bool, i
 
 def kept_variant(variant: Variant, stem: str) -> KeptPart:
     """The keeper of a sealed part, entered by one of its ports; functions are called `stem` and their number there."""
-    sizes = {"time": 1, "base": 18 if variant.base is not None else 0, "fields": 9, "x": variant.size}
-    sizes["given"] = 6 * len(variant.ports)
+    sizes = variant.sizes()
     modes = tuple(range(variant.coordinates + variant.speeds, variant.size))
 
     def kept(name: str, described: Described) -> KeptFunction:

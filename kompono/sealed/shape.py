@@ -11,7 +11,34 @@ from dataclasses import dataclass, field
 from kompono.errors import SealedError
 from kompono.model.shape import Shape as Picture
 
-GROUPS = ("time", "base", "fields", "x", "given")
+GROUPS = ("time", "base", "fields", "x", "given", "forces")
+
+
+@dataclass(frozen=True)
+class LawShape:
+    """A unit of a law inside, as `translate.program.LawUnit`, with its rows, measures and modes as the part counts
+    them; it has a name only if that is public.
+    """
+
+    name: str
+    kind: int
+    row: int
+    contact: int
+    first: int
+    count: int
+    modes: tuple[int, ...]
+    level: str = ""
+    impact: str = "poisson"
+
+
+@dataclass(frozen=True)
+class LawShapes:
+    """All units, on so many rows and measures, and rows of friction that are handed on: first measure and count."""
+
+    units: tuple[LawShape, ...] = ()
+    rows: int = 0
+    measures: int = 0
+    handed: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +101,13 @@ class Variant:
     speeds: int = 0
     given: tuple[int, ...] = ()
     settles: bool = False
+    laws: LawShapes = LawShapes()
+
+    def sizes(self) -> dict[str, int]:
+        """Lengths of the groups of arguments of its functions."""
+        given = 6 * len(self.ports) + len(self.laws.handed)
+        base = 18 if self.base is not None else 0
+        return {"time": 1, "base": base, "fields": 9, "x": self.size, "given": given, "forces": self.laws.rows}
 
     @property
     def modes(self) -> int:

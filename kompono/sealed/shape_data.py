@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import SealedError
+from kompono.model.law import IMPACTS
 from kompono.model.shape import Shape as Picture
-from kompono.sealed.shape import GROUPS, Described, Port, Published, Quantity, Shape, Variant
+from kompono.sealed.shape import GROUPS, Described, LawShape, LawShapes, Port, Published, Quantity, Shape, Variant
 
 MANY = 100_000  # numbers of a column, functions, channels
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}(\.\w{1,64}){0,15}", re.ASCII)
@@ -48,8 +49,17 @@ def _variant_data(variant: Variant) -> dict[str, Any]:
     return {
         "base": variant.base, "ports": list(variant.ports), "size": variant.size, "functions": functions,
         "coordinates": variant.coordinates, "speeds": variant.speeds, "given": list(variant.given),
-        "settles": variant.settles,
+        "settles": variant.settles, "laws": _laws_data(variant.laws),
     }  # fmt: skip
+
+
+def _laws_data(laws: LawShapes) -> dict[str, Any]:
+    units = [
+        {"name": u.name, "kind": u.kind, "row": u.row, "contact": u.contact, "first": u.first, "count": u.count,
+         "modes": list(u.modes), "level": u.level, "impact": u.impact}
+        for u in laws.units
+    ]  # fmt: skip
+    return {"units": units, "rows": laws.rows, "measures": laws.measures, "handed": [list(h) for h in laws.handed]}
 
 
 def _picture_data(picture: Picture) -> dict[str, Any]:
@@ -106,6 +116,8 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong("ports of a variant")
         if variant.base is not None and variant.ports[0] != variant.base:
             raise _Wrong("a base that is not the first port")
+        if any(place >= variant.modes for unit in variant.laws.units for place in unit.modes):
+            raise _Wrong("modes of a law")
         if variant.modes < 0 or any(place >= variant.coordinates + variant.speeds for place in variant.given):
             raise _Wrong("the size of x")
         for name, described in variant.functions.items():
@@ -114,10 +126,7 @@ def _checked(shape: Shape) -> Shape:
 
 
 def _check_function(name: str, described: Described, variant: Variant, signals: set[str]) -> None:
-    sizes = {
-        "time": 1, "base": 18 if variant.base is not None else 0, "fields": 9, "x": variant.size,
-        "given": 6 * len(variant.ports),
-    }  # fmt: skip
+    sizes = variant.sizes()
     if list(described.groups) != [group for group in GROUPS if group in described.groups]:
         raise _Wrong(f"groups of {name}")
     if not {*described.signals} <= signals:
@@ -190,7 +199,7 @@ def _channel(data: Any) -> Published:
 
 
 def _variant(data: Any) -> Variant:
-    data = _fields(data, "base ports size functions coordinates speeds given settles")
+    data = _fields(data, "base ports size functions coordinates speeds given settles laws")
     base = None if data["base"] is None else _name(data["base"])
     functions = {_name(key): _described(entry) for key, entry in _mapping(data["functions"]).items()}
     if not isinstance(data["settles"], bool):
@@ -198,7 +207,34 @@ def _variant(data: Any) -> Variant:
     return Variant(
         base, tuple(map(_name, _listed(data["ports"]))), _count(data["size"]), functions,
         coordinates=_count(data["coordinates"]), speeds=_count(data["speeds"]),
-        given=tuple(map(_count, _listed(data["given"]))), settles=data["settles"],
+        given=tuple(map(_count, _listed(data["given"]))), settles=data["settles"], laws=_laws(data["laws"]),
+    )  # fmt: skip
+
+
+def _laws(data: Any) -> LawShapes:
+    data = _fields(data, "units rows measures handed")
+    units = tuple(map(_unit, _listed(data["units"])))
+    rows, measures = _count(data["rows"]), _count(data["measures"])
+    handed = tuple((_count(first), _count(count, -1)) for first, count in map(_listed, _listed(data["handed"])))
+    for number, unit in enumerate(units):
+        if unit.row + (unit.kind == 2) >= rows or unit.first + unit.count > measures or unit.contact >= number:
+            raise _Wrong("rows of a law")
+    if any(first + abs(count) > measures for first, count in handed):
+        raise _Wrong("measures of a law")
+    return LawShapes(units, rows, measures, handed)
+
+
+def _unit(data: Any) -> LawShape:
+    data = _fields(data, "name kind row contact first count modes level impact")
+    kind, level, impact = _count(data["kind"]), _text(data["level"]), _text(data["impact"])
+    if kind > 2 or level not in ("", "position", "speed") or impact not in IMPACTS:
+        raise _Wrong("a unit of a law")
+    modes = tuple(map(_count, _listed(data["modes"])))
+    if len(modes) != (3 if kind == 2 else 1):
+        raise _Wrong("modes of a law")
+    return LawShape(
+        _name(data["name"]) if data["name"] else "", kind, _count(data["row"]), _count(data["contact"], -1),
+        _count(data["first"]), _count(data["count"]), modes, level, impact,
     )  # fmt: skip
 
 

@@ -188,7 +188,7 @@ def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
 
 def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
     """About once a second to the file; where parts may be lost, it is remembered more often where the run was."""
-    journal, away = problem.journal, problem.report is not None
+    journal, away = problem.journal, getattr(problem.kernel, "may_lose_parts", False)
     if journal is not None and (away or journal.due):
         recorder.take(course.run)
         where = _memory(problem, course)

@@ -29,7 +29,7 @@ from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
-from kompono.translate.laws.refused import refuse_laws
+from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
@@ -225,7 +225,7 @@ def _chosen(
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
     Laws are always inlined: their answer is cut out of the whole.
     """
-    if model.laws:
+    if model.laws or sealed_with_laws(model):
         return make(False)
     rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import casadi as ca
 
 from kompono import Body, Ground, Subsystem, time
 from kompono.library import (
     Contact,
     DryFriction,
+    EndStops,
     Gravity,
     JointEffort,
     Prismatic,
@@ -47,7 +51,7 @@ class Wrapped(Subsystem):
 class Rocked(Subsystem):
     """A skid on a table that is rocked, with a pendulum on the block."""
 
-    def __init__(self, kind: type = Skid) -> None:
+    def __init__(self, kind: Callable[[], Any] = Skid) -> None:
         self.ground, self.gravity = Ground(), Gravity()
         self.part = kind()
         self.base = Revolute(self.ground, self.part.table, axis="y")
@@ -91,25 +95,13 @@ class Tray(Subsystem):
 class Carried(Subsystem):
     """A tray that is shaken and tilted."""
 
-    def __init__(self) -> None:
-        self.ground, self.gravity, self.part = Ground(), Gravity(), Tray()
+    def __init__(self, kind: Callable[[], Any] = Tray) -> None:
+        self.ground, self.gravity, self.part = Ground(), Gravity(), kind()
         self.slider = Body(solids.box(mass=1.0, size=(0.1, 0.1, 0.1)))
         self.rail = Prismatic(self.ground, self.slider, axis="x")
         self.tilt = Revolute(self.slider, self.part.tray, axis="y")
         self.shake = JointEffort(self.rail, 60 * ca.sin(9 * time))
         self.hold = JointEffort(self.tilt, 100 * ca.sin(20 * time) - 300 * self.tilt.angle - 5 * self.tilt.angle_rate)
-
-
-class Heavy(Subsystem):
-    """A part without friction, on a guide that rubs by its weight and load."""
-
-    def __init__(self) -> None:
-        self.ground, self.gravity = Ground(), Gravity()
-        self.cart = Body(solids.box(mass=1.0, size=(0.2, 0.2, 0.2)))
-        self.rail = Prismatic(self.ground, self.cart, axis="x")
-        self.rubs = DryFriction(self.rail, mu=0.2)
-        self.part = Double()
-        self.pin = Revolute(self.cart, self.part.upper.at(0, 0, 0.2), axis="y", angle=1.5)
 
 
 class Double(Subsystem):
@@ -119,6 +111,19 @@ class Double(Subsystem):
         self.upper, self.lower = (Body(solids.rod(mass=0.7, length=0.4, radius=0.02)) for _ in range(2))
         self.knee = Revolute(self.upper.at(0, 0, -0.2), self.lower.at(0, 0, 0.2), axis="y", angle=0.3)
         self.expose(self.upper)
+
+
+class Heavy(Subsystem):
+    """A part without friction, on a guide that rubs by its weight and load; a wall stops it."""
+
+    def __init__(self, kind: Callable[[], Any] = Double) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.cart = Body(solids.box(mass=1.0, size=(0.2, 0.2, 0.2)))
+        self.rail = Prismatic(self.ground, self.cart, axis="x")
+        self.rubs = DryFriction(self.rail, mu=0.2)
+        self.stops = EndStops(self.rail, -0.1, 0.05, restitution=0.5)
+        self.part = kind()
+        self.pin = Revolute(self.cart, self.part.upper.at(0, 0, 0.2), axis="y", angle=1.5)
 
 
 class Rough(Subsystem):
@@ -134,7 +139,7 @@ class Rough(Subsystem):
 class Swung(Subsystem):
     """A pendulum hangs on a ball that rolls and slips."""
 
-    def __init__(self) -> None:
-        self.gravity, self.part = Gravity(), Rough()
+    def __init__(self, kind: Callable[[], Any] = Rough) -> None:
+        self.gravity, self.part = Gravity(), kind()
         self.arm = Body(solids.rod(mass=1.5, length=0.6, radius=0.02))
         self.pin = Revolute(self.part.ball, self.arm.at(0, 0, 0.3), axis=(0.6, 0.8, 0), angle=1.4)

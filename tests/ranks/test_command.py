@@ -16,7 +16,6 @@ MODEL = f"{Path(__file__).parent / 'machines.py'}:Tree"
     [
         (["--place", "stem=1"], "Use it with --ranks"),
         (["--ranks", "-2"], "no number of processes"),
-        (["--ranks", "2", "--resume", "run.h5"], "cannot be resumed"),
     ],
 )
 def test_wrong_requests(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

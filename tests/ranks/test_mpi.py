@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kompono import Result
 from kompono.ranks.launch import _environment
 from kompono.simulation import Simulation
 from kompono.solve.integrate import Settings
@@ -78,7 +79,7 @@ def test_all_processes_hear_the_same_error(tmp_path: Path) -> None:
     assert "nothing.like.this" in first["channel"]
     assert "Radau" in first["method"]
     assert "ranks 0 to 1" in first["place"]
-    assert "resumed" in first["resume"]
+    assert "no such file.h5" in first["resume"]
     assert "another model" in first["another model"]
 
 
@@ -88,6 +89,16 @@ def test_an_error_in_one_process_ends_all_and_names_its_part(tmp_path: Path) -> 
     assert process.returncode != 0
     assert "rank 1 (stem.stems.1): ValueError: the disk is full" in errors
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_goes_on_with_the_same_bits_on_another_number_of_ranks(tmp_path: Path) -> None:
+    """Large trees with all that methods remember, and closed parts with events, killed and gone on with."""
+    whole = outcome("begun", 2, tmp_path)[0]
+    for found in outcome("resumed", 3, tmp_path):
+        for name, (times, table, ok) in whole.items():
+            assert ok, name
+            np.testing.assert_array_equal(found[name][0], times, err_msg=name)
+            np.testing.assert_array_equal(found[name][1], table, err_msg=name)
 
 
 def wait_for(process: subprocess.Popen, word: str) -> str:
@@ -119,8 +130,9 @@ def test_a_killed_process_ends_all_and_is_named() -> None:
 
 
 def test_an_interrupted_run_keeps_what_was_computed(tmp_path: Path) -> None:
-    file = tmp_path / "run.csv"
-    words = [sys.executable, *command("--ranks", "2", *LONG, "--csv", str(file))]
+    """And can be gone on with: it was interrupted, and is so again."""
+    file, kept = tmp_path / "run.csv", tmp_path / "run.h5"
+    words = [sys.executable, *command("--ranks", "2", *LONG, "--csv", str(file), "--hdf5", str(kept))]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(words, env=environment(2), text=True, **pipes)
     wait_for(process, "an evaluation takes")
@@ -130,3 +142,15 @@ def test_an_interrupted_run_keeps_what_was_computed(tmp_path: Path) -> None:
     assert output.count("Tree: 0 to") == 1  # one process speaks for all
     assert "interrupted by the user" in errors
     assert len(file.read_text().splitlines()) > 2
+    before = Result.load(kept)
+    assert not before.status.ok
+    words = [sys.executable, *command("--ranks", "2", "--resume", str(kept), *LONG)]
+    process = subprocess.Popen(words, env=environment(2), text=True, **pipes)
+    wait_for(process, "an evaluation takes")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3, errors
+    after = Result.load(kept)
+    assert after.time[-1] > before.time[-1]
+    shared = len(before.time) - 1  # the last row is where it was stopped
+    np.testing.assert_array_equal(after["pin.angle"][:shared], before["pin.angle"][:shared])

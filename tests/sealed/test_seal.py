@@ -19,7 +19,7 @@ from kompono.examples.car import Damper, DamperBench
 from kompono.examples.engine import Cylinder
 from kompono.examples.kuka import DRIVEN, DRIVES, Axis
 from kompono.library import JointEffort, Prismatic, Revolute, shapes, solids
-from kompono.sealed import SealedCode, archive, keys, load_sealed
+from kompono.sealed import SealedCode, archive, keys, load_sealed, read_sealed
 from kompono.translate.parts.inside import Part
 
 DECLARED = (13.23, 3.4, 5e4, 0.35, 0.6)
@@ -232,3 +232,19 @@ def test_what_cannot_be_sealed(me: keys.Identity, tmp_path: Path) -> None:
 def test_sealing_needs_a_key(tmp_path: Path) -> None:
     with pytest.raises(KomponoError, match="kompono keys new"):
         seal(Standing(), tmp_path / "f.part")
+
+
+class Tuned(Subsystem):
+    """A keyword that the component makes a parameter of by itself."""
+
+    def __init__(self, gain: float = 3.0) -> None:
+        self.gain, self.frame, self.cart = Parameter(gain, unit="N"), *(Body(mass=1, inertia=(1, 1, 1)) for _ in "ab")
+        self.rail = Prismatic(self.frame, self.cart, axis="x")
+        self.push = JointEffort(self.rail, self.gain)
+        self.expose(self.frame)
+
+
+def test_a_keyword_that_is_a_parameter_already(me: keys.Identity, tmp_path: Path) -> None:
+    seal(Tuned, tmp_path / "tuned.part", public=["gain"], targets=["x86_64-linux"])
+    (gain,) = read_sealed(tmp_path / "tuned.part").manifest.shape.parameters
+    assert (gain.name, gain.unit, gain.default) == ("gain", "N", 3.0)

@@ -25,6 +25,7 @@ from kompono.edges.cli import (
     cert,
     cost,
     export,
+    imported,
     inspect,
     keys,
     plot,
@@ -143,7 +144,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, view, plot, animate, report, inspect, cost, export, seal, keys, trust, serve, cert, cache):
+    for module in (
+        run,
+        view,
+        plot,
+        animate,
+        report,
+        inspect,
+        cost,
+        imported,
+        export,
+        seal,
+        keys,
+        trust,
+        serve,
+        cert,
+        cache,
+    ):
         module.add_command(commands)
     parser.set_defaults(debug=False, verbose=False)
     for command in (parser, *commands.choices.values()):

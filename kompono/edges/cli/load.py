@@ -1,4 +1,5 @@
 """From `FILE.py:NAME` to a model: load the file or module, choose the model in it, build it with the values of `--set`.
+A file of another program (URDF, MJCF, CAD) is a model by itself.
 
 NAME is a Subsystem class, a function that returns a Subsystem, or a Subsystem. Without NAME a module-level `model` is
 taken, else the class named like the file (`four_bar.py`: `FourBar`), else the last class defined there.
@@ -24,6 +25,8 @@ from typing import Any, TypeGuard
 from kompono.edges.cli.complain import cut
 from kompono.edges.cli.find import LoadError, ModelFile, find, split
 from kompono.errors import KomponoError, RunError, nearest
+from kompono.files import load as load_machine
+from kompono.files.formats import ENDINGS
 from kompono.interruption import listening
 from kompono.model.signal import Parameter
 from kompono.model.subsystem import Subsystem, relative_path
@@ -44,6 +47,8 @@ def load(
     """The model `target` (`FILE.py[:NAME]`) built with `settings` (constructor keywords or tunable parameters);
     `build(class, **keywords)` builds it in another way than by calling its class.
     """
+    if is_machine(target):
+        return _machine(target, settings)
     place, name = split(target)
     source = find(place, quiet=quiet)
     path = source.file
@@ -52,6 +57,17 @@ def load(
             return _load(source, name, path, settings, build)
         finally:
             heard.keeps = False  # a file that makes a run when it is loaded has kept what it wanted
+
+
+def is_machine(target: str) -> bool:
+    """Whether a target is a file of another program (URDF, MJCF, CAD)."""
+    return target.lower().endswith(ENDINGS) and Path(target).is_file()
+
+
+def _machine(target: str, settings: Mapping[str, str]) -> Loaded:
+    """The machine of such a file, with `--set` as options of `kompono.load`."""
+    model = load_machine(target, **{name: _value(text) for name, text in settings.items()})
+    return Loaded(Path(target).stem, model, {})
 
 
 def load_named(target: str) -> tuple[Path, Any]:

@@ -53,8 +53,6 @@ def command(
 
     if options.ranks < 0:
         raise RunError(f"--ranks {options.ranks}: that is no number of processes.")
-    if options.resume is not None:
-        raise RunError("a run on ranks cannot be resumed.", fix="Begin it again, or leave --ranks out.")
     if options.ranks and not is_rank():
         return launch(options.ranks, [sys.executable, "-c", _MAIN, *options.arguments])
     world = World()

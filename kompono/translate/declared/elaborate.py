@@ -26,8 +26,10 @@ from kompono.model.state import State, check_states
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.law_checks import check_laws
+from kompono.translate.declared.network_checks import check_networks
+from kompono.translate.declared.networks import Network, find_networks, gather, uses_of
 from kompono.translate.declared.ownership import check_ownership
-from kompono.translate.declared.ports import check_ports, check_reading
+from kompono.translate.declared.ports import check_pins, check_ports, check_reading
 from kompono.translate.declared.signal_loops import check_signal_loops
 from kompono.translate.declared.uses import find_uses
 
@@ -58,6 +60,7 @@ class Elaborated:
     states: tuple[State, ...] = ()
     connections: tuple[Connection, ...] = ()
     fed: tuple[Input, ...] = ()  # inputs that connections feed; they are not among `inputs`
+    networks: tuple[Network, ...] = ()
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     @property
@@ -89,16 +92,21 @@ def elaborate(model: Subsystem) -> Elaborated:
     inner = tuple(mode for law in result.laws for modes in law._modes for mode in modes.values())
     result = replace(result, modes=(*result.modes, *inner), states=kind(State))
     result = _connected(result)
-    if not result.bodies:
+    if not result.bodies and not result.states:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
     check_ports(result)
     check_laws(result)
     check_states(result.states, result.path)
-    result = replace(result, uses=find_uses(model, [*elements, *result.connections]))
-    check_reading(result)
+    junctions, equations = gather(result.subsystems, elements)
+    result = replace(result, networks=find_networks(model, elements, junctions, equations))
+    uses = find_uses(model, [*elements, *result.connections, *equations])
+    result = replace(result, uses={**uses, **uses_of(result.networks, uses)})
+    check_reading(result, equations)
+    check_pins(result, junctions)
     check_signal_loops(result)
+    check_networks(result)
     check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
     _warn_about_loose_bodies(result)
     return result

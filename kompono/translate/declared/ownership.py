@@ -19,6 +19,7 @@ from kompono.model.subsystem import Subsystem, relative_path
 
 _OWN = frozenset(
     ("_owner", "_name", "_members", "_exposed", "_frames", "_lent", "_unassigned", "_users", "_connections")
+    + ("_junctions", "_equations")
 )
 
 

@@ -42,14 +42,20 @@ def check_ports(model: Elaborated) -> None:
         _check_reached(model, event, [mode for mode, _ in event.changes])
 
 
-def check_reading(model: Elaborated) -> None:
-    """Raise ModelError for expressions that read what lies inside a component."""
+def check_reading(model: Elaborated, equations: Iterable[Element] = ()) -> None:
+    """Raise ModelError for expressions, and `equations` of pins, that read what lies inside a component."""
     for element in (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.fields,
                     *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws,
-                    *model.states, *model.connections):  # fmt: skip
+                    *model.states, *model.connections, *equations):  # fmt: skip
         for used in model.uses.get(element, ()):
             if not isinstance(used, Parameter | Input | Output):
                 _check_exposed(model, element, used)
+
+
+def check_pins(model: Elaborated, junctions: Iterable[Any]) -> None:
+    """Raise ModelError for pins that are connected by who may not see them."""
+    for junction in junctions:
+        _check_reached(model, junction, junction.pins)
 
 
 def _check_connection(model: Elaborated, element: Any) -> None:

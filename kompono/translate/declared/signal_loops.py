@@ -1,7 +1,7 @@
 """Signals in order: no signal may depend on itself without a state or a sample on the way.
 
-Outputs, connected inputs and new values of samples are expressions; whoever uses one gets what it is at that instant.
-A cycle of such would be an equation to solve, and is refused with all that is on it.
+Outputs, connected inputs, what pins have and new values of samples are expressions; whoever uses one gets what it is at
+that instant. A cycle of such would be an equation to solve, and is refused with all that is on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check_signal_loops(model: Elaborated) -> None:
     """Raise ModelError for the first signal that depends on itself, with the whole way around."""
     follows: Follows = {connection.target: connection for connection in model.connections}
     done: set[Element] = set()
-    for start in (*model.outputs, *(connection.target for connection in model.connections)):
+    for start in (*model.outputs, *(connection.target for connection in model.connections), *model.networks):
         _visit(model, start, follows, [], done)
 
 
@@ -49,7 +49,11 @@ def _depends(model: Elaborated, node: Element, follows: Follows) -> Iterable[Ele
         names = _through(node)
         return [member for name, member in node.owner._members.items() if name in names]
     written = follows.get(node, node)
-    return [u for u in model.uses.get(written, ()) if isinstance(u, Output) or u in follows]  # type: ignore[misc]
+    used = model.uses.get(written, ())
+    pins = {pin: network for network in model.networks for pin in network.pins} if model.networks else {}
+    found = [u for u in used if isinstance(u, Output) or u in follows]
+    found += [pins[u] for u in used if u in pins and pins[u] is not node]  # type: ignore[index]
+    return found  # type: ignore[return-value]
 
 
 def _through(output: Output) -> frozenset[str]:

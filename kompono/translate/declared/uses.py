@@ -22,6 +22,7 @@ from kompono.model.force import Force
 from kompono.model.joint import Joint
 from kompono.model.law import PairLaw
 from kompono.model.load_cell import LoadCell
+from kompono.model.pin import Pin
 from kompono.model.sensor import SENSED, Sensor
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.state import State
@@ -29,9 +30,10 @@ from kompono.model.subsystem import Subsystem, relative_path
 from kompono.model.symbol import check_numbers
 from kompono.spatial.pose import Pose
 from kompono.translate.declared.laws import ARGUMENTS, laws
+from kompono.translate.declared.networks import Equation
 from kompono.translate.declared.ours import is_ours
 
-_SILENT = (Subsystem, Parameter, Input, Mode, Sensor, LoadCell)  # they have no expressions
+_SILENT = (Subsystem, Parameter, Input, Mode, Sensor, LoadCell, Pin)  # they have no expressions
 _OWN = frozenset(("q", "v", "first", "second", "_signals", "_users", "_owner", "_name", "_modes", "_rows"))
 _DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
@@ -40,6 +42,8 @@ _NAMED = {  # symbols by the name they get
     "output": "an Output",
     "mode": "a Mode",
     "state": "a State",
+    "across": "the across variable of a pin",
+    "through": "the through variable of a pin",
     "q": "a coordinate of a joint",
     "v": "a speed of a joint",
     **{kind: f"the {kind.replace('_', ' ')} of a body or sensor" for kind in SENSED},
@@ -126,6 +130,8 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = (element.rate,)
     elif isinstance(element, Connection):
         values = (element.source,)
+    elif isinstance(element, Equation):
+        values = (element.residual,)
     elif isinstance(element, Event):
         values = (element.guard, [value for _, value in element.changes])
     else:

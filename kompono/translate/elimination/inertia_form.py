@@ -57,7 +57,7 @@ class Plan:
 
 def closing_elements(model: Elaborated, topology: Topology) -> tuple[Closing, ...]:
     """Everything that closes loops, in order of declaration by kind."""
-    held = {constraint for pair in topology.firm for constraint in pair.constraints}
+    held = {constraint for pair in topology.mated for constraint in pair.constraints}
     constraints = (constraint for constraint in model.constraints if constraint not in held)
     return (*topology.closing, *constraints, *model.couplings)
 

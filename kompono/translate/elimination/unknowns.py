@@ -50,6 +50,11 @@ class Unknown(NamedTuple):
         return Unknown("outer wrench", port)
 
     @staticmethod
+    def pushed(part: Element) -> Unknown:
+        """What forces of laws inside a closed part add to its answer, at all its ports."""
+        return Unknown("pushed", part)
+
+    @staticmethod
     def handed(part: Element) -> Unknown:
         """Forces of rows that a closed part hands on."""
         return Unknown("handed", part)

@@ -153,13 +153,20 @@ def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Ca
     z = ca.SX.sym("z", rows.size)
     factor, respond = linear_part(rows.size, seen)
     values = respond(ca.vertcat(factor, z))
+    first, second = rows.size, rows.size + rows.measures
+    return forced_routine(tracer, z, values[:first, :], values[first:second, :], values[second:, :])
+
+
+def forced_routine(tracer: Tracer, z: Vector, w: Vector, measures: Vector, speeds: Vector) -> Routine:
+    """A routine that gives what forces z do; they come behind the parameters."""
+    values = ca.densify(ca.vertcat(w, measures, speeds))
     symbols = ca.vertcat(tracer.symbols, z)
     count = symbols.numel()
     kernel = add_kernel(tracer.kernels, symbols, values)
-    inputs = (*tracer.inputs[:-1], (tracer.inputs[-1][0], tracer.inputs[-1][1] + rows.size))
+    inputs = (*tracer.inputs[:-1], (tracer.inputs[-1][0], tracer.inputs[-1][1] + z.numel()))
     places = tuple(range(count, count + values.numel()))
     call = Call(kernel, tuple(range(count)), places, "laws")
-    ends = (rows.size, rows.size + rows.measures, values.numel())
+    ends = (w.numel(), w.numel() + measures.numel(), values.numel())
     parts = [places[a:b] for a, b in zip((0, *ends), ends, strict=False)]
     names = ("w", "measures", "speeds")
     outputs = tuple((name, len(part)) for name, part in zip(names, parts, strict=True))

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from kompono.errors import ModelError
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT
-from kompono.sealed.element import Sealed
+from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.registry import EngineEntry, Feature
 
 
 def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsystem], contact: str) -> None:
     """Raise ModelError for laws an engine does not have, or that cannot be inside closed parts."""
+    sealed = sealed_with_laws(model)
+    if sealed and contact == SOFT:
+        raise ModelError(f"contact={SOFT!r} does not go with laws in sealed parts.", path=model.path(sealed[0]),
+                         fix="Leave contact= out.")  # fmt: skip
     if not model.laws:
         return
     first = model.path(model.laws[0])
@@ -24,12 +28,12 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsyste
     if refusal is not None:
         message = f"contact and dry friction are not possible on engine {entry.name!r}: {refusal[0]}."
         raise ModelError(message, path=first, fix=f"{refusal[1]}, or contact={SOFT!r}.")
-    sealed = next((part for part in model.subsystems if isinstance(part, Sealed)), None)
-    if sealed is not None:
-        raise ModelError(
-            f"contact and dry friction cannot be in a model with a sealed part ({model.path(sealed)}).", path=first,
-            fix="Use the open component in its place.",
-        )  # fmt: skip
+
+
+def sealed_with_laws(model: Elaborated) -> list[Sealed]:
+    """Sealed parts with laws inside."""
+    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
+    return [part for part in sealed if code_of(part).manifest.shape.variants[0].laws.units]
 
 
 def _refuse_soft(model: Elaborated, closed: Sequence[Subsystem]) -> None:

@@ -3,7 +3,7 @@ outputs and events.
 
 Every load is a force and a torque on the second body, about the second frame's origin, in world axes. Forces and
 efforts are their own laws evaluated once more, for the derivative keeps sums only; constraints act through multipliers.
-Constraints that hold a pair firmly have none: the load of the weld that stands for them is shared out (least squares).
+Constraints that a joint of the tree stands for have none: its load is shared out among them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kompono.model.joint import Joint
 from kompono.model.law import Law
 from kompono.model.load_cell import LoadCell
 from kompono.model.reading import effort_unit
-from kompono.spatial.pose import Motion, pose_jacobian, symbolic_pose
+from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_pose
 from kompono.spatial.vectors import carry_wrench_back
 from kompono.translate.motion.conditions import Closing, Closure, column_of
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import check_shape, effort_wrench
-from kompono.translate.structure.mates import FirmPair
+from kompono.translate.structure.mates import MatedPair
 from kompono.translate.symbolic import Matrix, Vector
 
 XYZ = ("x", "y", "z")
@@ -176,9 +176,17 @@ class Readings:
         """Load (6) on the second frame, in its axes."""
         if constraint in self.closures:
             return closing_wrench(self.kinematics, self.closures[constraint], self.multipliers)
-        pair = next(p for p in self.kinematics.topology.firm if any(c is constraint for c in p.constraints))
-        share = shares_of(pair)[constraint]
-        return self.tracer.call(lambda f: ca.DM(share) @ f, self.wrench_of(pair.joint), path=self.path(constraint))
+        pair = next(p for p in self.kinematics.topology.mated if any(c is constraint for c in p.constraints))
+        wrench = self.wrench_of(pair.joint)
+        if not pair.joint.freedoms:
+            share = shares_of(pair)[constraint]
+            return self.tracer.call(lambda f: ca.DM(share) @ f, wrench, path=self.path(constraint))
+        between = self.kinematics.motion(pair.joint.first.body, pair.joint.second.body)
+
+        def trace(p: Vector, r: Matrix, f: Vector) -> Vector:
+            return share_at(pair, constraint, Pose(p, r), f)
+
+        return self.tracer.call(trace, between.position, between.rotation, wrench, path=self.path(constraint))
 
 
 def load_readings(force: Vector, torque: Vector, before: str = "") -> Iterator[TracedReading]:
@@ -203,34 +211,59 @@ def closing_wrench(kinematics: Kinematics, closure: Closure, multipliers: Multip
     return kinematics.tracer.call(trace, closure.gamma, multiplier, rotation, path=kinematics.model.path(element))
 
 
-def shares_of(pair: FirmPair) -> dict[Constraint, np.ndarray]:
+def shares_of(pair: MatedPair) -> dict[Constraint, np.ndarray]:
     """By constraint: its load (6) on its second frame (in its axes) from that of the weld on the second body.
 
     The pose of the pair never changes, so these matrices (6, 6) are constant. With more conditions than six the shares
     are not determined; least squares gives one set that fits.
     """
-    weld = pair.joint
-    between = weld.first.pose @ weld.second.pose.inverse()  # second body in the first
-    own, seen = [], []
-    for constraint in pair.constraints:
-        forward = constraint.first.body is weld.first.body
-        pose = constraint.first.pose.inverse() @ (between if forward else between.inverse()) @ constraint.second.pose
-        symbols = symbolic_pose()
-        g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in constraint.conditions(symbols)]))
-        gamma = ca.Function("gamma", [column_of(symbols)], [ca.densify(pose_jacobian(g, symbols))])
-        back = ca.diagcat(pose.rotation.T, pose.rotation.T)
-        wrench = back @ gamma(ca.DM(ca.evalf(column_of(pose)))).T  # per multiplier, on its second frame, its axes
-        own.append(np.asarray(ca.DM(wrench)))
-        # the same load, or its opposite, on the weld's second body, at the weld's second frame
-        place = weld.second.pose.inverse() @ (
-            constraint.second.pose if forward else between.inverse() @ constraint.second.pose
-        )
-        sign = 1.0 if forward else -1.0
-        columns = [sign * carry_wrench_back(place, wrench[:, k]) for k in range(wrench.shape[1])]
-        seen.append(np.asarray(ca.DM(ca.horzcat(*columns))))
+    between = pair.joint.first.pose @ pair.joint.second.pose.inverse()  # second body in the first
+    own, seen = ([np.asarray(ca.DM(matrix)) for matrix in matrices] for matrices in _loads_of_mates(pair, between))
     multipliers = np.linalg.pinv(np.hstack(seen))
     result, row = {}, 0
     for constraint, wrench in zip(pair.constraints, own, strict=True):
         result[constraint] = wrench @ multipliers[row : row + wrench.shape[1]]
         row += wrench.shape[1]
     return result
+
+
+def share_at(pair: MatedPair, constraint: Constraint, between: Pose, wrench: Vector) -> Vector:
+    """The load (6) of one of several mates on its second frame, in its axes, from that of the joint they are.
+
+    `between` is the pose of the second body in the first. Of more conditions than are independent those bear that are
+    not implied by others: one set that fits.
+    """
+    own, seen = _loads_of_mates(pair, between)
+    bearing = list(pair.bearing)
+    matrix = ca.horzcat(*seen)[:, bearing]
+    multipliers = ca.solve(ca.densify(matrix.T @ matrix), ca.densify(matrix.T @ wrench))
+    first = 0
+    for each, load in zip(pair.constraints, own, strict=True):
+        if each is constraint:
+            mine = [k for k, row in enumerate(bearing) if first <= row < first + load.shape[1]]
+            return load[:, [bearing[k] - first for k in mine]] @ multipliers[mine] if mine else ca.SX(6, 1)
+        first += load.shape[1]
+    raise TranslationError("internal: a mate of another pair")
+
+
+def _loads_of_mates(pair: MatedPair, between: Pose) -> tuple[list[Matrix], list[Matrix]]:
+    """Per multiplier of each constraint (6, rows): its load on its own second frame, in its axes, and the same load, or
+    its opposite, on the second body of the joint, at the joint's second frame.
+    """
+    joint = pair.joint
+    own, seen = [], []
+    for constraint in pair.constraints:
+        forward = constraint.first.body is joint.first.body
+        pose = constraint.first.pose.inverse() @ (between if forward else between.inverse()) @ constraint.second.pose
+        symbols = symbolic_pose()
+        g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in constraint.conditions(symbols)]))
+        gamma = ca.Function("gamma", [column_of(symbols)], [ca.densify(pose_jacobian(g, symbols))])
+        back = ca.diagcat(pose.rotation.T, pose.rotation.T)
+        wrench = back @ gamma(ca.densify(column_of(pose))).T
+        own.append(wrench)
+        place = joint.second.pose.inverse() @ (
+            constraint.second.pose if forward else between.inverse() @ constraint.second.pose
+        )
+        sign = 1.0 if forward else -1.0
+        seen.append(ca.horzcat(*[sign * carry_wrench_back(place, wrench[:, k]) for k in range(wrench.shape[1])]))
+    return own, seen

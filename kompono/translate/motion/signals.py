@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.sealed.element import Sealed
+from kompono.translate.declared.networks import network_wires
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.results import ResultUsed
 from kompono.translate.motion.sensors import Acceleration, frame_signal, sensor_signal
@@ -51,7 +53,7 @@ def bind_signals(
 
 
 def bind_wires(tracer: Tracer, model: Elaborated) -> None:
-    """Give outputs and connected inputs a meaning: that of their expressions."""
+    """Give outputs, connected inputs and pins a meaning: that of their expressions."""
     for output in model.outputs:
         if not isinstance(output.owner, Sealed):
             path = model.path(output)
@@ -59,6 +61,9 @@ def bind_wires(tracer: Tracer, model: Elaborated) -> None:
     for wire in model.connections:
         path = model.path(wire.target)
         tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, w.source))
+    for network in model.networks:
+        path = model.path(network)
+        tracer.define(network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, n.values)))
 
 
 def _follow(tracer: Tracer, path: str, expression: ca.SX) -> Vector:
@@ -113,6 +118,7 @@ def _using(model: Elaborated, written: Sequence[tuple[Any, Sequence[Any]]]) -> l
     results = {symbol.element_hash() for column in columns for symbol in ca.vertsplit(ca.SX(column))}
     wires = {ca.SX(output).element_hash(): output.expression for output in model.outputs}
     wires |= {ca.SX(wire.target).element_hash(): wire.source for wire in model.connections}
+    wires |= network_wires(model)
     return [
         element for element, expressions in written if results and not results.isdisjoint(_reach(expressions, wires))
     ]

@@ -19,6 +19,7 @@ from kompono.model.event import Event
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
+from kompono.sealed.shape import LawShape, LawShapes
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.motion.signals import outputs_without_results
@@ -28,7 +29,6 @@ from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part
 from kompono.translate.parts.moment import Moment
 from kompono.translate.program import Channel
-from kompono.translate.structure.topology import find_topology
 from kompono.translate.symbolic import Scalar, Vector
 
 
@@ -90,12 +90,12 @@ class Alone(Part):
         super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground(), False)
 
     @cached_property
-    def _functions(self) -> dict[str, Callable[[Moment, Vector], Vector]]:
+    def _functions(self) -> dict[str, Callable[..., Vector]]:
         made = Part._functions.func(self)  # type: ignore[attr-defined]
         made |= assembling(self.inside)
         for k, event in enumerate(self.model.events):
             made[f"switch_{k}"] = lambda now, _, e=event: self._switched(now, e)
-        return {name: lambda now, given, name=name, f=f: self._shown(name, f(now, given)) for name, f in made.items()}
+        return {name: lambda now, *given, name=name, f=f: self._shown(name, f(now, *given)) for name, f in made.items()}
 
     @cached_property
     def shown(self) -> list[Output]:
@@ -118,6 +118,18 @@ class Alone(Part):
         memory = [changed.get(kept, now.values.memory[k, :]) for k, kept in enumerate(self.model.memory)]
         return ca.vertcat(ca.SX(0, 1), *memory)
 
+    def told_laws(self) -> LawShapes:
+        """Units of laws inside; only those that are public have a name."""
+        laws = self.laws
+        units = tuple(
+            LawShape(
+                u.path if self.public.allows(u.path) else "", u.kind, u.row, u.contact, u.first, u.count, u.modes,
+                u.level, u.impact,
+            )
+            for u in laws.units
+        )  # fmt: skip
+        return LawShapes(units, laws.size, laws.measures, self.handed.spans)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Of all its functions."""
@@ -135,9 +147,7 @@ class Alone(Part):
 
     def engine(self) -> RelativeEngine:
         """The part with its base as a free body: where its start is assembled."""
-        base = self.border.base
-        roots = [self.model.path(base.body)] if base is not None else []
-        return RelativeEngine(self.model, find_topology(self.model, independent=roots), {}, shared=False)
+        return RelativeEngine(self.model, self.inside.twin_topology, {}, shared=False)
 
     def pick(self, state: np.ndarray, engine: RelativeEngine) -> np.ndarray:
         """x out of a state of that."""

@@ -34,7 +34,7 @@ class AwayInside:
 
     def __init__(self, part: Part, number: int) -> None:
         inside = part.inside
-        self.handed = inside.handed
+        self.handed, self.laws = inside.handed, inside.laws
         self.whole, self.settles, self.keeps = inside.whole, inside.settles, inside.keeps
         self.parts: tuple[Part, ...] = ()
         self.size, self._number = 1, number
@@ -86,14 +86,15 @@ class AwayPart(Part):
         return self._made[name]
 
     def ask(
-        self, kinematics: Kinematics, name: str, x: Any, *, base: Any = None, fields: Any = None, given: Any = None
-    ) -> Any:
+        self, kinematics: Kinematics, name: str, x: Any, *, base: Any = None, fields: Any = None, given: Any = None,
+        forces: Any = None,
+    ) -> Any:  # fmt: skip
         made = not tells(gives(name))
         if made and (not self.near.inside.size or (name == "normalize" and not self.turns)):
             return x
         if not made and "x" not in self.near.closed(name).groups:
             x = self.first  # what does not depend on x is asked once
-        return super().ask(kinematics, name, x, base=base, fields=fields, given=given)
+        return super().ask(kinematics, name, x, base=base, fields=fields, given=given, forces=forces)
 
     @cached_property
     def turns(self) -> bool:
@@ -129,7 +130,8 @@ class AwayEngine(ByParts):
 
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
-        self.kernels, self.shared, self.law_rows = near.kernels, False, near.law_rows
+        self.kernels, self.shared = near.kernels, False
+        self.law_rows, self.unit_order, self.by_rows = near.law_rows, near.unit_order, near.by_rows
         chosen = [part for part in near.compartment.parts if part.path in paths]
         for path in set(paths) - {part.path for part in chosen}:
             raise ModelError(
@@ -209,10 +211,10 @@ class AwayEngine(ByParts):
                     state = ca.SX(tracer.values["state"])
                     state[len(self.kept) + part.number] = moment._ask(part, f"switch_{k}")
                     return tracer.routine(f"switch_{number}", [("state", state)])
-        state, modes = ca.SX(tracer.values["state"]), self.mode_names()
-        first = len(self.kept) - len(self.state_names()) - len(modes)
-        for mode, value in now.at(now.values).switched(event):
-            state[first + modes.index(self.model.path(mode))] = value
+        state, memory = ca.SX(tracer.values["state"]), (*self.mode_names(), *self.state_names())
+        first = len(self.kept) - len(memory)
+        for changed, value in now.at(now.values).switched(event):
+            state[first + memory.index(self.model.path(changed))] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
 
     # -- asked of `near` alone

@@ -28,6 +28,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
+from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
@@ -104,7 +105,9 @@ class Compartment:
         self.counted = tuple(angular) if placed else ()
         self.closing = closing_elements(self.model, self.topology)
         self.law_rows = LawRows(self.model)
-        self.all_laws = LawRows(model)  # those inside parts, too
+        self.laws = Stacked.of(self.law_rows)  # those inside parts, too
+        for part in self.parts:
+            self.laws = self.laws.then(part.laws, part.path)
         self.handed = self._handed()
 
     def _handed(self) -> HandedShape:
@@ -290,7 +293,7 @@ def _with_base(topology: Topology, border: Border | None) -> Topology:
     links = tuple(
         Link(base, topology.world, None, False, 1) if link.carrier is base else link for link in topology.links
     )
-    return Topology(topology.world, links, topology.closing, topology.firm)
+    return Topology(topology.world, links, topology.closing, topology.mated)
 
 
 def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topology:
@@ -323,7 +326,7 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
         if link.carrier in base_of:
             open_part(base_of[link.carrier])
     closing = [*(joint for part in parts for joint in part.inside.twin_topology.closing), *topology.closing]
-    firm = [*(pair for part in parts for pair in part.inside.twin_topology.firm), *topology.firm]
+    firm = [*(pair for part in parts for pair in part.inside.twin_topology.mated), *topology.mated]
     if topology.placed:  # bodies in order of declaration
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
         links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last

@@ -63,5 +63,6 @@ class HandedRows:
 
     def record(self, solution: Solution, forces: Vector) -> None:
         """Put the forces into a solution."""
-        for part, _, own in self._divided(forces):
+        for part, handed, own in self._divided(forces):
             solution[Unknown.handed(part.part)] = own
+            solution[Unknown.pushed(part.part)] = handed.push @ own

@@ -8,6 +8,7 @@
     normalize, gap, drift                            x with unit quaternions; how far x is off the conditions inside
     report       as resolve                          channels and energies of the inside
     guards, switch_k                                 values whose rise is an event; new values of modes
+    law_*, moved                                     guards of laws, and what is asked at events (`law_events.py`)
     signal_k                                         outputs that are no results
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
@@ -24,17 +25,18 @@ from functools import cached_property
 import casadi as ca
 
 from kompono.model.body import Body, Carrier, Ground
-from kompono.model.law import Law
 from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
+from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
+from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
@@ -43,6 +45,7 @@ from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import InlineTracer
 
 LEVELS = ("rate", "residual", "speed")
+BY_FORCES = ("moved", "law_push", "law_respond")  # functions of forces on rows of laws
 
 
 class PartTracer(InlineTracer):
@@ -90,9 +93,10 @@ class Part:
         """Rows of laws that are handed on."""
         return self.inside.handed
 
-    def law_units(self) -> list[tuple[Law, int, bool]]:
+    @property
+    def laws(self) -> Stacked:
         """Units of laws inside, in the order in which they are told."""
-        return self.inside.all_laws.identities()
+        return self.inside.laws
 
     def place(self, carrier: Carrier) -> int:
         """The number of a carrier among those of the other ports."""
@@ -100,12 +104,19 @@ class Part:
 
     def ask(
         self, kinematics: Kinematics, name: str, x: Vector, *, base: Vector | None = None,
-        fields: Vector | None = None, given: Vector | None = None,
+        fields: Vector | None = None, given: Vector | None = None, forces: Vector | None = None,
     ) -> Vector:  # fmt: skip
         """Call one of the functions at a state of the owner."""
         closed = self.closed(name)
         tracer = kinematics.tracer
-        known = {"time": tracer.values["time"], "base": base, "fields": fields, "x": x, "given": given}
+        known = {
+            "time": tracer.values["time"],
+            "base": base,
+            "fields": fields,
+            "x": x,
+            "given": given,
+            "forces": forces,
+        }
         values = [known[group] for group in closed.groups]
         values += [tracer.call(lambda s=symbol: s, path=self.path, free=True) for symbol in closed.signals]
         function = closed.function
@@ -124,8 +135,8 @@ class Part:
     # -- tracing
 
     @cached_property
-    def _functions(self) -> dict[str, Callable[[Moment, Vector], Vector]]:
-        made: dict[str, Callable[[Moment, Vector], Vector]] = {
+    def _functions(self) -> dict[str, Callable[..., Vector]]:
+        made: dict[str, Callable[..., Vector]] = {
             "move": lambda now, _: self._move(now),
             "condense": lambda now, _: now.forces().packed(),
             "resolve": self._resolve,
@@ -134,8 +145,18 @@ class Part:
             "drift": lambda now, _: ca.vertcat(*drift_of(now)),
             "report": self._report,
             "guards": lambda now, _: self._guards(now),
-            "law_guards": self._law_guards,
+            "moved": lambda now, given, forces: Lawless(now).moved_rates(self._ports(given), forces),
         }
+        if self.laws.size:
+            made |= {
+                "law_guards": self._law_guards,
+                "law_look": lambda now, _: ca.vertcat(*look(now)),
+                "law_condense": lambda now, _: now.forces(lawless=True).packed(),
+                "law_push": lambda now, _, forces: Lawless(now).push(forces),
+                "law_free": lambda now, given: ca.vertcat(*Lawless(now).free(self._ports(given))),
+                "law_resolve": lambda now, given: Lawless(now).free_rates(self._ports(given)),
+                "law_respond": lambda now, given, forces: ca.vertcat(*Lawless(now).moved(self._ports(given), forces)),
+            }
         for k, event in enumerate(self.inside.whole.events):
             made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
         for k, output in enumerate(self.shown):
@@ -157,12 +178,18 @@ class Part:
             "fields": ca.SX.sym("fields", FIELDS),
             "x": self.inside.symbols,
             "given": ca.SX.sym("given", self.border.size + self.handed.rows),
+            "forces": ca.SX.sym("forces", self.laws.size),
         }
         tracer = PartTracer(list(groups.items()), {})
         values = self.inside.unpack(groups["x"])
         now = Moment(self.inside, tracer, values, groups["base"], groups["fields"])
-        output = ca.densify(ca.vec(ca.SX(self._functions[name](now, groups["given"]))))
+        given = (groups["given"], groups["forces"]) if name in BY_FORCES else (groups["given"],)
+        output = ca.densify(ca.vec(ca.SX(self._functions[name](now, *given))))
         return _closed(output, groups, self._stem)
+
+    def _ports(self, given: Vector) -> Vector:
+        """What is at the ports, of all that an owner gives."""
+        return given[: self.border.size, :]
 
     def _move(self, now: Moment) -> Vector:
         kinematics, base = now.kinematics, self.border.base
@@ -192,8 +219,7 @@ class Part:
 
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        found = law_guards(condensed, condensed.resolve(given), given)
-        return ca.vertcat(ca.SX(0, 1), *[found[key] for key in self.law_units()])
+        return ca.vertcat(ca.SX(0, 1), *law_guards(condensed, condensed.resolve(given), given))
 
     def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":

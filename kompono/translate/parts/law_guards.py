@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kompono.model.law import Law
+import casadi as ca
+
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.answer import Acting, trace_guards
 from kompono.translate.laws.bordered import LawSwept
@@ -10,20 +11,20 @@ from kompono.translate.parts.moment import Condensed
 from kompono.translate.symbolic import Scalar, Vector
 
 
-def law_guards(condensed: Condensed, solution: Solution, given: Vector) -> dict[tuple[Law, int, bool], Scalar]:
-    """Values whose rise through zero makes a law settle, by unit."""
-    now, rows, found = condensed.moment, condensed.moment.compartment.law_rows, {}
+def law_guards(condensed: Condensed, solution: Solution, given: Vector) -> list[Scalar]:
+    """Values whose rise through zero makes a law settle, unit by unit, those of parts behind own ones."""
+    now, rows = condensed.moment, condensed.moment.compartment.law_rows
+    found: list[Scalar] = []
     if isinstance(condensed.swept, LawSwept) and rows.size:
         gap, rate = (rows.stacked(now.law_closures, what) for what in ("residual", "rate"))
         forces = condensed.swept.forces(solution)
         measures = condensed.swept.own_measures(solution, given)
         acting = Acting(forces, measures, gap, rate, rows.numbers(now.kinematics))
-        found |= dict(zip(rows.identities(), trace_guards(rows, now.tracer, acting), strict=True))
+        found += trace_guards(rows, now.tracer, acting)
     for part in now.compartment.parts:
-        keys = part.law_units()
-        if keys:
+        if part.laws.size:
             assert condensed.loads is not None
             given, fields = now._given(part, condensed, solution), condensed.loads.for_part(part)
             values = now._ask(part, "law_guards", fields=fields, given=given)
-            found |= {key: values[k, :] for k, key in enumerate(keys)}
+            found += ca.vertsplit(values)
     return found

@@ -18,6 +18,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
 from kompono.model.signal import Output
+from kompono.model.state import State
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, pack_answer, sweep
@@ -146,12 +147,12 @@ class Moment:
 
     def _ask(
         self, part: Part, name: str, *, fields: Vector | None = None, given: Vector | None = None,
-        kinematics: Kinematics | None = None,
+        forces: Vector | None = None, kinematics: Kinematics | None = None,
     ) -> Vector:  # fmt: skip
         """One of the functions of a part at its state here."""
         kinematics = kinematics or self.kinematics
         base = _motion_of_base(kinematics, part) if "base" in part.closed(name).groups else None
-        return part.ask(kinematics, name, self.values.inner[part], base=base, fields=fields, given=given)
+        return part.ask(kinematics, name, self.values.inner[part], base=base, fields=fields, given=given, forces=forces)
 
     # -- conditions
 
@@ -175,21 +176,23 @@ class Moment:
 
     # -- up
 
-    def forces(self, *, whole: bool = False) -> Condensed:
-        """Condense the equations of motion; `whole`: with a multiplier for every own condition."""
+    def forces(self, *, whole: bool = False, lawless: bool = False) -> Condensed:
+        """Condense the equations of motion; `whole`: a multiplier for every own condition; `lawless`: without laws."""
         loads, whole = self.loads(), whole or self.compartment.law_rows.of_joints
         declared, closures = self.closures(whole=whole)
-        condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads), whole)
-        return self._swept(condensation, condensation.right_side(loads), loads, "force", declared=declared)
+        condensation = self._condense(closures, TOLERANCE, self._ask_forces(loads, lawless), whole)
+        level = "lawless" if lawless else "force"
+        return self._swept(condensation, condensation.right_side(loads), loads, level, declared=declared)
 
     def loads(self) -> CompartmentLoads:
         return CompartmentLoads(self.compartment, self.kinematics, self.fields)
 
-    def _ask_forces(self, loads: CompartmentLoads) -> dict[Part, Answer]:
+    def _ask_forces(self, loads: CompartmentLoads, lawless: bool = False) -> dict[Part, Answer]:
         answers = {}
         for part in self.compartment.parts:
-            column = self._ask(part, "condense", fields=loads.for_part(part))
-            answers[part] = Answer.of(column, part.border, part.handed)
+            name = "law_condense" if lawless and part.laws.size else "condense"
+            column = self._ask(part, name, fields=loads.for_part(part))
+            answers[part] = Answer.of(column, part.border, None if lawless else part.handed)
         return answers
 
     def violated(self, level: str) -> Condensed:
@@ -232,7 +235,7 @@ class Moment:
         swept = sweep(condensation.elimination, right, condensation.border_keys)
         plain = Condensed(self, condensation, swept, loads, nears, declared or {})
         handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
-        laws = self.compartment.law_rows.size or handed
+        laws = level != "lawless" and (self.compartment.law_rows.size or handed)
         return replace(plain, swept=with_laws(self, plain, swept, level)) if laws else plain
 
     @cached_property
@@ -335,8 +338,8 @@ class Moment:
             found |= {event: values[k, :] for k, event in enumerate(events)}
         return found
 
-    def switched(self, event: Event) -> list[tuple[Mode, Scalar]]:
-        """Modes an event changes, with their new values."""
+    def switched(self, event: Event) -> list[tuple[Mode | State, Scalar]]:
+        """Modes, and states of one's own, an event changes, with their new values."""
         for part in self.compartment.parts:
             events = part.inside.whole.events
             for k, known in enumerate(events):

@@ -15,8 +15,11 @@ from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.laws.answer import forced_routine
+from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.signals import bind_results, uses_results
 from kompono.translate.parts.compartment import Compartment, CompartmentState
+from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import PartedWriter, report_whole
@@ -32,6 +35,8 @@ class ByParts(SolvedEngine):
 
     compartment: Compartment
     places: list[int]
+    unit_order: list[int]  # of units of laws among those of all compartments
+    by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
 
     @property
     def opens(self) -> bool:
@@ -43,6 +48,14 @@ class ByParts(SolvedEngine):
         """Places in the state of each closed part."""
         found = (tuple(part.inside.places(self)) for part in self.compartment.parts)
         return tuple(group for group in found if group)
+
+    def _stack(self, compartment: Compartment) -> None:
+        """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
+        self.unit_order = compartment.laws.order(LawRows(self.model))
+        self.by_rows = bool(sealed_in(compartment))
+        if self.by_rows:
+            stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
+            self.law_rows = stacked  # type: ignore[assignment]
 
     def _moment(self) -> tuple[Tracer, Moment]:
         tracer, _ = self._start()
@@ -112,15 +125,52 @@ class ByParts(SolvedEngine):
             condensed = now.forces()
             none = ca.SX(0, 1)
             told = law_guards(condensed, condensed.resolve(none), none)
-            values += [told[key] for key in self.law_rows.identities()]
+            values += [told[k] for k in self.unit_order]
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
+
+    # -- laws at events
+
+    def _now(self) -> tuple[Tracer, Moment]:
+        """With speeds that meet all conditions, and symbols that mean this state."""
+        tracer, _, now = self._settled
+        return tracer, now.at(now.values)
+
+    def _law_view(self) -> Routine:
+        if not self.by_rows:
+            return super()._law_view()
+        tracer, now = self._now()
+        gap, rate, numbers = look(now)
+        by_unit = ca.vertsplit(numbers, 5)
+        numbers = ca.vertcat(*[by_unit[k] for k in self.unit_order])
+        w, measures = Lawless(now).free(ca.SX(0, 1))
+        named = [("gap", gap), ("rate", rate), ("w", w), ("measures", measures), ("numbers", numbers)]
+        return tracer.routine("law_view", named)
+
+    def _law_free(self) -> Routine:
+        if not self.by_rows:
+            return super()._law_free()
+        tracer, now = self._now()
+        return tracer.routine("law_free", [("rate", self._speeds(Lawless(now).free_rates(ca.SX(0, 1))))])
+
+    def _law_respond(self) -> Routine:
+        if not self.by_rows:
+            return super()._law_respond()
+        tracer, now = self._now()
+        z, none, lawless = ca.SX.sym("z", self.law_rows.size), ca.SX(0, 1), Lawless(now)
+        w, measures = lawless.moved(none, z)
+        return forced_routine(tracer, z, w, measures, self._speeds(lawless.moved_rates(none, z)))
+
+    def _speeds(self, rates: Vector) -> Vector:
+        """Speeds in the order of this engine from a state of the compartment."""
+        places = {place: k for k, place in enumerate(self.places)}
+        return ca.vertcat(ca.SX(0, 1), *[rates[places[k]] for k in range(self.nq, self.nq + self.nv)])
 
     def switch(self, number: int) -> Routine:
         tracer, _, now = self._settled
         event = self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in self._with_results(now.at(now.values)).switched(event):
-            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            place = next(i for i, known in enumerate(self.model.memory) if known is mode)
             state[self.nq + self.nv + place] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
 
@@ -141,6 +191,7 @@ class PartedEngine(ByParts, Twin):
         )
         compartment.adopt(self)
         self.places = compartment.places(self)
+        self._stack(compartment)
 
     def opened_derivative(self) -> Routine:
         return RelativeEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
@@ -155,6 +206,7 @@ class PartedAbsoluteEngine(ByParts, PlacedTwin):
         )
         compartment.adopt(self)
         self.places = compartment.places(self)
+        self._stack(compartment)
 
     @cached_property
     def by_joints(self) -> Twin | None:

@@ -80,13 +80,10 @@ class PartedWriter(ChannelWriter):
                 continue
             at, answer, key = port_in(kinematics, base), condensation.answers[part], base.body
             wrenches = ca.vertcat(ca.SX(0, 1), *[self.solution.inner_wrench(port.body) for port in part.border.others])
-            pairs = [(answer.block[:6, 6:], wrenches)]
-            if Unknown.handed(part.part) in self.solution and answer.handed is not None:
-                pairs.append((answer.handed.push[:6, :], self.solution[Unknown.handed(part.part)]))
-            for block, forces in pairs:
-                total[key] = call(
-                    lambda t, c, f, x=at: t + carry_wrench_back(x, c @ f), total[key], block, forces, path=part.path
-                )
+            added = call(lambda c, f: c @ f, answer.block[:6, 6:], wrenches, path=part.path)
+            if Unknown.pushed(part.part) in self.solution:
+                added = added + self.solution[Unknown.pushed(part.part)][:6, :]
+            total[key] = call(lambda t, f, x=at: t + carry_wrench_back(x, f), total[key], added, path=part.path)
         border = compartment.border
         if border is None:
             return

@@ -20,7 +20,7 @@ from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
 from kompono.model.signal import Output
 from kompono.sealed.element import Sealed, code_of, signal_of
-from kompono.sealed.shape import Variant
+from kompono.sealed.shape import LawShapes, Variant
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.declared.elaborate import Elaborated
@@ -28,13 +28,14 @@ from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.laws.handed import HandedShape
+from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closure, Told
 from kompono.translate.motion.kinematics import Kinematics, Step
 from kompono.translate.parts.border import Border, port_in
 from kompono.translate.parts.compartment import Compartment, starts
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part, PartFunction
-from kompono.translate.program import Channel
+from kompono.translate.program import Channel, LawUnit
 from kompono.translate.rank.probe import first_values
 from kompono.translate.structure.topology import Link, Topology
 from kompono.translate.symbolic import Matrix, Vector
@@ -252,16 +253,17 @@ class SealedInside:
     def __init__(self, part: SealedPart, world: Ground) -> None:
         self.part, self.world = part, world
         self.whole: Elaborated = part.model
-        self.handed = HandedShape()
+        laws = part.variant.laws
+        self.handed, self.laws = HandedShape(laws.handed, laws.measures if laws.handed else 0), _stacked(part, laws)
         self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
-        self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0
+        self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0 or laws.rows > 0
 
     @cached_property
     def twin_topology(self) -> Topology:
         """x beside the ports; the ports themselves hang on crossings of the owner."""
         inner = self.part.inner
         link = Link(inner.second.body, inner.first.body, inner, False, 1)
-        return Topology(self.world, (link,), (self._loops(),) if self.keeps else ())
+        return Topology(self.world, (link,), (self._loops(),) if self.part.rows else ())
 
     def _loops(self) -> InnerLoops:
         inner = self.part.inner
@@ -276,6 +278,16 @@ class SealedInside:
         modes = {mode: twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
         own = [q[inner] + k for k in range(variant.coordinates)] + [v[inner] + k for k in range(variant.speeds)]
         return own + [modes[mode] for mode in self.whole.modes]
+
+
+def _stacked(part: SealedPart, laws: LawShapes) -> Stacked:
+    """Units of laws inside, numbered where they have no name."""
+    units = []
+    for k, u in enumerate(laws.units):
+        name = u.name or f"law_{u.contact if u.contact >= 0 else k}"
+        units.append(LawUnit(u.kind, u.row, u.contact, u.first, u.count, u.modes, k, name, u.level, u.impact))
+    modes = tuple(tuple(part.model.modes[place] for place in unit.modes) for unit in units)
+    return Stacked(tuple(units), modes, laws.rows, laws.measures)
 
 
 @lru_cache(maxsize=1)

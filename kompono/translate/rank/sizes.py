@@ -52,7 +52,7 @@ def absolute_references(
         e: _least_pivots(model, e, laws, unit, mobilities) for e in (*model.joints, *model.constraints)
     }
     sizes |= {e: live[e].declared(live[e].reference) for e in model.couplings}
-    implied: dict[Element, np.ndarray] = {e: matrix for pair in tree.firm for e, matrix in pair.implied.items()}
+    implied: dict[Element, np.ndarray] = {e: matrix for pair in tree.mated for e, matrix in pair.implied.items()}
     shares: dict[Element, float] = dict.fromkeys(implied, 1.0)
     for element in elements:
         if element in live:

@@ -4,7 +4,8 @@ The tree grows from the world: grounds first, then always the joint of best rank
 joints that cannot close a loop, then those whose coordinates are used and welds, then those with start values given,
 then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads to get a free joint to
 the world: one of each island is "independent", the one of whose start most is given, then the one with most joints.
-Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything else.
+Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything else; pairs for which
+mates are another joint are taken after the joints.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.free import Crossing, Free, Placed
 from kompono.model.joint import Joint
-from kompono.model.subsystem import Subsystem
+from kompono.model.subsystem import Subsystem, relative_path
 from kompono.spatial.pose import symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
-from kompono.translate.structure.mates import FirmPair, firm_pairs
+from kompono.translate.structure.mates import MatedPair, mated_pairs
 
 E = TypeVar("E", bound=Element)
 
@@ -62,12 +63,12 @@ class Link:
 
 @dataclass(frozen=True)
 class Topology:
-    """The tree, roots first, the joints that close loops, and the mates that rigid links of the tree stand for."""
+    """The tree, roots first, the joints that close loops, and the mates that joints of either stand for."""
 
     world: Ground
     links: tuple[Link, ...]
     closing: tuple[Joint, ...]
-    firm: tuple[FirmPair, ...] = ()
+    mated: tuple[MatedPair, ...] = ()
     placed: bool = False  # every body is placed in the world by itself
 
     def link(self, carrier: Carrier) -> Link:
@@ -131,9 +132,9 @@ def find_topology(
     links: dict[Carrier, Link] = {}
     for ground in model.grounds:
         links[ground] = Link(ground, world, None, False, 1)
-    pairs = firm_pairs(model)
+    pairs = mated_pairs(model)
     growth = _Growth(model, world, links, cut_joints, closed)
-    growth.weld(pairs)
+    growth.mate(pairs)
     standing = [body for part in closed if part.stands for body in growth.cross(part, world)]
     for body in roots:
         growth.free(body)
@@ -144,7 +145,9 @@ def find_topology(
             growth.free(body)
             growth.grow([body])
     used = {link.joint for link in links.values()}
-    closing = tuple(joint for joint in model.joints if joint not in used)
+    mated = tuple(pair for pair in pairs if pair.joint in used or pair.joint.freedoms)
+    left = (*model.joints, *(pair.joint for pair in mated))
+    closing = tuple(joint for joint in left if joint not in used)
     for joint in closing:
         if joint.conditions(symbolic_pose()) is None:
             raise TranslationError(
@@ -152,7 +155,7 @@ def find_topology(
                 path=model.path(joint),
                 fix="Write conditions(pose) for it, or cut the loop at another joint (cut=...).",
             )
-    return Topology(world, tuple(links.values()), closing, tuple(pair for pair in pairs if pair.joint in used))
+    return Topology(world, tuple(links.values()), closing, mated)
 
 
 def place_all(
@@ -217,10 +220,14 @@ class _Growth:
             needed = 0 if not closing[type(joint)] else 1 if welds or joint in referenced else 2
             self._offer(joint, (needed, not (welds or joint.start), order))
 
-    def weld(self, pairs: Iterable[FirmPair]) -> None:
-        """Take rigid pairs before all joints."""
+    def mate(self, pairs: Iterable[MatedPair]) -> None:
+        """Take rigid pairs before all joints, those that move after them."""
         for order, pair in enumerate(pairs):
-            self._offer(pair.joint, (-1, False, order))
+            moves = bool(pair.joint.freedoms)
+            if moves:
+                pair.joint._owner = common_owner(self.model, pair.constraints)
+                pair.joint._name = relative_path(pair.constraints[0], pair.joint._owner)
+            self._offer(pair.joint, (3 if moves else -1, moves, order))
 
     def _offer(self, joint: Joint, rank: tuple[int, bool, int]) -> None:
         self.neighbours[joint.first.body].append((rank, joint))

@@ -202,5 +202,6 @@ def check_shape(model: Elaborated, topology: Topology) -> None:
         or model.soft
         or model.outputs
         or model.connections
+        or model.networks
     ):
         raise Apart

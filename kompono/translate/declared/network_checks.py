@@ -1,0 +1,88 @@
+"""Networks that have no single answer, told by the names of what is wrong in them.
+
+The factors of the unknowns are looked at in numbers: time, parameters, inputs, modes and states as at the start, all
+else at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from kompono.errors import ModelError
+from kompono.model.element import Element
+from kompono.model.pin import Pin, Rotational, Translational
+from kompono.model.signal import time
+from kompono.translate.declared.network_solution import NotLinear, dependent
+from kompono.translate.declared.networks import Network
+
+if TYPE_CHECKING:
+    from kompono.translate.declared.elaborate import Elaborated
+
+_TAKES_PART = 1e-6  # a smaller share in a dependence is rounding
+
+
+def check_networks(model: Elaborated) -> None:
+    """Raise ModelError for networks that cannot be solved, and for equations that are not linear."""
+    for network in model.networks:
+        found = dependent(_factors(model, network))
+        if found is not None:
+            _refuse(model, network, *found)
+        try:
+            network.values  # noqa: B018 (made here, so that errors are told here)
+        except NotLinear as error:
+            names = _names(model, [network.equations[k].owner for k in error.rows if k < len(network.equations)])
+            raise ModelError(
+                f"the equations of {names or 'this network'} are not linear in what is across and through pins.",
+                path=model.path(network),
+                fix="Let a State determine one of the two (a volume between, a small capacity), or linearize.",
+            ) from None
+
+
+def _factors(model: Elaborated, network: Network) -> np.ndarray:
+    """d system / d unknowns in numbers."""
+    factors = ca.jacobian(network.system, network.unknowns)
+    symbols = ca.symvar(factors)
+    told = {ca.SX(e).element_hash(): float(e.value) for e in model.parameters}
+    told |= {ca.SX(e).element_hash(): float(e.start) for e in (*model.modes, *model.states)}
+    told |= {ca.SX(e).element_hash(): float(e.value) for e in model.inputs if isinstance(e.value, int | float)}
+    told |= {ca.SX(time).element_hash(): 0.0}
+    random = np.random.default_rng(1)
+    values = [told.get(symbol.element_hash(), random.uniform(0.5, 1.5)) for symbol in symbols]
+    evaluate = ca.Function("factors", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(factors)])
+    return np.array(evaluate(ca.DM(values) if values else ca.DM(0, 1)))
+
+
+def _refuse(model: Elaborated, network: Network, columns: np.ndarray, rows: np.ndarray) -> None:
+    free = columns > _TAKES_PART * columns.max()
+    nodes = len(network.nodes)
+    where = model.path(network)
+    still = ca.sparsify(ca.substitute(network.system, network.unknowns, 0))
+    told = [int(k) for k in np.flatnonzero(rows > _TAKES_PART * rows.max()) if k < len(network.equations)]
+    given = [k for k in told if still[k].nnz()]  # two that give a value cannot both have their way
+    if not given and not free[nodes:].any():
+        high = [network.nodes[k][0] for k in np.flatnonzero(free[:nodes])]
+        one = high[0]
+        raise ModelError(
+            f"nothing says what is across {_names(model, high)}: only differences are known.", path=where,
+            fix=f"Connect a reference to one of them: self.connect(self.{model.path(one)}, self.zero.pin).",
+        )  # fmt: skip
+    owners = [network.equations[k].owner for k in given or told]
+    pins: list[Pin] = [pin for pin in network.told if pin.owner in owners]
+    mechanical = any(isinstance(pin, Rotational | Translational) for pin in pins)
+    raise ModelError(
+        f"{_names(model, owners)} determine the same thing: ideal sources against each other, inertias or inductors "
+        "in series, capacitors side by side, or with a source.",
+        path=where,
+        fix="Put an elasticity between, make one of them of both, or put inertia on the joint: Rotor(joint, ...)."
+        if mechanical
+        else "Put a resistance between, or make one of them of both.",
+    )
+
+
+def _names(model: Elaborated, elements: Sequence[Element | None]) -> str:
+    paths = dict.fromkeys(model.path(element) or "the model" for element in elements if element is not None)
+    return ", ".join(paths)

@@ -1,0 +1,98 @@
+"""The equations of a network, solved as expressions.
+
+Unknowns with a constant factor in some equation are eliminated first, those in the shortest equations before others:
+most of a network is sums and differences. What is left, with factors that modes or states change, is solved by
+Householder's triangles, which need no exchange of rows. It must be linear: of an equation that is not, one unknown with
+a constant factor may be eliminated, after all others in it are known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.translate.symbolic import Vector
+
+_CONSIDERED = 0.1  # a factor may be divided by if it is not smaller than this share of the largest in its equation
+
+
+class NotLinear(Exception):
+    """Equations that have unknowns in other ways than linearly."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self.rows = rows
+        super().__init__(f"equations {rows}")
+
+
+def solve(system: Vector, unknowns: Vector) -> Vector:
+    """Expressions (n) for the unknowns (n) that make the system (n) zero. Raises NotLinear."""
+    left, rows = list(range(unknowns.numel())), list(range(system.numel()))
+    known: list[tuple[int, ca.SX]] = []
+    while rows:
+        column = ca.vertcat(*[unknowns[k] for k in left])
+        factors = ca.sparsify(ca.jacobian(system, column))
+        chosen = _pivot(factors)
+        if chosen is None:
+            break
+        row, place, factor = chosen
+        unknown = unknowns[left[place]]
+        rest = ca.substitute(system[row], unknown, 0)
+        known.append((left[place], -rest / factor))
+        others = [k for k in range(len(rows)) if k != row]
+        system = ca.substitute(ca.vertcat(ca.SX(0, 1), *[system[k] for k in others]), unknown, known[-1][1])
+        rows = [rows[k] for k in others]
+        del left[place]
+    found: dict[int, ca.SX] = {}
+    if rows:
+        column = ca.vertcat(*[unknowns[k] for k in left])
+        factors = ca.jacobian(system, column)
+        bent = [rows[k] for k in range(len(rows)) if ca.depends_on(factors[k, :], column)]
+        if bent:
+            raise NotLinear(bent)
+        found = dict(zip(left, ca.vertsplit(_linear(factors, ca.substitute(system, column, 0))), strict=True))
+    for place, value in reversed(known):
+        old, new = ca.vertcat(*[unknowns[k] for k in found]), ca.vertcat(*found.values())
+        found[place] = ca.substitute(value, old, new) if found else value
+    return ca.vertcat(*[found[k] for k in range(unknowns.numel())])
+
+
+def _linear(factors: ca.SX, constant: Vector) -> Vector:
+    return ca.solve(ca.densify(factors), -ca.densify(constant))
+
+
+def _pivot(factors: ca.SX) -> tuple[int, int, float] | None:
+    """An entry to divide by: constant, not small in its row, in the shortest row, ones before others."""
+    rows, columns = factors.sparsity().get_triplet()
+    entries: Any = factors.nonzeros()
+    lengths, crowds = np.bincount(rows, minlength=factors.shape[0]), np.bincount(columns, minlength=factors.shape[1])
+    constants = [float(entry) if entry.is_constant() else 0.0 for entry in entries]
+    largest = np.zeros(factors.shape[0])
+    np.maximum.at(largest, rows, np.abs(constants))
+    candidates = [
+        ((lengths[row] - 1) * (crowds[column] - 1), abs(abs(value) - 1.0), k)
+        for k, (row, column, value) in enumerate(zip(rows, columns, constants, strict=True))
+        if value and abs(value) >= _CONSIDERED * largest[row]
+    ]
+    if not candidates:
+        return None
+    best = min(candidates)[2]
+    return rows[best], columns[best], constants[best]
+
+
+def dependent(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """If a matrix is singular: how much each column takes part in it, and each row; else None."""
+    scaled = np.array(factors, dtype=float)
+    rows, columns = np.ones(scaled.shape[0]), np.ones(scaled.shape[1])
+    for _ in range(5):  # sizes of volts, pascals and microfarads apart
+        for axis, sizes in ((1, rows), (0, columns)):
+            largest = np.abs(scaled).max(axis=axis)
+            largest = np.sqrt(np.where(largest > 0, largest, 1.0))
+            sizes /= largest
+            scaled = scaled / (largest[:, None] if axis == 1 else largest[None, :])
+    left, values, right = np.linalg.svd(scaled)
+    lost = values < 1e-12 * len(values) * max(values[0], 1e-300)
+    if not lost.any():
+        return None
+    return np.abs(right[lost]).max(axis=0) * columns, np.abs(left[:, lost]).max(axis=1) * rows
