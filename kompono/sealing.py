@@ -33,6 +33,7 @@ from kompono.sealed.write import write_sealed
 from kompono.solve.assemble import assemble
 from kompono.starting import closed_start
 from kompono.translate import placing_program
+from kompono.translate.declared.sampling import rates_of
 from kompono.translate.parts.alone import Alone, alone
 from kompono.translate.rank.probe import first_values
 from kompono.translate.starts.start import start_state
@@ -155,6 +156,7 @@ def seal(
         channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
         outputs=_outputs(entered[0], {channel.name for channel in visible}),
         events=len(shown.model.events),
+        rates=rates_of(shown.model.modes),
         pictures=_pictures(pictures or {}),
     )
     functions = [{name: one.closed(name).function for name in one.names} for one in entered]
