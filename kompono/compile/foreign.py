@@ -12,7 +12,7 @@ from kompono.compile import assembler
 from kompono.compile.emit import Array, Code
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
-from kompono.foreign.code import RATES, Functions, find
+from kompono.foreign.code import EVENT, GUARDS, RATES, Functions, find
 
 _NAN = "0x7FF8000000000000"
 
@@ -59,6 +59,14 @@ def _one(owner: Functions, number: int, symbol: str) -> str:
         ask(f"{verb}{kind}", f"ptr @{table}", f"i64 {size}", f"ptr {place}", *tail)
 
     text = ""
+    if owner.epochs is not None:
+        lines += _in_epoch(owner, number)
+        made.append("%restored")
+    if number == EVENT:
+        address = ctypes.cast(owner.asked[1], ctypes.c_void_p).value or 0
+        made.append("%happened")
+        lines.append(f"%happened = call i32 (ptr, ptr) {_pointer(address)}(ptr %in, ptr %out)")
+        return text + _locked(symbol, lock, lines, made, described.results)
     lines += ["%t = load double, ptr %in", "%x = getelementptr double, ptr %in, i64 1"]
     ask("SetTime", "double %t")
     if count:
@@ -69,17 +77,36 @@ def _one(owner: Functions, number: int, symbol: str) -> str:
         variables("Set", f"{symbol}.inputs", len(owner.inputs), "%u")
     if number == RATES:
         ask("GetDerivatives" if version == 2 else "GetContinuousStateDerivatives", "ptr %out", f"i64 {count}")
+    elif number == GUARDS:
+        ask("GetEventIndicators", "ptr %out", f"i64 {described.results}")
     else:
         text += _references(f"{symbol}.outputs", described.references)
         variables("Get", f"{symbol}.outputs", described.results, "%out")
+    return text + _locked(symbol, lock, lines, made, described.results)
+
+
+def _in_epoch(owner: Functions, number: int) -> list[str]:
+    """Have the FMU in the epoch that is asked for, the last argument; most often it is."""
+    assert owner.epochs is not None
+    place = owner.arguments(number) - 1
+    address = ctypes.cast(owner.asked[0], ctypes.c_void_p).value or 0
+    return [
+        f"%epoch.at = getelementptr double, ptr %in, i64 {place}", "%epoch = load double, ptr %epoch.at",
+        f"%now = load double, ptr {_pointer(ctypes.addressof(owner.epochs.current))}",
+        "%same = fcmp oeq double %epoch, %now", "br i1 %same, label %there, label %other", "other:",
+        f"%moved = call i32 (ptr, ptr) {_pointer(address)}(ptr %epoch.at, ptr %out)", "br label %there", "there:",
+        "%restored = phi i32 [0, %go], [%moved, %other]",
+    ]  # fmt: skip
+
+
+def _locked(symbol: str, lock: str, lines: list[str], made: list[str], results: int) -> str:
+    """The function of these lines, which give the statuses `made`; one thread at a time."""
     worst = [f"%b{k} = icmp ugt i32 {status}, 1" for k, status in enumerate(made)]
     worst += ["%any0 = or i1 false, %b0", *(f"%any{k} = or i1 %any{k - 1}, %b{k}" for k in range(1, len(made)))]
-    spoil = [f"%o{k} = getelementptr double, ptr %out, i64 {k}" for k in range(described.results)]
-    spoil += [f"store double {_NAN}, ptr %o{k}" for k in range(described.results)]
-    body = "\n  ".join([*lines, *worst])
-    return (
-        text
-        + f"""define void @{symbol}(ptr %in, ptr %out) nounwind {{
+    spoil = [f"%o{k} = getelementptr double, ptr %out, i64 {k}" for k in range(results)]
+    spoil += [f"store double {_NAN}, ptr %o{k}" for k in range(results)]
+    body, spoiled = "\n  ".join([*lines, *worst]), "\n  ".join(spoil)
+    return f"""define void @{symbol}(ptr %in, ptr %out) nounwind {{
   br label %wait
 wait:
   %busy = atomicrmw xchg {lock}, i64 1 acquire
@@ -89,14 +116,13 @@ go:
   {body}
   br i1 %any{len(made) - 1}, label %bad, label %done
 bad:
-  {chr(10).join(spoil)}
+  {spoiled}
   br label %done
 done:
   store atomic i64 0, {lock} release, align 8
   ret void
 }}
 """
-    )
 
 
 def _each(owner: Functions, number: int, symbol: str, lanes: Lanes) -> str:

@@ -19,14 +19,16 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import RunError
-from kompono.foreign.instance import Instance
+from kompono.foreign.discrete import Epochs
+from kompono.foreign.instance import NEVER, Instance
 from kompono.foreign.told import Variable
 from kompono.given import CLOSED
 
 _count = itertools.count()
 _made: weakref.WeakValueDictionary[str, Functions] = weakref.WeakValueDictionary()
 _NAME = re.compile(r"(fmu_\d+)_(\d)")
-RATES, STILL, THROUGH = range(3)  # rates; outputs without and with inputs
+RATES, STILL, THROUGH, GUARDS, EVENT = range(5)  # rates; outputs without and with inputs; indicators; what happens
+Answer = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,37 @@ class Functions:
             STILL: Described(False, tuple(v.reference for v in still), len(still)),
             THROUGH: Described(True, tuple(v.reference for v in through), len(through)),
         }
+        self.epochs: Epochs | None = None
+        if told.indicators or instance.next_event < NEVER:
+            self.epochs = Epochs(instance, self.inputs)
+            self.described[GUARDS] = Described(True, (), told.indicators)
+            self.described[EVENT] = Described(True, (), self.epochs.size)
+        self.asked = Answer(self._restore), Answer(self._event)  # for native code: another epoch, an event
         self._native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
         _made[self.stem] = self
 
     def arguments(self, number: int) -> int:
-        """How many numbers a function takes: time, states and perhaps inputs."""
-        return 1 + self.states + (len(self.inputs) if self.described[number].inputs else 0)
+        """How many numbers a function takes: time, states, perhaps inputs, perhaps the epoch."""
+        inputs = len(self.inputs) if self.described[number].inputs else 0
+        return 1 + self.states + inputs + (self.epochs is not None)
+
+    def _restore(self, given: Any, _: Any) -> int:
+        assert self.epochs is not None
+        try:
+            self.epochs.restore(given[0])
+        except Exception:
+            return 3
+        return 0
+
+    def _event(self, given: Any, taken: Any) -> int:
+        assert self.epochs is not None
+        try:
+            answer = self.epochs.event(np.array(given[: self.arguments(EVENT)]))
+        except Exception:
+            return 3
+        for k, value in enumerate(answer.tolist()):
+            taken[k] = value
+        return 0
 
     def call(self, number: int, column: ca.SX) -> ca.SX:
         """What a function gives for a column of expressions."""
@@ -66,6 +93,11 @@ class Functions:
         """The same for numbers, through FMPy."""
         described, instance = self.described[number], self.instance
         fmu = instance._fmu
+        if number == EVENT and self.epochs is not None:
+            return self.epochs.event(column)
+        if self.epochs is not None:
+            self.epochs.restore(float(column[-1]))
+            column = column[:-1]
         state = (ctypes.c_double * max(self.states, 1))(*column[1 : 1 + self.states])
         try:
             fmu.setTime(float(column[0]))
@@ -73,12 +105,16 @@ class Functions:
                 fmu.setContinuousStates(state, self.states)
             if described.inputs and self.inputs:
                 instance.write(self.inputs, column[1 + self.states :].tolist())
+            if number == GUARDS and self.epochs is not None:
+                return self.epochs.guards()
             if number != RATES:
                 return instance.read(described.references)
             rates = (ctypes.c_double * max(self.states, 1))()
             get = fmu.getDerivatives if instance.told.version == 2 else fmu.getContinuousStateDerivatives
             get(rates, self.states)
             return np.array(rates[: self.states])
+        except RunError:
+            raise
         except Exception as error:
             raise RunError(f"the FMU failed: {error}", path=instance.told.path) from error
 

@@ -15,12 +15,13 @@ import casadi as ca
 
 from kompono.errors import ModelError, ModelWarning, nearest, warn
 from kompono.foreign.archive import Unpacked
-from kompono.foreign.code import RATES, STILL, THROUGH, Functions
+from kompono.foreign.code import EVENT, GUARDS, RATES, STILL, THROUGH, Functions
 from kompono.foreign.instance import Instance
 from kompono.foreign.sampled import Held, Stepper
 from kompono.foreign.told import Told, Variable, told_by
 from kompono.given import number, shown
 from kompono.model.element import Element
+from kompono.model.event import Event, Mode
 from kompono.model.signal import Input, Output, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem, relative_path
@@ -89,11 +90,6 @@ class Fmu(Subsystem):
     # -- model exchange
 
     def _exchange(self, told: Told, given: dict[str, float]) -> None:
-        if told.indicators:
-            raise ModelError(
-                f"it has {told.indicators} event indicators, which model exchange here cannot follow yet.",
-                path=told.path, fix="Use kind='cs' with every=..., if it has co-simulation.",
-            )  # fmt: skip
         instance = Instance(self._unpacked, told, "me", given)
         starts = instance.read([v.reference for v in told.states])
         known = {v.name for v in told.states}
@@ -104,8 +100,9 @@ class Fmu(Subsystem):
         still = [v for v in outputs if v.depends is not None and not v.depends]
         through = [v for v in outputs if v not in still]
         self._functions = functions = Functions(instance, still, through)
-        inner = ca.vertcat(time, *states)
-        whole = ca.vertcat(inner, *[self._ports[v.name] for v in told.inputs])
+        inputs = [self._ports[v.name] for v in told.inputs]
+        last = self._follow(functions, instance.next_event) if functions.epochs else []
+        inner, whole = ca.vertcat(time, *states, *last), ca.vertcat(time, *states, *inputs, *last)
         if states:
             for state, rate in zip(states, ca.vertsplit(functions.call(RATES, whole)), strict=True):
                 state.rate = rate
@@ -113,6 +110,23 @@ class Fmu(Subsystem):
             values = ca.vertsplit(functions.call(which, column)) if variables else []
             for variable, value in zip(variables, values, strict=True):
                 self._put(variable, Output(value, unit=variable.unit))
+        if functions.epochs:
+            self._react(functions, whole, states)
+
+    def _follow(self, functions: Functions, next_event: float) -> list[Mode]:
+        """Modes for what happens inside: the epoch, the time of the next event, on which side each indicator is."""
+        assert functions.epochs is not None
+        self.epoch, self.next_event = Mode(0.0), Mode(next_event)
+        self.sides = [Mode(side) for side in functions.epochs.first_sides]
+        return [self.epoch]
+
+    def _react(self, functions: Functions, whole: ca.SX, states: list[Any]) -> None:
+        """Events where an indicator changes its side and where the FMU has announced one."""
+        new = ca.vertsplit(functions.call(EVENT, whole))
+        changes = dict(zip([self.epoch, self.next_event, *self.sides, *states], new, strict=True))
+        values = ca.vertsplit(functions.call(GUARDS, whole)) if self.sides else []
+        self.events = [Event(-side * value, changes) for side, value in zip(self.sides, values, strict=True)]
+        self.timed = Event(time - self.next_event, changes)
 
     # -- co-simulation
 

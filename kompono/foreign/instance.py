@@ -26,11 +26,14 @@ NEEDED = {
     ),
     (3, "cs"): ("SetFloat64", "GetFloat64", "DoStep"),
 }  # fmt: skip
+NEVER = 1e9  # the time of an event that does not come [s]: thirty years
 _ALWAYS = ("EnterInitializationMode", "ExitInitializationMode", "FreeInstance")
 
 
 class Instance:
     """An FMU of one kind ("me", "cs") with its parameters set, at time 0."""
+
+    next_event = NEVER
 
     def __init__(self, unpacked: Unpacked, told: Told, kind: str, values: Mapping[str, float]) -> None:
         self.unpacked, self.told, self.kind, self.values = unpacked, told, kind, dict(values)
@@ -106,24 +109,20 @@ class Instance:
             fmu.enterInitializationMode(startTime=0.0)
         fmu.exitInitializationMode()
         if self.kind == "me":
-            self._settle(fmu)
+            self.next_event = self.settle()
             fmu.enterContinuousTimeMode()
 
-    def _settle(self, fmu: Any) -> None:
-        """Event iteration at the start; time events are refused."""
+    def settle(self) -> float:
+        """Iterate an event until nothing changes any more; the time of the next event the FMU knows of."""
+        fmu = self._fmu
         step = fmu.newDiscreteStates if self.told.version == 2 else fmu.updateDiscreteStates
         for _ in range(100):
-            again, ends, _, _, timed, _ = step()
+            again, ends, _, _, timed, when = step()
             if ends:
-                raise ModelError("it ends the simulation at the start.", path=self.told.path, fix="Ask its author.")
-            if timed:
-                raise ModelError(
-                    "it has events at times of its own, which model exchange here cannot follow yet.",
-                    path=self.told.path, fix="Use kind='cs', if it has co-simulation.",
-                )  # fmt: skip
+                raise RunError("the FMU ends the simulation.", path=self.told.path)
             if not again:
-                return
-        raise ModelError("one event causes the next, without end.", path=self.told.path, fix="Ask its author.")
+                return float(when) if timed else NEVER
+        raise RunError("one event of the FMU causes the next, without end.", path=self.told.path)
 
     # -- values
 

@@ -13,6 +13,7 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.given import number, scalar, shown
 from kompono.model.element import Element
+from kompono.model.state import State
 from kompono.model.symbol import Symbol
 
 
@@ -38,15 +39,16 @@ class Mode(Element, Symbol):
 
 
 class Event(Element):
-    """When `guard` goes from <= 0 to > 0, modes get new values: `Event(speed - limit, {self.stage: 1})`.
+    """When `guard` goes from <= 0 to > 0, modes, and states of one's own, get new values: `Event(speed - limit,
+    {self.stage: 1})`.
 
     The instant is located to 1e-12 s. Guard and new values may be expressions of time, coordinates, motion, inputs,
     modes and results (loads, accelerations, what laws do) as they are at the event. An event is armed when its guard
     was seen <= 0, at the start and again after it happened.
     """
 
-    def __init__(self, guard: Any, changes: Mapping[Mode, Any]) -> None:
-        if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode) for mode in changes):
+    def __init__(self, guard: Any, changes: Mapping[Mode | State, Any]) -> None:
+        if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode | State) for mode in changes):
             raise ModelError(f"the changes {shown(changes)} are no new values by mode.", fix="Use {self.stage: 1}.")
         self.guard, self.changes = guard, list(changes.items())
 

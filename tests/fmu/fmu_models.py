@@ -51,3 +51,16 @@ class Swing(Subsystem):
         self.pin = Revolute(self.ground, self.bob.at(0, 1.0, 0), axis="z", angle=1.2)
         self.drive = JointEffort(self.pin, self.torque)
         self.height = Output(self.bob.position[1], unit="m")
+
+
+class Ball(Subsystem):
+    """A ball of two states of its own that bounces, beside a body at rest; an event changes a state and counts."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.rest = Body(solids.point(mass=1.0))
+        self.slide = Prismatic(self.ground, self.rest, axis="x")
+        self.height, self.speed = State(1.0, unit="m"), State(0.0, unit="m/s")
+        self.bounces = Mode(0)
+        self.height.rate, self.speed.rate = self.speed, -9.81
+        self.bounce = Event(-self.height, {self.speed: -0.9 * self.speed, self.bounces: self.bounces + 1})

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fmu.fmu_models import Latch, Servo, Swing
+from fmu.fmu_models import Ball, Latch, Servo, Swing
 
-from kompono import Fmu, ModelError, State, export_fmu, simulate, simulate_many
+from kompono import Fmu, ModelError, State, Subsystem, export_fmu, simulate, simulate_many
 
 pytest.importorskip("fmpy")
 
@@ -115,7 +115,6 @@ class Through(Latch):
     ("options", "words"),
     [
         ({}, "trust=True"),
-        ({"trust": True, "kind": "me"}, "event indicators"),
         ({"trust": True, "kind": "cs"}, "every=1e-3"),
         ({"trust": True, "kind": "me", "every": 1e-3}, "not sampled"),
         ({"trust": True, "kind": "both"}, "kind='me' or kind='cs'"),
@@ -173,6 +172,57 @@ def test_a_foreign_fmu(tmp_path: Path, exported: Callable[..., Path]) -> None:
     assert np.abs(result["control.torque"][2:] - wanted[:-2]).max() < 1e-9  # it computes with the inputs of the step
 
 
-def test_servo_is_refused_in_model_exchange_with_its_event(exported: Callable[..., Path]) -> None:
-    with pytest.raises(ModelError, match="event indicators"):
-        Fmu(exported(Servo), trust=True)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    ("model", "channel", "bound"), [(Latch, "slide.displacement", 1e-11), (Servo, "current", 1e-9)]
+)
+def test_events_of_an_fmu_are_ours(
+    exported: Callable[..., Path], version: int, model: Any, channel: str, bound: float
+) -> None:
+    alone = simulate(model(), until=1.0, step=1e-3, every=10)
+    rig = Rig(exported(model, version))
+    for _ in range(2):  # a second run begins anew
+        result = simulate(rig, until=1.0, step=1e-3, every=10)
+        assert result.status.ok
+        assert np.abs(result[f"plant.{channel.replace('.', '_')}"] - alone[channel]).max() < bound
+    begun = {(round(time, 9), path.split(".")[1]) for time, path in result.statistics["events"]}
+    assert {round(time, 9) for time, _ in alone.statistics["events"]} <= {time for time, _ in begun}
+
+
+class Rig(Swing):
+    """An FMU beside a swing."""
+
+    def __init__(self, file: Path, **options: Any) -> None:
+        super().__init__()
+        self.plant = Fmu(file, trust=True, **options)
+
+
+def test_an_event_may_change_states(exported: Callable[..., Path]) -> None:
+    """A ball: the n-th bounce comes at a known time, alone and as an FMU."""
+    first = np.sqrt(2 / 9.81)
+    expected = [first, *(first * (1 + 2 * np.cumsum(0.9 ** np.arange(1, 4))))]
+    for model, path in ((Ball(), "bounce"), (Rig(exported(Ball)), "plant.events.0")):
+        result = simulate(model, until=3.0, step=1e-3)
+        found = [time for time, name in result.statistics["events"] if name == path]
+        assert all(min(abs(time - known) for time in found) < 1e-9 for known in expected)
+
+
+def test_members_with_events_do_not_meet(exported: Callable[..., Path]) -> None:
+    starts = np.linspace(0.01, 0.04, 5)
+    runs = simulate_many(
+        Rig(exported(Latch, 3)), until=1.0, step=1e-3, initial={"plant.slide_displacement": starts}, threads=2
+    )
+    for k, start in enumerate(starts):
+        alone = simulate(Latch(), until=1.0, step=1e-3, initial={"slide.displacement": start})
+        assert abs(runs["plant.slide_displacement"][k][-1] - alone["slide.displacement"][-1]) < 1e-9
+
+
+@pytest.mark.parametrize("closed", [["swing"], ["ball"]])
+def test_states_that_events_change_in_closed_parts(closed: list[str]) -> None:
+    class Two(Subsystem):
+        def __init__(self) -> None:
+            self.ball, self.swing = Ball(), Swing()
+
+    open_, parted = (simulate(Two(), until=1.5, step=1e-3, closed=names) for names in ((), closed))
+    assert open_["ball.bounces"][-1] == 2
+    assert np.abs(parted["ball.height"] - open_["ball.height"]).max() < 1e-12

@@ -202,7 +202,7 @@ class TracedEngine(PosedEngine):
         tracer, event = self.present.tracer, self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in event.changes:
-            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            place = next(i for i, known in enumerate(self.model.memory) if known is mode)
             new = tracer.call(lambda value=value: value, path=self.model.path(event), free=True)
             state[self.nq + self.nv + place] = new
         return tracer.routine(f"switch_{number}", [("state", state)])

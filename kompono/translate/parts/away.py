@@ -211,10 +211,10 @@ class AwayEngine(ByParts):
                     state = ca.SX(tracer.values["state"])
                     state[len(self.kept) + part.number] = moment._ask(part, f"switch_{k}")
                     return tracer.routine(f"switch_{number}", [("state", state)])
-        state, modes = ca.SX(tracer.values["state"]), self.mode_names()
-        first = len(self.kept) - len(self.state_names()) - len(modes)
-        for mode, value in now.at(now.values).switched(event):
-            state[first + modes.index(self.model.path(mode))] = value
+        state, memory = ca.SX(tracer.values["state"]), (*self.mode_names(), *self.state_names())
+        first = len(self.kept) - len(memory)
+        for changed, value in now.at(now.values).switched(event):
+            state[first + memory.index(self.model.path(changed))] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
 
     # -- asked of `near` alone

@@ -106,9 +106,9 @@ def _speeds(inside: Any, first: int = 0) -> list[int]:
 
 
 def _mode_places(inside: Any, first: int = 0) -> dict[Any, int]:
-    """Places of all modes in x."""
+    """Places of all modes, and of states of one's own, in x."""
     own = sum(len(joint.coordinates) + joint.freedoms for joint in inside.joints)
-    found = {mode: first + own + k for k, mode in enumerate(inside.model.modes)}
+    found = {mode: first + own + k for k, mode in enumerate(inside.model.memory)}
     rest = first + own + len(inside.model.memory)
     for part in inside.parts:
         if isinstance(part, SealedPart):
@@ -121,6 +121,6 @@ def _mode_places(inside: Any, first: int = 0) -> dict[Any, int]:
 
 
 def _switched(inside: Compartment, number: int) -> tuple[int, ...]:
-    """Places in x of the modes that an event changes, in the order of its changes."""
+    """Places in x of what an event changes, in the order of its changes."""
     places = _mode_places(inside)
     return tuple(places[mode] for mode, _ in inside.whole.events[number].changes)

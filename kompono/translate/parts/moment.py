@@ -18,6 +18,7 @@ from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.joint import Joint
 from kompono.model.signal import Output
+from kompono.model.state import State
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, pack_answer, sweep
@@ -337,8 +338,8 @@ class Moment:
             found |= {event: values[k, :] for k, event in enumerate(events)}
         return found
 
-    def switched(self, event: Event) -> list[tuple[Mode, Scalar]]:
-        """Modes an event changes, with their new values."""
+    def switched(self, event: Event) -> list[tuple[Mode | State, Scalar]]:
+        """Modes, and states of one's own, an event changes, with their new values."""
         for part in self.compartment.parts:
             events = part.inside.whole.events
             for k, known in enumerate(events):

@@ -170,7 +170,7 @@ class ByParts(SolvedEngine):
         event = self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in self._with_results(now.at(now.values)).switched(event):
-            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            place = next(i for i, known in enumerate(self.model.memory) if known is mode)
             state[self.nq + self.nv + place] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
 
