@@ -23,6 +23,7 @@ from kompono.errors import (
 )
 from kompono.model.body import Body, Frame, Ground, MassProperties
 from kompono.model.constraint import Constraint, Coupling
+from kompono.model.controller import Controller
 from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
@@ -60,6 +61,7 @@ __all__ = [
     "Body",
     "CompileError",
     "Constraint",
+    "Controller",
     "Cost",
     "Coupling",
     "Effort",

@@ -235,7 +235,7 @@ def _plain(value: Any) -> Any:
 
 def _equations(program: Program, outputs: str) -> str:
     """A name for all that a run evaluates: kernels are known by their instructions."""
-    names = (program.coordinates, program.speeds, program.modes, program.events, *program.states)
+    names = (program.coordinates, program.speeds, program.modes, program.events, *program.states, *program.rates)
     digest = hashlib.sha256(repr(names).encode())
     for routine in (*loop_routines(program), program.routines[outputs]):
         for word in _words(routine):

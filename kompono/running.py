@@ -65,8 +65,8 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     seconds_compile = simulation.prepare(settings.method, outputs.routine)
     known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
-    with at_work(feed.sources) as sources, _begun(simulation, started, keeping) as state:
-        feed = Feed(sources)
+    with at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:
+        feed = feed.fresh(callables)
         session = _session(simulation, request.realtime, feed, outputs, values) if request.realtime else None
         with session or nullcontext():
             journal = None

@@ -33,6 +33,7 @@ from kompono.sealed.write import write_sealed
 from kompono.solve.assemble import assemble
 from kompono.starting import closed_start
 from kompono.translate import placing_program
+from kompono.translate.declared.sampling import rates_of
 from kompono.translate.parts.alone import Alone, alone
 from kompono.translate.rank.probe import first_values
 from kompono.translate.starts.start import start_state
@@ -155,6 +156,7 @@ def seal(
         channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
         outputs=_outputs(entered[0], {channel.name for channel in visible}),
         events=len(shown.model.events),
+        rates=rates_of(shown.model.modes),
         pictures=_pictures(pictures or {}),
     )
     functions = [{name: one.closed(name).function for name in one.names} for one in entered]
@@ -162,18 +164,22 @@ def seal(
 
 
 def built(kind: type[Subsystem], names: Iterable[str], **arguments: Any) -> Subsystem:
-    """A component whose constructor gets parameters for the keywords among `names`."""
+    """A component whose constructor gets parameters for the keywords among `names`, but for those that it makes a
+    parameter or input of that name of by itself.
+    """
+    component = kind(**arguments)
+    own = {name for name, member in component.members.items() if isinstance(member, Parameter | Input)}
     known = {
         name: keyword.default
         for name, keyword in inspect.signature(kind).parameters.items()
         if keyword.kind in (keyword.KEYWORD_ONLY, keyword.POSITIONAL_OR_KEYWORD)
     }
     made: dict[str, Parameter] = {}
-    for name in names:
+    for name in [name for name in names if name not in own]:
         value = arguments.get(name, known.get(name))
         if name in known and isinstance(value, int | float) and not isinstance(value, bool):
             made[name] = Parameter(float(value))
-    component = kind(**{**arguments, **made})
+    component = kind(**{**arguments, **made}) if made else component
     for name, parameter in made.items():
         if parameter.owner is None:
             setattr(component, name, parameter)

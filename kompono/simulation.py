@@ -34,7 +34,14 @@ from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
 from kompono.solve.settings import check_events
 from kompono.solve.settling import Settler, settler_of
-from kompono.starting import check_unfed, closed_start, declared_sources, find_start, more_independent
+from kompono.starting import (
+    check_unfed,
+    closed_start,
+    declared_controllers,
+    declared_sources,
+    find_start,
+    more_independent,
+)
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
 from kompono.translate.laws.softened import STEP
@@ -128,7 +135,7 @@ class Simulation:
         declared = declared_sources(self.translation.model)
         check_unfed(self.translation.model, given or {})
         check_known(given or {}, declared, "input")
-        return feed_of(declared, given or {})
+        return feed_of(declared, given or {}, declared_controllers(self.translation.model))
 
     def assemble(
         self,

@@ -86,6 +86,11 @@ def check_unfed(model: Elaborated, given: Mapping[str, Any]) -> None:
             )
 
 
+def declared_controllers(model: Elaborated) -> list[Source]:
+    """Python callables that the native loop asks, in order of declaration."""
+    return [Source(model.path(one), function=one._function, period=one.every) for one in model.controllers]
+
+
 def declared_sources(model: Elaborated) -> dict[str, Source]:
     """What feeds each input, by its path."""
     declared = {}

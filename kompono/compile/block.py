@@ -40,7 +40,7 @@ class ChunkEnd(IntEnum):
         return Ending[self.name]
 
 
-_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop")
+_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask")
 _INTEGERS = (
     "table_rows", "capacity", "rows", "projecting", "budget", "step", "every", "record_count", "recorded", "dense",
     "evaluations", "accepted", "rejected", "history", "after_rejection",
@@ -135,6 +135,7 @@ def loop_routines(program: Program) -> list[Routine]:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
     rates = ["kick", "drift", "state_rates"] if "kick" in program.routines else ["derivative", "project", "gap"]
     names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
+    names += [f"tick_{k}" for k in range(len(program.ticks))]
     return [program.routines[name] for name in names if name in program.routines]
 
 
@@ -158,6 +159,8 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
         "time": 1,
         "distance": 1,
         "inputs": len(program.inputs),
+        "counted": len(program.rates),
+        "reads": sum(one.reads for one in program.controllers),
     }
     places, offset = {}, 0
     for name, size in sizes.items():

@@ -176,13 +176,17 @@ class Kernel:
         """
         if _known(method) in CHOOSING:
             raise RunError(f"{method} chooses its own steps.", fix="Use `adaptive`.")
-        if lanes > 1 and self.program.events:
-            raise RunError("a model with events runs on one lane.", fix="Use lanes=1.")
+        if lanes > 1 and (self.program.events or self.program.controllers):
+            raise RunError("a model with events or controllers runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
         function = self._objects.loop_function(method, width)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
         made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
+        if made is SteppedRun and self.program.rates:
+            raise RunError(
+                "contact='steps' passes over the instants of samples.", fix="Use contact='events' or 'soft'."
+            )
         return self._relying(made(*base, step=step, every=every, guard_checks=guard_checks))
 
     def adaptive(

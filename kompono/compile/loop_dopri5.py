@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kompono.compile import events
+from kompono.compile import events, sampling
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square, plus_square
@@ -31,6 +31,8 @@ def dopri5_loop(machine: Machine, name: str) -> str:
     code, block = machine.code, machine.block
     tries = code.variable(INT, 0)
     with code.forever():
+        if machine.program.rates:
+            sampling.tick(machine, block.time)
         _record(machine)
         code.leave(machine.status.get() > 0)
         time = block.time
@@ -108,6 +110,8 @@ def _choose(machine: Machine, time: Value) -> tuple[Value, Value, Value]:
     h = block.step_size
     waits = (block.dense > 0) & (block.recorded < block.record_count) & (block.interval >= 0.5 * h)
     goal = code.select(waits, code.math("minnum", _record_time(machine), block.until), block.until)
+    if machine.program.rates:
+        goal = sampling.stop_at(machine, goal)
     lands = time + 1.01 * h >= goal
     step = code.select(lands, goal - time, h)
     return step, code.select(lands, goal, time + h), lands & (step < h)
@@ -289,14 +293,14 @@ def _record(machine: Machine) -> None:
         due = code.select(dense, wanted <= now, block.recorded <= block.accepted)
         code.leave(~due | (block.recorded >= block.record_count))
         machine.fail(block.rows >= block.capacity, ChunkEnd.BUFFER_FULL)
-        inside = wanted < now
+        inside = wanted < (now - sampling.CLOSE * block.interval if machine.program.rates else now)
         with code.when(inside):
             _interpolate(machine, wanted)
             machine.project(wanted, "stage", aside=True)
             stop_if_unanswered(machine)
             machine.record(wanted, "stage")
         with code.when(~inside):
-            machine.record(now, "state")
+            machine.record(wanted if machine.program.rates else now, "state")
 
 
 def _prepare_dense(machine: Machine, time: Value, h: Value) -> None:

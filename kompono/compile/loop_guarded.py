@@ -1,14 +1,14 @@
-"""The native loop of equal steps for models with events: `fixed_loop` with steps that can be cut.
+"""The native loop of equal steps for models with events or samples: `fixed_loop` with steps that can be cut.
 
-An event inside step k leaves the run at its time, `inside` the step; the next piece ends where the step would have
-ended, so the grid start + k h is kept. Chunks end on the grid only.
+An event or a sample inside step k leaves the run at its time, `inside` the step; the next piece ends where the step
+would have ended, so the grid start + k h is kept. Chunks end on the grid only.
 """
 
 from __future__ import annotations
 
-from kompono.compile import events
+from kompono.compile import events, sampling
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import Value
+from kompono.compile.emit import BOOL, Value
 from kompono.compile.loop_fixed import StepRule
 from kompono.compile.machine import Machine, stop_if_unanswered
 from kompono.compile.staying import come_back
@@ -22,32 +22,41 @@ def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
     with code.forever():
         k, inside = block.step, block.inside > 0
         time = code.select(inside, block.time, machine.grid(k, block.step_size))
+        if machine.program.rates:
+            sampling.tick(machine, time)
         due = ~inside & (k % block.every).equals(0) & (block.recorded <= k // block.every)
         machine.fail(due & (block.rows >= block.capacity), ChunkEnd.BUFFER_FULL)
         with code.when(due):
             machine.record(time, "state")
         code.leave(~inside & (k >= last))
         machine.stop_if_asked()
-        machine.leave_room_for_events(each)
-        happened = events.handle(machine, time, each)
-        stop_if_unanswered(machine)
-        machine.fail(block.event_count > events.LIMIT, ChunkEnd.TOO_MANY_EVENTS)
-        with code.when(~happened):
-            _piece(machine, step, (k, time, inside, each))
+        now = (k, time, inside, each)
+        if machine.guards:
+            machine.leave_room_for_events(each)
+            happened = events.handle(machine, time, each)
+            stop_if_unanswered(machine)
+            machine.fail(block.event_count > events.LIMIT, ChunkEnd.TOO_MANY_EVENTS)
+            with code.when(~happened):
+                _piece(machine, step, now)
+        else:
+            _piece(machine, step, now)
     return machine.finish(name)
 
 
 def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Value]) -> None:
-    """From here to the end of the step, or to the first event on the way."""
+    """From here to the end of the step, or to the first event or sample on the way."""
     code, block = machine.code, machine.block
     k, time, inside, each = now
-    end = machine.grid(k + 1, block.step_size)
+    end = whole = machine.grid(k + 1, block.step_size)
+    if machine.program.rates:
+        end = sampling.stop_at(machine, whole)
+    short = inside | (end < whole)
     if step.alike:  # all its stages once
-        step.advance(machine, time, code.select(inside, end - time, block.step_size))
+        step.advance(machine, time, code.select(short, end - time, block.step_size))
     else:
-        with code.when(inside):
+        with code.when(short):
             step.partial(machine, time, end - time)
-        with code.when(~inside):
+        with code.when(~short):
             step.advance(machine, time, block.step_size)
     machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
     come_back(machine, end, "next")
@@ -56,9 +65,11 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
         step.partial(machine, time, size)
         machine.project(at, "next")
 
-    look = None if "kick" in machine.program.routines else events.Hermite()
-    reached, is_cut = events.cut(machine, time, end, shorter, look)
-    regular = ~is_cut & ~inside
+    reached, is_cut = end, Value(code, "false", BOOL)
+    if machine.guards:
+        look = None if "kick" in machine.program.routines else events.Hermite()
+        reached, is_cut = events.cut(machine, time, end, shorter, look)
+    regular = ~is_cut & ~short
     with code.when(regular):
         step.settle(machine, end)
     stop_if_unanswered(machine)
@@ -69,13 +80,14 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     machine.copy("state", "next")
     block.set("time", reached)
     block.add("accepted")
-    events.keep_rate(machine, is_cut)
-    events.note(machine, "values")
-    with code.when(is_cut):
-        block.set("inside", 1)
-        with code.when(each):
+    if machine.guards:
+        events.keep_rate(machine, is_cut)
+        events.note(machine, "values")
+        with code.when(is_cut & each):
             machine.record(reached, "state", counts=False)
-    with code.when(~is_cut):
+    with code.when(reached < whole):
+        block.set("inside", 1)
+    with code.when(~(reached < whole)):
         block.set("inside", 0)
         block.set("event_count", 0)
         block.add("step")

@@ -29,7 +29,7 @@ from kompono.translate.program import Program, Routine
 
 MOST_PROJECTIONS = 12  # a state that still changes by `LOST` after so many is not near the constraints
 _SUMS = 8  # that are made side by side where one would make each element wait for the last
-_COMMON = ("time", "distance", "inputs")  # vectors that are the same on all lanes
+_COMMON = ("time", "distance", "inputs", "counted", "reads")  # vectors that are the same on all lanes
 
 
 class Machine:

@@ -34,7 +34,7 @@ from kompono.translate.program import Program, Routine
 
 
 def _fixed(machine: Machine, step: StepRule, name: str) -> str:
-    return (guarded_loop if machine.guards else fixed_loop)(machine, step, name)
+    return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
@@ -118,7 +118,7 @@ class Objects:
             "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
             method, program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
-            *program.away,
+            *program.away, program.rates, program.ticks, len(program.modes),
         )  # fmt: skip
 
     def _parts(

@@ -23,6 +23,7 @@ from kompono.compile.crowd import Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at
+from kompono.compile.sampling import counted_until
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
@@ -41,6 +42,7 @@ class Run(ABC):
     elsewhere: Places | None = None  # where parts run that do not run here
     losses = 0  # there, before this run
     settle: Settle | None = None  # chooses the modes of laws
+    asking: Any = None  # Python callables, kept alive while the loop may call them
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
     jam = ""  # where no forces of laws fit, and why
 
@@ -63,6 +65,7 @@ class Run(ABC):
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
         self._set_log(np.zeros((EVENTS + self._guards if self._guards else 0, 2)))
+        self._vector("counted")[:] = counted_until(program.rates, time)
         self._stop = np.zeros(1, dtype=np.int32)
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
@@ -216,7 +219,7 @@ class Run(ABC):
 
     def _leap(self, unit: int) -> None:
         """Make one step over all that happens, for events of a unit crowd here."""
-        block, end = self._block, self._next_end()
+        block, end = self._block, min([self._next_end(), *self._next_samples()])
         if not end > block.time:
             return
         assert self.settle is not None
@@ -229,6 +232,11 @@ class Run(ABC):
         self._arrive(end)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
         self.leaps.append((self._program.laws[unit].path, begun, end))
+
+    def _next_samples(self) -> list[float]:
+        """The next instant of each rate at which modes are sampled [s]."""
+        rates = zip(self._vector("counted").tolist(), self._program.rates, strict=True)
+        return [offset + count * every for count, (every, offset) in rates]
 
     @property
     @abstractmethod
@@ -287,6 +295,7 @@ class Run(ABC):
         """Nothing that happened before has a meaning for what comes."""
         block = self._block
         block.history = block.checked = block.inside = block.event_count = block.rated = 0
+        self._vector("counted")[:] = counted_until(self._program.rates, block.time)
         if self._guards:
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
         if self._program.laws:
@@ -364,6 +373,9 @@ class FixedRun(Run):
 
     def _arrive(self, end: float) -> None:
         super()._arrive(end)
+        if end < self._next_end():  # a sample is due
+            self._block.inside = 1
+            return
         self._block.step += 1
         self._block.inside = self._block.event_count = 0
 

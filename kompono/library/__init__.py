@@ -62,6 +62,7 @@ from kompono.library.motors import EMF, DCMotor, SynchronousMotor
 from kompono.library.pairs import OnePin, TwoPins
 from kompono.library.rods import Link, Strut
 from kompono.library.rolling import Rolling
+from kompono.library.rotors import Rotor
 from kompono.library.shafts import Drag, GearTrain, Housing, Inertia, RackAndPinion, Shaft, TorqueSource, Torsion
 from kompono.library.stops import EndStops
 from kompono.library.thermal import Ambient, Conductor, HeatCapacity, HeatSource
@@ -129,6 +130,7 @@ __all__ = [
     "Revolute",
     "Rolling",
     "RotationalSpringDamper",
+    "Rotor",
     "Screw",
     "Shaft",
     "Spherical",

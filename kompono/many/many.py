@@ -240,12 +240,15 @@ def _run(gather: _Gather, spread: _Spread, request: Request) -> None:
     if spread.client is None:
         prepare(simulation.kernel, batch)
         compiled, begun = clock.perf_counter() - begun, clock.perf_counter()
-    with copies(feed.sources) as fresh, Progress(len(gather.good) * settings.until, request.progress) as progress:
+    with copies(feed.callables) as fresh, Progress(len(gather.good) * settings.until, request.progress) as progress:
         if spread.client is None:
             parts = run_batch(
-                simulation.kernel, batch, lambda: Feed(fresh()), simulation.reader.run, spread.threads, progress
+                simulation.kernel, batch, lambda: feed.fresh(fresh()), simulation.reader.run, spread.threads, progress
             )
         else:
+            if feed.controllers:
+                name = feed.controllers[0].name
+                raise RunError("Python controllers run here only.", path=name, fix="Leave client= out.")
             program = simulation.program.only(_needed(simulation, settings, gather.outputs.routine))
             own = several and spread.lanes is None
             parts = run_on_cluster(spread.client, program, batch, feed.sources, own, progress)

@@ -48,7 +48,8 @@ class Input(Element, Symbol):
     `Input(3.0)`; `Input(table=(times, values))`, linear between the points and constant beyond them;
     `Input(function, period=0.01)` with `function(t)` or `function(t, read)`, where `read("path.to.channel")` gives the
     present value of a channel. What a callable remembers begins anew with each run: a class is instantiated, an object
-    with `reset()` is told, others are set back. `Input(factory=make, period=0.01)` calls `make()` for each run.
+    with `reset()` is told, others are set back. `Input(factory=make, period=0.01)` calls `make()` for each run. A
+    `Controller` feeds several inputs at once, and costs less.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from kompono.realtime.clock import Clock, WallClock
 from kompono.realtime.frame import Live, LiveFrame
+from kompono.realtime.lockstep import Lockstep
 from kompono.realtime.seal import key_from_file
 from kompono.realtime.session import RealTime
 from kompono.realtime.shared import SharedMemory, SharedMemoryClient
@@ -11,6 +12,7 @@ __all__ = [
     "Clock",
     "Live",
     "LiveFrame",
+    "Lockstep",
     "RealTime",
     "SharedMemory",
     "SharedMemoryClient",

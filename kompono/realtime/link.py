@@ -20,6 +20,9 @@ from kompono.realtime.frame import Live, LiveFrame
 from kompono.realtime.packet import HELLO, INPUTS, MOST, OUTPUTS, OVER, Mailbox, Packet, encode, layout_mark
 from kompono.realtime.seal import FROM, TO, Seal, SealedMailbox, checked_key
 
+AGAIN = 0.1  # s without an answer, after which outputs are sent again
+LOOKS, PAUSE = 20, 2e-5  # looks for an answer without a pause, and pauses [s] between those that follow
+
 
 class Link(ABC):
     """The simulation's end. `outputs` are sent each frame, by name or glob; `inputs` are received (None: all).
@@ -114,6 +117,24 @@ class Link(ABC):
             frame.write(self._places, newest.values)
         self._time = frame.time
         self._send(OUTPUTS, frame.values[self._columns])
+
+    def exchange(self, time: float, values: Sequence[float], timeout: float) -> list[float]:
+        """Send outputs and wait for the inputs that answer them; TimeoutError if none come within `timeout` [s]."""
+        begun, sent, looks = clock.monotonic(), -1.0, 0
+        self._time = time
+        while True:
+            now = clock.monotonic() - begun
+            if now > timeout:
+                raise TimeoutError(f"no answer of the other side for {timeout:g} s")
+            if now - sent > AGAIN:  # at first, and again if it was lost
+                self._send(OUTPUTS, values)
+                sent = now
+            newest, self._early = self._receive() or self._early, None
+            if newest is not None and newest.time == time:
+                return newest.values.tolist()
+            looks += 1
+            if looks > LOOKS:
+                clock.sleep(PAUSE)
 
     def _receive(self) -> Packet | None:
         newest = None

@@ -166,7 +166,7 @@ class LiveFeed(Feed):
     paced = True
 
     def __init__(self, feed: Feed, options: RealTime, live: Live, pace: Pace, evaluate: Evaluate) -> None:
-        super().__init__(feed.sources)
+        super().__init__(feed.sources, feed.controllers)
         self.live, self.pace = live, pace
         self._observers, self._period, self._evaluate = options.observers, options.frame, evaluate
         self._places = [i for i, source in enumerate(self.sources) if source.name in live.inputs]

@@ -7,7 +7,7 @@ file or a keyword is said when the part has its name, for then the message can h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class Sealed(Subsystem):
             _put(members, name, Output(0.0, unit=units[name]))  # what it is, the file knows
         variant = shape.variants[0]
         start = code.starts[0][variant.size - variant.modes :]
-        modes = [Mode(value) for value in start.tolist()]
+        modes = _modes(start.tolist(), shape.rates)
         for name, kept in (("modes", modes), ("events", [Event(time, dict(zip(modes, modes, strict=True)))
                                                          for _ in range(shape.events)])):  # fmt: skip
             if kept:
@@ -113,6 +113,16 @@ class Sealed(Subsystem):
         ports = [port.name for port in code_of(self).manifest.shape.ports]
         fix = nearest(name, ports) or f"Its ports are: {', '.join(ports)}."
         raise NoSuchPort(f"{self._file} shows no {name!r}.", path=self.label, fix=fix)
+
+
+def _modes(starts: list[float], rates: Sequence[tuple[float, float]]) -> list[Mode]:
+    """What a part remembers beside coordinates and speeds. The first ones say at which rates it samples: who is sampled
+    at which, the file knows.
+    """
+    made = [Mode(start, every=every, offset=offset) for start, (every, offset) in zip(starts, rates, strict=False)]
+    for mode in made:
+        mode.next = ca.SX(mode)
+    return [*made, *(Mode(start) for start in starts[len(made) :])]
 
 
 def _wall(isolate: Any, wall: Any) -> str:

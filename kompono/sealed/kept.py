@@ -62,7 +62,7 @@ def gives(name: str) -> Gives:
         return Gives.RATE
     if name in _ASSEMBLING:
         return Gives.STARTS
-    return Gives.STATE if name == "normalize" or name.startswith("corrected_") else Gives.VALUES
+    return Gives.STATE if name == "normalize" or name.startswith(("corrected_", "tick_")) else Gives.VALUES
 
 
 def tells(what: Gives) -> bool:

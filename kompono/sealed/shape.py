@@ -127,6 +127,7 @@ class Shape:
     channels: tuple[Published, ...] = ()
     outputs: tuple[str, ...] = ()
     events: int = 0
+    rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which it samples
     pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)  # by port
 
     def variant(self, base: str | None) -> Variant:

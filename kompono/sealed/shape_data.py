@@ -25,6 +25,7 @@ def to_data(shape: Shape) -> dict[str, Any]:
     def quantities(listed: tuple[Quantity, ...]) -> list[Any]:
         return [{"name": q.name, "unit": q.unit, "default": float(q.default)} for q in listed]
 
+    rates = {"rates": [list(rate) for rate in shape.rates]} if shape.rates else {}  # older files have none
     return {
         "name": shape.name,
         "ports": [{"name": port.name, "scale": float(port.scale)} for port in shape.ports],
@@ -35,6 +36,7 @@ def to_data(shape: Shape) -> dict[str, Any]:
         "events": shape.events,
         "variants": [_variant_data(variant) for variant in shape.variants],
         "pictures": {port: [_picture_data(p) for p in listed] for port, listed in shape.pictures.items()},
+        **rates,
     }
 
 
@@ -86,7 +88,8 @@ def from_data(data: Any, path: str, fix: str = "Ask its author to seal it again.
 
 
 def _shape(data: Any) -> Shape:
-    data = _fields(data, "name ports parameters inputs channels outputs events variants pictures")
+    names = "name ports parameters inputs channels outputs events variants pictures"
+    data = _fields(data, f"{names} rates" if isinstance(data, dict) and "rates" in data else names)
     return Shape(
         name=_name(data["name"]),
         ports=tuple(_port(entry) for entry in _listed(data["ports"])),
@@ -95,6 +98,7 @@ def _shape(data: Any) -> Shape:
         channels=tuple(_channel(entry) for entry in _listed(data["channels"])),
         outputs=tuple(_name(entry) for entry in _listed(data["outputs"])),
         events=_count(data["events"]),
+        rates=tuple(_rate(entry) for entry in _listed(data.get("rates", []))),
         variants=tuple(_variant(entry) for entry in _listed(data["variants"])),
         pictures={_name(k): tuple(map(_picture, _listed(v))) for k, v in _mapping(data["pictures"]).items()},
     )
@@ -109,6 +113,8 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong(f"a {kind} twice")
     if not shape.variants or len({variant.base for variant in shape.variants}) < len(shape.variants):
         raise _Wrong("no variant, or one twice")
+    if len({*shape.rates}) < len(shape.rates) or any(len(shape.rates) > v.modes for v in shape.variants):
+        raise _Wrong("rates")
     if not {*shape.outputs} <= {channel.name for channel in shape.channels} or not {*shape.pictures} <= ports:
         raise _Wrong("an output or a picture of nothing")
     for variant in shape.variants:
@@ -184,6 +190,13 @@ def _port(data: Any) -> Port:
     if _number(data["scale"]) <= 0:
         raise _Wrong("a scale")
     return Port(_name(data["name"]), _number(data["scale"]))
+
+
+def _rate(data: Any) -> tuple[float, float]:
+    every, offset = (_number(entry) for entry in _listed(data))
+    if every <= 0 or offset < 0:
+        raise _Wrong("a rate")
+    return every, offset
 
 
 def _quantity(data: Any) -> Quantity:

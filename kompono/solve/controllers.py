@@ -2,7 +2,8 @@
 
 What a user gives may be a function, a callable object, a bound method, or a class whose instances can be called. When a
 run begins, a class is instantiated, an object with `reset()` is told, and everything else is set back to what it was
-(see `memory`). Runs of an ensemble go on at the same time: each gets a copy, one for all inputs that share it.
+(see `memory`). When it is over, an object with `run_over()` is told. Runs of an ensemble go on at the same time: each
+gets a copy, one for all inputs that share it.
 """
 
 from __future__ import annotations
@@ -71,6 +72,10 @@ def at_work(sources: Sequence[Source]) -> Iterator[list[Source]]:
     finally:
         for key, before in entries.items():
             _keep(owners[key][1], Left.between(before))
+        for _, owner in owners.values():
+            over = getattr(owner, "run_over", None)
+            if callable(over):
+                over()
 
 
 @contextmanager

@@ -63,12 +63,22 @@ class Feed:
     paced = False
     cause: BaseException | None = None
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self.sources = tuple(sources)
+    def __init__(self, sources: Sequence[Source], controllers: Sequence[Source] = ()) -> None:
+        self.sources, self.controllers = tuple(sources), tuple(controllers)
         self.held = np.array([source.value for source in sources], dtype=float)
         self.due = [0.0 if source.is_callable else np.inf for source in sources]
         self._counts = [0] * len(self.sources)
         self._tables = [source.table for source in sources if source.table is not None]
+
+    @property
+    def callables(self) -> tuple[Source, ...]:
+        """All sources, and controllers that the native loop asks."""
+        return (*self.sources, *self.controllers)
+
+    def fresh(self, callables: Sequence[Source]) -> Feed:
+        """The same with callables of another run."""
+        count = len(self.sources)
+        return Feed(callables[:count], callables[count:])
 
     @cached_property
     def _readers(self) -> dict[int, bool]:
@@ -86,13 +96,13 @@ class Feed:
                 except KomponoError as error:
                     if not self._counts[i]:  # it was never right: a mistake in the request, not in the run
                         raise
-                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{_place(error)}", error)
+                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{place_of(error)}", error)
                 except KeyboardInterrupt as error:
                     if not self._counts[i]:  # nothing is there to keep
                         raise
-                    self._fail(source, f"interrupted by the user{_place(error)}", error)
+                    self._fail(source, f"interrupted by the user{place_of(error)}", error)
                 except (Exception, SystemExit) as error:
-                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{_place(error)}", error)
+                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{place_of(error)}", error)
                 self._counts[i] += 1
                 self.due[i] = self._counts[i] * source.period
                 asked = True
@@ -170,7 +180,7 @@ class Feed:
         return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
 
 
-def _place(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """Where an exception was raised: file, line, function and text."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
@@ -205,9 +215,9 @@ def make_source(name: str, given: Any, period: float | None = None) -> Source:
     return Source(name, value=number(value, "the value", name, error=RunError, truth=True, fix=fix))
 
 
-def feed_of(declared: Mapping[str, Source], overrides: Mapping[str, Any]) -> Feed:
-    """The declared sources with some replaced."""
+def feed_of(declared: Mapping[str, Source], overrides: Mapping[str, Any], controllers: Sequence[Source] = ()) -> Feed:
+    """The declared sources with some replaced, and controllers."""
     chosen = dict(declared)
     for name, given in overrides.items():
         chosen[name] = make_source(name, given, declared[name].period or None)
-    return Feed(list(chosen.values()))
+    return Feed(list(chosen.values()), controllers)

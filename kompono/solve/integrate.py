@@ -15,11 +15,13 @@ import numpy as np
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.kernel import Unanswered
+from kompono.compile.listening import listen
 from kompono.compile.snapshot import recall, snapshot
 from kompono.elsewhere.filed import filed
 from kompono.ending import Ending
 from kompono.errors import RunError
 from kompono.interruption import calls_users
+from kompono.solve.asking import Asking
 from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, PresentState
@@ -116,6 +118,7 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
         settings.method, 0.0, problem.state, step=settings.step, parameters=problem.parameters, inputs=feed.table(),
         every=settings.every, project=settings.stabilize, lanes=problem.lanes, guard_checks=settings.guard_checks,
     )  # fmt: skip
+    _listen(problem, run)
     course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run))
     _recall(problem, course, recorder)
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
@@ -130,9 +133,17 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
         project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
     )  # fmt: skip
+    _listen(problem, run)
     course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
     _recall(problem, course, recorder)
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
+
+
+def _listen(problem: Problem, run: Any) -> None:
+    """Let the native loop ask the controllers of a run."""
+    if problem.feed.controllers:
+        functions: list[Any] = [one.function for one in problem.feed.controllers]
+        listen(run, Asking(problem.kernel.program, functions, problem.feed))
 
 
 def _scipy(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:

@@ -55,7 +55,7 @@ def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
     """Whether runs can go side by side: equal steps, no events, no inputs that depend on the run, no lanes inside."""
     if hasattr(kernel.program.routines["derivative"], "loops"):  # a table routine of a large model
         return False
-    free = not kernel.program.events and not any(source.is_callable for source in feed.sources)
+    free = not kernel.program.events and not any(source.is_callable for source in feed.callables)
     return free and METHODS[settings.method].family is Family.FIXED and hasattr(kernel, "fixed")
 
 

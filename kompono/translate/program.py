@@ -166,6 +166,18 @@ class LawUnit:
     impact: str = "poisson"
 
 
+@dataclass(frozen=True)
+class ControllerUnit:
+    """A Python callable that the loop asks: the number of its rate, how many values it reads, and which modes hold its
+    answers.
+    """
+
+    path: str
+    rate: int
+    reads: int
+    modes: tuple[int, ...]
+
+
 LAW_EVENTS = ("strikes", "closes", "opens", "sticks", "slips")  # what can happen to a unit of a law
 
 
@@ -202,6 +214,9 @@ class Program:
     opaque: tuple[tuple[str, int], ...] = ()  # parts kept elsewhere, with the length of their x: handles end the state
     laws: tuple[LawUnit, ...] = ()  # what changes structure: guards behind those of the events, switched by `settle`
     states: tuple[str, ...] = ()  # names of a model's own continuous states, behind the modes
+    rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which modes are sampled
+    ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
+    controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
 
     @property

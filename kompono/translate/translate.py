@@ -19,6 +19,7 @@ from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
+from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, Kept, Shelf, find_kept
 from kompono.translate.elimination.inertia_form import closing_elements
 from kompono.translate.engines.engine import Engine
@@ -248,6 +249,9 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
+        rates=engine.sample_rates,
+        ticks=engine.ticks,
+        controllers=controller_units(model, engine.sample_rates),
         groups=getattr(engine, "groups", ()),
     )
 
@@ -276,6 +280,10 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"contact and dry friction cannot be in a model with parts elsewhere ({', '.join(paths)}).",
             path=near.program.laws[0].path, fix="Keep all parts in this process.",
         )  # fmt: skip
+    if near.program.rates:
+        path = next(near.model.path(mode) for mode in near.model.sampled)
+        fix = "Keep all parts in this process."
+        raise ModelError(f"a model with parts elsewhere ({', '.join(paths)}) cannot sample.", path=path, fix=fix)
     engine = AwayEngine(near.engine, paths)
     routines = _routines(engine, None, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):

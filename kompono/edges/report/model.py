@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kompono.edges.report.html import bullets, escape, folded, pairs, table
+from kompono.model.controller import Controller
 from kompono.model.law import Law, PairLaw
 from kompono.model.subsystem import Subsystem
 from kompono.report import Report
@@ -120,8 +121,8 @@ def loads(model: Elaborated) -> str:
         rows.append((model.path(element), type(element).__name__, ", ".join(model.path(end) for end in touched)))
     for parameter in model.parameters:
         rows.append((model.path(parameter), "Parameter", f"{parameter.value:g} {parameter.unit}".strip()))
-    modes = (mode for mode in model.modes if not isinstance(mode._owner, Law))
-    for signal in (*model.inputs, *model.fed, *model.outputs, *modes, *model.states, *model.events):
+    modes = (mode for mode in model.modes if not isinstance(mode._owner, Law | Controller))
+    for signal in (*model.inputs, *model.fed, *model.outputs, *modes, *model.states, *model.controllers, *model.events):
         rows.append((model.path(signal), type(signal).__name__, getattr(signal, "unit", "")))
     return "<h3>Forces and signals</h3>" + table(("name", "kind", "on, value or unit"), rows) if rows else ""
 

@@ -14,8 +14,9 @@ from kompono.given import shown
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint, Coupling
+from kompono.model.controller import Controller
 from kompono.model.element import Element
-from kompono.model.event import Event, Mode
+from kompono.model.event import Event, Mode, check_samples
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.law import Law, PairLaw
@@ -59,6 +60,7 @@ class Elaborated:
     soft: tuple[Any, ...] = ()  # laws that are forces, see `translate/laws/soft.py`
     states: tuple[State, ...] = ()
     connections: tuple[Connection, ...] = ()
+    controllers: tuple[Controller, ...] = ()
     fed: tuple[Input, ...] = ()  # inputs that connections feed; they are not among `inputs`
     networks: tuple[Network, ...] = ()
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
@@ -67,6 +69,11 @@ class Elaborated:
     def memory(self) -> tuple[Mode | State, ...]:
         """What a state has behind coordinates and speeds: modes, then states of one's own."""
         return (*self.modes, *self.states)
+
+    @property
+    def sampled(self) -> tuple[Mode, ...]:
+        """Modes that are sampled."""
+        return tuple(mode for mode in self.modes if mode.every is not None)
 
     def path(self, element: Element) -> str:
         """Dotted path from the model."""
@@ -90,7 +97,8 @@ def elaborate(model: Subsystem) -> Elaborated:
         *(kind(cls) for cls in (Force, Effort, Field, Input, Output, Parameter, Mode, Event, Sensor, LoadCell, Law)),
     )
     inner = tuple(mode for law in result.laws for modes in law._modes for mode in modes.values())
-    result = replace(result, modes=(*result.modes, *inner), states=kind(State))
+    held = tuple(mode for one in kind(Controller) for mode in one._held)
+    result = replace(result, modes=(*result.modes, *held, *inner), states=kind(State), controllers=kind(Controller))
     result = _connected(result)
     if not result.bodies and not result.states:
         raise ModelError(
@@ -99,6 +107,7 @@ def elaborate(model: Subsystem) -> Elaborated:
     check_ports(result)
     check_laws(result)
     check_states(result.states, result.path)
+    check_samples(result.modes, result.path)
     junctions, equations = gather(result.subsystems, elements)
     result = replace(result, networks=find_networks(model, elements, junctions, equations))
     uses = find_uses(model, [*elements, *result.connections, *equations])
@@ -115,15 +124,28 @@ def elaborate(model: Subsystem) -> Elaborated:
 def _connected(model: Elaborated) -> Elaborated:
     """The model with its connections, and with the inputs these feed apart from the others."""
     made = tuple(one for subsystem in model.subsystems for one in subsystem._connections)
+    made += tuple(wire for controller in model.controllers for wire in _written(controller))
     if not made:
         return model
     for one in made:
         if not model.model.contains(one.target):
             fix = "Take the connection away as well: build the model without it."
             raise ModelError("it feeds an input that is no part of the model any more.", path=one.label, fix=fix)
-    fed = {one.target for one in made}
+    fed: set[Input] = set()
+    for one in made:
+        if one.target in fed or one.target._has_source:
+            fix = "Feed it once: by its own value, a connection or a controller."
+            raise ModelError("it is fed twice.", path=model.path(one.target), fix=fix)
+        fed.add(one.target)
     inputs, others = (tuple(i for i in model.inputs if (i in fed) is among) for among in (False, True))
     return replace(model, connections=made, inputs=inputs, fed=others)
+
+
+def _written(controller: Controller) -> list[Connection]:
+    """What a controller holds, as connections to the inputs it writes."""
+    owner = controller.owner
+    assert owner is not None
+    return [Connection(owner, mode, target) for mode, target in zip(controller._held, controller.writes, strict=True)]
 
 
 def _warn_about_loose_bodies(model: Elaborated) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint
+from kompono.model.controller import Controller
 from kompono.model.element import Element
+from kompono.model.event import Next
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.signal import Input, Output, Parameter
@@ -46,10 +48,10 @@ def check_reading(model: Elaborated, equations: Iterable[Element] = ()) -> None:
     """Raise ModelError for expressions, and `equations` of pins, that read what lies inside a component."""
     for element in (*model.joints, *model.constraints, *model.couplings, *model.forces, *model.efforts, *model.fields,
                     *model.grounds, *model.bodies, *model.outputs, *model.events, *model.laws,
-                    *model.states, *model.connections, *equations):  # fmt: skip
+                    *model.states, *model.connections, *model.sampled, *model.controllers, *equations):  # fmt: skip
         for used in model.uses.get(element, ()):
             if not isinstance(used, Parameter | Input | Output):
-                _check_exposed(model, element, used)
+                _check_exposed(model, element, used.mode if isinstance(used, Next) else used)
 
 
 def check_pins(model: Elaborated, junctions: Iterable[Any]) -> None:
@@ -105,6 +107,8 @@ def _check_exposed(model: Elaborated, user: Element, used: Element | Frame) -> N
     """Every component around an element or frame, up to one that holds the user too, must expose it."""
     element = used.body if isinstance(used, Frame) else used
     level, owner = user.owner, element.owner
+    if isinstance(owner, Controller):  # what it holds is its own
+        owner = owner.owner
     if level is owner:
         return
     while owner is not None and owner is not level and not owner.contains(user):

@@ -22,8 +22,9 @@ import numpy as np
 
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.constraint import Constraint, Coupling
+from kompono.model.controller import Controller
 from kompono.model.element import Element
-from kompono.model.event import Event
+from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw
@@ -48,7 +49,19 @@ _OWN = frozenset(
         "_unassigned",
         "_frames",
     )
-    + ("_users", "_taken_away", "_simulated", "_modes", "_rows", "_connections", "_fed_by", "_has_source")
+    + (
+        "_users",
+        "_taken_away",
+        "_simulated",
+        "_modes",
+        "_rows",
+        "_connections",
+        "_fed_by",
+        "_has_source",
+        "_next",
+        "_function",
+        "_held",
+    )
 )
 _HARMLESS = frozenset(
     ("run_defaults", "add", "expose", "connect")
@@ -123,6 +136,11 @@ class _Scribe:
         for number, element in enumerate(self._elements):
             if isinstance(element, ca.SX):
                 found.append(ca.SX(element))
+            if isinstance(element, Controller):
+                found += [ca.SX(mode) for mode in element._held]
+            if isinstance(element, Mode) and element._next is not None:
+                self.words.append(("next", number))
+                found.append(ca.SX(element._next))
             if isinstance(element, Carrier):
                 for frame in element._frames_with_signals:
                     self._frame(frame)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kompono.errors import ModelError
 from kompono.model.connection import Connection
 from kompono.model.element import Element
+from kompono.model.event import Next
 from kompono.model.signal import Output
 from kompono.sealed.element import Sealed, code_of
 
@@ -26,7 +27,9 @@ def check_signal_loops(model: Elaborated) -> None:
     """Raise ModelError for the first signal that depends on itself, with the whole way around."""
     follows: Follows = {connection.target: connection for connection in model.connections}
     done: set[Element] = set()
-    for start in (*model.outputs, *(connection.target for connection in model.connections), *model.networks):
+    nexts = [mode._next for mode in model.sampled if mode._next is not None]
+    fed = [connection.target for connection in model.connections]
+    for start in (*model.outputs, *fed, *nexts, *model.networks):
         _visit(model, start, follows, [], done)
 
 
@@ -48,10 +51,10 @@ def _depends(model: Elaborated, node: Element, follows: Follows) -> Iterable[Ele
     if isinstance(node, Output) and isinstance(node.owner, Sealed):
         names = _through(node)
         return [member for name, member in node.owner._members.items() if name in names]
-    written = follows.get(node, node)
+    written = node.mode if isinstance(node, Next) else follows.get(node, node)
     used = model.uses.get(written, ())
     pins = {pin: network for network in model.networks for pin in network.pins} if model.networks else {}
-    found = [u for u in used if isinstance(u, Output) or u in follows]
+    found = [u for u in used if isinstance(u, Output | Next) or u in follows]
     found += [pins[u] for u in used if u in pins and pins[u] is not node]  # type: ignore[index]
     return found  # type: ignore[return-value]
 

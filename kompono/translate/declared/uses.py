@@ -16,6 +16,7 @@ from kompono.errors import KomponoError, ModelError
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint
+from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.force import Force
@@ -33,7 +34,7 @@ from kompono.translate.declared.laws import ARGUMENTS, laws
 from kompono.translate.declared.networks import Equation
 from kompono.translate.declared.ours import is_ours
 
-_SILENT = (Subsystem, Parameter, Input, Mode, Sensor, LoadCell, Pin)  # they have no expressions
+_SILENT = (Subsystem, Parameter, Input, Sensor, LoadCell, Pin)  # they have no expressions
 _OWN = frozenset(("q", "v", "first", "second", "_signals", "_users", "_owner", "_name", "_modes", "_rows"))
 _DULL = frozenset((type(None), bool, int, float, str, dict, np.ndarray, ca.DM))
 _NAMED = {  # symbols by the name they get
@@ -42,6 +43,7 @@ _NAMED = {  # symbols by the name they get
     "output": "an Output",
     "mode": "a Mode",
     "state": "a State",
+    "next": "the next value of a Mode",
     "across": "the across variable of a pin",
     "through": "the through variable of a pin",
     "q": "a coordinate of a joint",
@@ -102,11 +104,16 @@ def _symbols(elements: Iterable[Element]) -> dict[int, Element | Frame | None]:
     for column in (time, *ARGUMENTS):
         note(column, None)
     for element in elements:
+        if isinstance(element, Controller):
+            for mode in element._held:
+                note(mode, mode)
         if isinstance(element, Joint):
             note(element.q, element)
             note(element.v, element)
         elif isinstance(element, ca.SX):
             note(element, element)
+            if isinstance(element, Mode) and element._next is not None:
+                note(element._next, element._next)
         elif isinstance(element, Carrier):
             for frame in element._frames_with_signals:
                 for column in frame._signals.values():
@@ -128,6 +135,10 @@ def _expressions(model: Subsystem, element: Element, ours: bool) -> list[ca.SX]:
         values = (element.expression,)
     elif isinstance(element, State):
         values = (element.rate,)
+    elif isinstance(element, Mode):
+        values = () if element._becomes is None else (element._becomes,)
+    elif isinstance(element, Controller):
+        values = (element.reads,)
     elif isinstance(element, Connection):
         values = (element.source,)
     elif isinstance(element, Equation):

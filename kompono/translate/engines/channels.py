@@ -10,6 +10,7 @@ import casadi as ca
 
 from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
+from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.law import Law, is_law
@@ -332,7 +333,7 @@ class ChannelWriter:
         for k, state in enumerate(self.model.states):
             self.write("", (f"{self.model.path(state)}.rate",), state.rate_unit, rates[k])
         bind_signals(self.tracer, self.kinematics)
-        modes = (mode for mode in self.model.modes if not isinstance(mode._owner, Law))
+        modes = (mode for mode in self.model.modes if not isinstance(mode._owner, Law | Controller))
         for signal in (*self.model.inputs, *modes, *self.model.states):
             value = self.tracer.call(lambda s=signal: ca.SX(s), free=True)
             self.write("", (self.model.path(signal),), getattr(signal, "unit", ""), value)

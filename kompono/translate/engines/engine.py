@@ -19,6 +19,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.laws import ask_holds
+from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.elimination.inertia_form import closing_elements
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closing, Told, group_sizes
@@ -39,6 +40,8 @@ class Engine(ABC):
         self.nq = sum(len(joint.coordinates) for joint in (*self.joints, *self.counted))
         self.nv = sum(joint.freedoms for joint in self.joints)
         self.law_rows = LawRows(model)
+        self.sample_rates = rates_of(model.modes)  # at which modes are sampled
+        self.ticks = due_together(self.sample_rates)  # numbers of those that can be due together: routines `tick_k`
         self.hidden = ca.SX(0, 1)  # parameters behind those of the model, for the engine's own use
 
     # -- what an engine gives

@@ -21,7 +21,7 @@ from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import bind_results, bind_signals
-from kompono.translate.motion.states import state_rates
+from kompono.translate.motion.states import reads_of, sampled_values, state_rates
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -68,6 +68,8 @@ class TracedEngine(PosedEngine):
             made["guards"] = self.guards
             for k in range(len(self.model.events)):
                 made[f"switch_{k}"] = lambda k=k: self.switch(k)
+        for k in range(len(self.ticks)):
+            made[f"tick_{k}"] = lambda k=k: self.tick(k)
         if self.law_rows.size:
             made |= {"law_view": self._law_view, "law_respond": self._law_respond, "law_free": self._law_free}
         if self.opens:
@@ -195,6 +197,19 @@ class TracedEngine(PosedEngine):
         acting = self.moving.acting
         assert acting is not None
         return respond_routine(self.moving.tracer, self.law_rows, acting, self.speed_rates)
+
+    def tick(self, number: int) -> Routine:
+        """state -> state after an instant when some modes are sampled; all follow from the old values, and results."""
+        now, state = self.present, ca.SX(self.present.tracer.values["state"])
+        writer = ChannelWriter(now.kinematics, now.loads, now.closures, now.solution)
+        bind_signals(now.tracer, now.kinematics, writer.acceleration, writer.readings)
+        due = [self.sample_rates[k] for k in self.ticks[number]]
+        for mode, value in sampled_values(now.tracer, self.model, due):
+            place = next(i for i, known in enumerate(self.model.modes) if known is mode)
+            state[self.nq + self.nv + place] = value
+        named = [("state", state), *reads_of(now.tracer, self.model, due)]
+        bind_signals(now.tracer, now.kinematics)
+        return now.tracer.routine(f"tick_{number}", named)
 
     def switch(self, number: int) -> Routine:
         """state -> state after an event; new values may use results."""

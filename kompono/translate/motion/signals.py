@@ -18,7 +18,7 @@ from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
-    from kompono.model.event import Event
+    from kompono.model.event import Event, Mode
     from kompono.model.signal import Output
     from kompono.model.state import State
     from kompono.translate.declared.elaborate import Elaborated
@@ -58,6 +58,9 @@ def bind_wires(tracer: Tracer, model: Elaborated) -> None:
         if not isinstance(output.owner, Sealed):
             path = model.path(output)
             tracer.define(ca.SX(output), lambda o=output, p=path: _follow(tracer, p, o.expression))
+    for mode in model.modes:
+        if mode._next is not None:
+            tracer.define(ca.SX(mode._next), lambda m=mode: tracer.call(lambda: ca.SX(m), free=True))
     for wire in model.connections:
         path = model.path(wire.target)
         tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, w.source))
@@ -66,7 +69,15 @@ def bind_wires(tracer: Tracer, model: Elaborated) -> None:
         tracer.define(network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, n.values)))
 
 
-def _follow(tracer: Tracer, path: str, expression: ca.SX) -> Vector:
+def bind_next(tracer: Tracer, model: Elaborated, due: Sequence[Mode]) -> None:
+    """Let the next values of modes that are due mean what they become."""
+    for mode in due:
+        if mode._next is not None:
+            path = f"{model.path(mode)}.next"
+            tracer.define(ca.SX(mode._next), lambda m=mode, p=path: _follow(tracer, p, m._becomes))
+
+
+def _follow(tracer: Tracer, path: str, expression: Any) -> Vector:
     """The value of a signal; who used a result on the way is told all of the way."""
     user = tracer.path
     try:
@@ -106,8 +117,15 @@ def states_with_results(model: Elaborated) -> list[State]:
     return _using(model, [(state, [state.rate]) for state in model.states])
 
 
-def _using(model: Elaborated, written: Sequence[tuple[Any, Sequence[Any]]]) -> list[Any]:
-    """Those elements, given with their expressions, that use accelerations or loads."""
+def samples_with_results(model: Elaborated) -> list[Mode]:
+    """The sampled modes whose next values use accelerations or loads."""
+    return _using(model, [(mode, [mode._becomes]) for mode in model.sampled])
+
+
+def _using(model: Elaborated, written: Sequence[tuple[Any, Sequence[Any]]], sampled: bool = False) -> list[Any]:
+    """Those elements, given with their expressions, that use accelerations or loads; or, if `sampled`, next values of
+    modes.
+    """
     if not written:
         return []
     named = [frame._signals for carrier in (*model.bodies, *model.grounds) for frame in carrier._frames_with_signals]
@@ -115,9 +133,11 @@ def _using(model: Elaborated, written: Sequence[tuple[Any, Sequence[Any]]]) -> l
     columns = [column for signals in named for kind, column in signals.items() if kind.endswith("acceleration")]
     for element in (element for kind in _loaded(model) for element in kind):
         columns += vars(element).get("_signals", {}).values()
+    columns += [m._next for m in model.sampled if sampled and m._next is not None]
     results = {symbol.element_hash() for column in columns for symbol in ca.vertsplit(ca.SX(column))}
     wires = {ca.SX(output).element_hash(): output.expression for output in model.outputs}
     wires |= {ca.SX(wire.target).element_hash(): wire.source for wire in model.connections}
+    wires |= {ca.SX(m._next).element_hash(): m._becomes for m in model.sampled if m._next is not None}
     wires |= network_wires(model)
     return [
         element for element, expressions in written if results and not results.isdisjoint(_reach(expressions, wires))
@@ -136,17 +156,17 @@ def _reach(expressions: Sequence[Any], wires: Mapping[int, ca.SX]) -> set[int]:
 
 
 def outputs_without_results(model: Elaborated) -> list[Output]:
-    """The outputs that follow from state, time, inputs and parameters alone."""
-    used = set(_using(model, [(output, [output.expression]) for output in model.outputs]))
+    """The outputs that follow from state, time, inputs and parameters alone, whatever is sampled just now."""
+    used = set(_using(model, [(output, [output.expression]) for output in model.outputs], sampled=True))
     return [output for output in model.outputs if output not in used]
 
 
 def refuse_results(part: Elaborated) -> None:
-    """Raise for events of a closed part that use results: it knows them only after its owner."""
-    for event in uses_results(part):
+    """Raise for events and samples of a closed part that use results: it knows them only after its owner."""
+    for element in (*uses_results(part), *samples_with_results(part)):
         raise TranslationError(
-            "it uses an acceleration or a load, which a closed part knows after its owner.", path=part.path(event),
-            fix="Leave the part open, or declare the event outside of it.",
+            "it uses an acceleration or a load, which a closed part knows after its owner.", path=part.path(element),
+            fix="Leave the part open, or declare it outside.",
         )  # fmt: skip
 
 

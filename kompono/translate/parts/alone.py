@@ -173,6 +173,9 @@ def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tupl
             path = model.path(inner) or type(part).__name__
             fix = "Give its file along, and let the owner connect the two."
             raise ModelError("it is sealed already, and is not sealed again.", path=path, fix=fix)
+    for controller in model.controllers:
+        fix = "Leave it to the owner: seal inputs and outputs instead."
+        raise ModelError("Python cannot be sealed.", path=model.path(controller), fix=fix)
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)

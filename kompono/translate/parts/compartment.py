@@ -23,6 +23,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
+from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.elimination.inertia_form import Plan, closing_elements, make_plan
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
@@ -108,6 +109,8 @@ class Compartment:
         self.laws = Stacked.of(self.law_rows)  # those inside parts, too
         for part in self.parts:
             self.laws = self.laws.then(part.laws, part.path)
+        self.sample_rates = rates_of(model.modes)  # of samples, inside parts, too
+        self.ticks = due_together(self.sample_rates)
         self.handed = self._handed()
 
     def _handed(self) -> HandedShape:

@@ -15,6 +15,7 @@ from kompono.errors import ModelError, nearest
 from kompono.given import shown
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
+from kompono.model.event import Next
 from kompono.model.law import PairLaw
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
@@ -169,6 +170,7 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
                 if part.contains(reached.body):
                     found.add(reached.body)
                 continue
+            reached = reached.mode if isinstance(reached, Next) else reached
             if part.contains(reached) and not isinstance(reached, Parameter | Input | Output):
                 raise ModelError(
                     f"it reaches {model.path(reached)} inside the closed part {path}, which shows its ports only.",

@@ -9,6 +9,7 @@
     report       as resolve                          channels and energies of the inside
     guards, switch_k                                 values whose rise is an event; new values of modes
     law_*, moved                                     guards of laws, and what is asked at events (`law_events.py`)
+    tick_k                                           x after an instant when some modes are sampled
     signal_k                                         outputs that are no results
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
@@ -40,6 +41,7 @@ from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
+from kompono.translate.parts.ticks import sampled
 from kompono.translate.program import Channel
 from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import InlineTracer
@@ -159,6 +161,9 @@ class Part:
             }
         for k, event in enumerate(self.inside.whole.events):
             made[f"switch_{k}"] = lambda now, _, e=event: ca.vertcat(*[value for _, value in now.switched(e)])
+        for k, numbers in enumerate(self.inside.ticks):
+            due = [self.inside.sample_rates[number] for number in numbers]
+            made[f"tick_{k}"] = lambda now, _, due=due: self.inside.pack(sampled(now, due))
         for k, output in enumerate(self.shown):
             made[f"signal_{k}"] = lambda now, _, o=output: now.tracer.call(lambda: ca.SX(o), free=True)
         for level in LEVELS:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from kompono.errors import RunError
+from kompono.errors import RunError, TranslationError
 from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.translate.declared.elaborate import Elaborated
@@ -17,13 +17,15 @@ from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.answer import forced_routine
 from kompono.translate.laws.rows import LawRows
-from kompono.translate.motion.signals import bind_results, uses_results
+from kompono.translate.motion.signals import bind_results, samples_with_results, uses_results
+from kompono.translate.motion.states import reads_of
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import PartedWriter, report_whole
 from kompono.translate.parts.sealed import sealed_in
+from kompono.translate.parts.ticks import sampled
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
@@ -174,9 +176,24 @@ class ByParts(SolvedEngine):
             state[self.nq + self.nv + place] = value
         return tracer.routine(f"switch_{number}", [("state", state)])
 
+    def tick(self, number: int) -> Routine:
+        tracer, _, now = self._settled
+        now = self._with_results(now.at(now.values))
+        own = self.compartment.model
+        if len(own.controllers) < len(self.model.controllers):
+            inside = next(one for one in self.model.controllers if all(one is not known for known in own.controllers))
+            raise TranslationError(
+                "a closed part cannot ask Python.", path=self.model.path(inside),
+                fix="Declare the controller in an owner, and connect it, or leave the part open.",
+            )  # fmt: skip
+        due = [self.sample_rates[k] for k in self.ticks[number]]
+        named = [("state", self._scattered(sampled(now, due))), *reads_of(tracer, own, due)]
+        self._settled[2].at(now.values)  # symbols mean the present again
+        return tracer.routine(f"tick_{number}", named)
+
     def _with_results(self, now: Moment) -> Moment:
-        """A moment at which own events may use results, if some do."""
-        if uses_results(now.compartment.model):
+        """A moment at which own events and samples may use results, if some do."""
+        if uses_results(now.compartment.model) or samples_with_results(now.compartment.model):
             writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
             bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
         return now

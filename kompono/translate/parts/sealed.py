@@ -24,6 +24,7 @@ from kompono.sealed.shape import LawShapes, Variant
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
@@ -256,6 +257,8 @@ class SealedInside:
         laws = part.variant.laws
         self.handed, self.laws = HandedShape(laws.handed, laws.measures if laws.handed else 0), _stacked(part, laws)
         self.parts: tuple[Part, ...] = ()  # whatever they are, they are not ours to see
+        self.sample_rates = rates_of(part.model.modes)
+        self.ticks = due_together(self.sample_rates)
         self.size, self.settles, self.keeps = part.variant.size, part.variant.settles, part.rows > 0 or laws.rows > 0
 
     @cached_property

@@ -1,0 +1,77 @@
+"""Samples inside the native loops: modes that become something else at equal intervals.
+
+Instant n of a rate is offset + n * period, computed afresh from the integer, so that rounding does not add up and
+nothing is searched for: a step that would pass an instant ends on it. `counted` holds n of the next instant of each
+rate. What lies closer to a time than a billionth of the period is taken as that time, so that steps, records and
+instants that are meant to be the same are.
+
+All rates that are due at an instant are one routine, `tick_k`: whatever is sampled there follows from the state before.
+Samples come first at their instant: records show the values behind them, and guards are looked at again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kompono.compile.block import ChunkEnd
+from kompono.compile.emit import BOOL, INT, REAL, Value
+from kompono.compile.machine import Machine, stop_if_unanswered
+
+CLOSE = 1e-9  # of the period
+
+
+def counted_until(rates: Sequence[tuple[float, float]], time: float) -> list[int]:
+    """How many instants of each rate lie before a time [s]."""
+    return [max(0, math.ceil((time - offset) / every - CLOSE)) for every, offset in rates]
+
+
+def _instant(machine: Machine, number: int) -> Value:
+    """The next instant of a rate, rounded twice."""
+    code, (every, offset) = machine.code, machine.program.rates[number]
+    product = code.let(REAL, f"fmul double {machine.vector('counted')[number].name}, {code.value(every, REAL)}")
+    return code.let(REAL, f"fadd double {product.name}, {code.value(offset, REAL)}")
+
+
+def tick(machine: Machine, time: Value) -> None:
+    """Sample what is due now."""
+    code, block, program = machine.code, machine.block, machine.program
+    counted, due = machine.vector("counted"), code.variable(INT, 0)
+    for number, (every, _) in enumerate(program.rates):
+        now = _instant(machine, number) <= time + CLOSE * every
+        due.set(code.select(now, due.get() + (1 << number), due.get()))
+        counted[number] = code.select(now, counted[number] + 1.0, counted[number])
+    with code.when(due.get() > 0):
+        for k, numbers in enumerate(program.ticks):
+            with code.when(due.get().equals(sum(1 << number for number in numbers))):
+                routine = program.routines[f"tick_{k}"]
+                asks = len(routine.outputs) > 1
+                machine.evaluate(routine, time, "state", *(("corrected", "reads") if asks else ("corrected",)))
+                if asks:
+                    _ask(machine, k, time)
+                machine.copy("state", "corrected")
+        block.set("history", 0)
+        if machine.guards:
+            block.set("checked", 0)
+            block.set("rated", 0)
+    stop_if_unanswered(machine)
+
+
+def stop_at(machine: Machine, end: Value) -> Value:
+    """The next instant of any rate if that is before the `end` of a step, else `end`."""
+    code, goal = machine.code, machine.code.variable(REAL, end)
+    for number, (every, _) in enumerate(machine.program.rates):
+        instant = _instant(machine, number)
+        goal.set(code.select(instant < goal.get() - CLOSE * every, instant, goal.get()))
+    return goal.get()
+
+
+def _ask(machine: Machine, tick: int, time: Value) -> None:
+    """Let Python callables answer, if somebody listens; one that fails ends the loop, the state being that before the
+    sample.
+    """
+    code, ask = machine.code, machine.block.ask
+    failed = code.variable(INT, 0)
+    with code.when(code.let(BOOL, f"icmp ne ptr {ask.name}, null")):
+        failed.set(code.let(INT, f"call i64 {ask.name}(i64 {tick}, double {time.name})"))
+    machine.fail(failed.get() > 0, ChunkEnd.STOPPED)
