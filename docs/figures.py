@@ -36,6 +36,8 @@ COPIED = {
     "walker": ["1-steps", "2-pace"],
     "kerb": ["1-flight", "3-wheel"],
     "servo": ["2-hunting"],
+    "cascade": ["1-motion"],
+    "hydraulic": ["1-lift"],
 }
 
 

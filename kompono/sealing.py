@@ -164,18 +164,22 @@ def seal(
 
 
 def built(kind: type[Subsystem], names: Iterable[str], **arguments: Any) -> Subsystem:
-    """A component whose constructor gets parameters for the keywords among `names`."""
+    """A component whose constructor gets parameters for the keywords among `names`, but for those that it makes a
+    parameter or input of that name of by itself.
+    """
+    component = kind(**arguments)
+    own = {name for name, member in component.members.items() if isinstance(member, Parameter | Input)}
     known = {
         name: keyword.default
         for name, keyword in inspect.signature(kind).parameters.items()
         if keyword.kind in (keyword.KEYWORD_ONLY, keyword.POSITIONAL_OR_KEYWORD)
     }
     made: dict[str, Parameter] = {}
-    for name in names:
+    for name in [name for name in names if name not in own]:
         value = arguments.get(name, known.get(name))
         if name in known and isinstance(value, int | float) and not isinstance(value, bool):
             made[name] = Parameter(float(value))
-    component = kind(**{**arguments, **made})
+    component = kind(**{**arguments, **made}) if made else component
     for name, parameter in made.items():
         if parameter.owner is None:
             setattr(component, name, parameter)

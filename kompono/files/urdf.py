@@ -236,6 +236,8 @@ def _refuse_loops(root: Node) -> None:
 
 
 def _root(links: dict[str, Node], joints: Sequence[Joined], root: Node) -> str:
+    if not links:
+        raise FileError("there are no links in it.", path=root.where)
     parents: dict[str, Joined] = {}
     for joint in joints:
         child = joint.second.path[0]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from files.robots import MACHINES
 
 from kompono import Body, FileError, Ground, Subsystem, evaluate, inspect, load
 from kompono.library import Gravity, Revolute, solids
@@ -109,3 +111,9 @@ def test_what_is_refused(written: Write, tmp_path: Path) -> None:
     ):
         with pytest.raises(FileError, match=words):
             load(written(content, "machine.FCStd"))
+
+
+@pytest.mark.skipif(not MACHINES.is_dir() or "KOMPONO_LAWS" not in os.environ, reason="a real file, with KOMPONO_LAWS")
+def test_a_real_excavator() -> None:
+    report = inspect(load(MACHINES / "cad" / "freecad" / "AssemblyExample.FCStd"))
+    assert (report.bodies, report.degrees_of_freedom, len(report.loops)) == (13, 4, 4)

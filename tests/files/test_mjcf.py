@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from kompono.library import Chain
 
 mujoco = pytest.importorskip("mujoco")
 Write = Callable[..., Path]
+LONG = "KOMPONO_LAWS" in os.environ
 real = pytest.mark.skipif(not MACHINES.is_dir(), reason="the machines are not beside this checkout")
 
 MACHINE = """<mujoco model="machine">
@@ -204,9 +206,10 @@ def test_bad_files(written: Write, content: str, words: str) -> None:
 @real
 @pytest.mark.parametrize(
     ("name", "freedoms", "most"),
-    [("universal_robots_ur5e/ur5e", 6, 1e-12), ("robotiq_2f85/2f85", 3, 1e-9)],
+    [("universal_robots_ur5e/ur5e", 6, 1e-12), ("robotiq_2f85/2f85", 3, 1e-9)]
+    + ([("agility_cassie/cassie", 22, 1e-9), ("iit_softfoot/softfoot", 37, 1e-8)] if LONG else []),
 )
 def test_real_robots(name: str, freedoms: int, most: float) -> None:
-    error, machine = apart(MACHINES / "mjcf" / f"{name}.nomesh.xml", seed=1)
+    error, machine = apart(MACHINES / "mjcf" / f"{name}.nomesh.xml", seed=1, spread=0.05)
     assert error < most
     assert inspect(machine).degrees_of_freedom == freedoms

@@ -145,3 +145,13 @@ def test_masses_of_a_real_file_are_those_of_its_geometry() -> None:
     assert np.allclose(solid.centre, properties.needed("CenterOfMass").content(3) * 1e-3, atol=1e-7)
     moments = properties.needed("Inertia").content(6)[:3] * 1e-6
     assert np.allclose(np.diag(solid.inertia) * density, moments, rtol=1e-5)
+
+
+@real
+def test_the_hinges_of_a_real_wrist_are_recognized() -> None:
+    wrist = load(MACHINES / "cad" / "icub_wrist" / "mk2" / "SPHERICAL_WRIST_V1.xml")
+    report = inspect(wrist)
+    assert report.degrees_of_freedom == 3
+    assert sum("revolute" in line for line in (*report.spanning_tree, *report.loops)) == 9
+    assert (report.conditions, report.redundant_count) == (63, 24)
+    assert report.operations["derivative"] <= 7300

@@ -47,4 +47,4 @@ def test_commands_take_files(written: Write, tmp_path: Path, capsys: pytest.Capt
     assert main(["inspect", file, "--set", "limits=False"]) == 0
     assert "3 degrees of freedom" in capsys.readouterr().out
     assert main(["inspect", str(written("<robot/>", "bad.urdf"))]) == 1
-    assert "one such link" in capsys.readouterr().err
+    assert "no links" in capsys.readouterr().err

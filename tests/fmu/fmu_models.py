@@ -64,3 +64,19 @@ class Ball(Subsystem):
         self.bounces = Mode(0)
         self.height.rate, self.speed.rate = self.speed, -9.81
         self.bounce = Event(-self.height, {self.speed: -0.9 * self.speed, self.bounces: self.bounces + 1})
+
+
+class Sampled(Subsystem):
+    """A pendulum with a sampled PI controller of two rates."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.gravity = Gravity((0, -9.81, 0))
+        self.goal = Input(0.3, unit="rad")
+        self.bob = Body(solids.point(mass=1.0))
+        self.pin = Revolute(self.ground, self.bob.at(0, 1.0, 0), axis="z")
+        self.integral, self.torque = Mode(0.0, every=1e-2), Mode(0.0, every=5e-3, unit="N m")
+        error = self.goal - self.pin.angle
+        self.integral.next = self.integral + 1e-2 * error
+        self.torque.next = 20 * error + 15 * self.integral - 4 * self.pin.angle_rate
+        self.drive = JointEffort(self.pin, self.torque)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from kompono import Body, Event, Ground, Input, Mode, Output, Parameter, Subsyst
 from kompono.compile import sealed
 from kompono.errors import KomponoError, ModelError, SealedError
 from kompono.examples.car import Damper, DamperBench
+from kompono.examples.engine import Cylinder
+from kompono.examples.kuka import DRIVEN, DRIVES, Axis
 from kompono.library import JointEffort, Prismatic, Revolute, shapes, solids
-from kompono.sealed import SealedCode, archive, keys, load_sealed
+from kompono.sealed import SealedCode, archive, keys, load_sealed, read_sealed
 from kompono.translate.parts.inside import Part
 
 DECLARED = (13.23, 3.4, 5e4, 0.35, 0.6)
@@ -51,6 +55,46 @@ def test_nothing_declared_can_be_read_in_the_file(damper: SealedCode) -> None:
     manifest = members["manifest.json"].decode()
     assert not [word for word in INNER if word in manifest]
     assert not [value for value in DECLARED if str(value) in manifest]
+
+
+class Turned(Cylinder):
+    """A cylinder of the engine that is told the angle of the crank."""
+
+    def __init__(self) -> None:
+        self.crank = Input(0.0, unit="rad")
+        super().__init__(angle=self.crank, y=0.042)
+
+
+MACHINES: list[tuple[Any, list[str], tuple[float, ...], tuple[str, ...]]] = [
+    (Turned, ["crank"], (0.35, 6.1e-4, 1.4e-4, 0.042, 101325.0), ("piston", "bore", "gas", "wall", "volume", "Otto")),
+    (
+        lambda: Axis(DRIVES[5], DRIVEN[5], welded=True),
+        [],
+        (16.6, 0.22, 6e-5, 1.1e-4, 3.5e-4),
+        ("rotor", "disc", "eccentric", "mesh", "pins", "torque", "bearing"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "public", "declared", "inner"), MACHINES if "KOMPONO_LAWS" in os.environ else MACHINES[:1]
+)
+def test_nothing_of_an_engine_or_a_robot_can_be_read(
+    me: keys.Identity, tmp_path: Path, make: Any, public: list[str], declared: tuple[float, ...], inner: tuple[str, ...]
+) -> None:
+    seal(make(), tmp_path / "one.part", public=public)
+    members = dict(archive.unpack((tmp_path / "one.part").read_bytes(), ""))
+    numbers = members.pop("numbers.bin")
+    assert any(readable(numbers, value) for value in declared)
+    manifest = members.pop("manifest.json").decode()
+    assert not [word for word in inner if word in manifest]
+    assert not [value for value in declared if repr(value) in manifest]
+    assert len([name for name in members if name.startswith("code/")]) > 4
+    for name, data in members.items():
+        words = b" ".join(re.findall(rb"[ -~]{3,}", data)).decode()
+        assert not [word for word in inner if word in words], name
+        if name.startswith("code/"):
+            assert not [value for value in declared if readable(data, value)], name
 
 
 class Bench(DamperBench):
@@ -188,3 +232,19 @@ def test_what_cannot_be_sealed(me: keys.Identity, tmp_path: Path) -> None:
 def test_sealing_needs_a_key(tmp_path: Path) -> None:
     with pytest.raises(KomponoError, match="kompono keys new"):
         seal(Standing(), tmp_path / "f.part")
+
+
+class Tuned(Subsystem):
+    """A keyword that the component makes a parameter of by itself."""
+
+    def __init__(self, gain: float = 3.0) -> None:
+        self.gain, self.frame, self.cart = Parameter(gain, unit="N"), *(Body(mass=1, inertia=(1, 1, 1)) for _ in "ab")
+        self.rail = Prismatic(self.frame, self.cart, axis="x")
+        self.push = JointEffort(self.rail, self.gain)
+        self.expose(self.frame)
+
+
+def test_a_keyword_that_is_a_parameter_already(me: keys.Identity, tmp_path: Path) -> None:
+    seal(Tuned, tmp_path / "tuned.part", public=["gain"], targets=["x86_64-linux"])
+    (gain,) = read_sealed(tmp_path / "tuned.part").manifest.shape.parameters
+    assert (gain.name, gain.unit, gain.default) == ("gain", "N", 3.0)

@@ -11,8 +11,9 @@ than the guard, that of one that has fired a little higher: where an importer st
 
 from __future__ import annotations
 
+from kompono.compile import sampling
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable
 from kompono.compile.fmi.instance import (
     GUARD,
     INPUT,
@@ -245,6 +246,8 @@ def _initialize(model: FmuModel) -> str:
     code.touch()
     result = code.variable("i32", OK)
     result.set(code.ask("complain", f"i64 {code.ask('settle').name}", kind="i32"))
+    _count_instants(code)
+    _sample(code, result)
     if model.guards:
         end = code.ask("switch")
         with code.when(truth(code, end % 1000)):
@@ -255,6 +258,23 @@ def _initialize(model: FmuModel) -> str:
     code.at("running", INT)[0] = 1
     code.touch()
     return code.end("initialize", "", result.get())
+
+
+def _count_instants(code: Body) -> None:
+    """How many instants of each sampling rate lie before the start."""
+    counted, now = code.at("counted"), code.at("time")[0]
+    for number, (every, offset) in enumerate(code.model.program.rates):
+        passed = code.math("ceil", (now - offset) / every - sampling.CLOSE)
+        counted[number] = code.math("maxnum", 0.0, passed)
+
+
+def _sample(code: Body, result: Variable) -> None:
+    """Sample what is due, and note when the next sample is."""
+    if code.model.program.rates:
+        end = code.ask("tick")
+        with code.when(truth(code, end)):
+            result.set(code.ask("complain", f"i64 {end.name}", kind="i32"))
+        code.at("instant")[0] = code.at("gap")[0]
 
 
 def _completed(model: FmuModel) -> str:
@@ -270,6 +290,7 @@ def _update(model: FmuModel) -> str:
     code = Body(model)
     before, result, changed = code.at("next"), code.variable("i32", OK), code.variable(INT, 0)
     code.copy(before, code.at("state"), model.program.state_size)
+    _sample(code, result)
     if model.guards:
         end = code.ask("switch")
         with code.when(truth(code, end % 1000)):

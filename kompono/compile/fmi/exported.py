@@ -103,6 +103,11 @@ def _updated(flag: str, stores: list[str]) -> str:
     return "\n  ".join([*lines, *stores, "ret i32 %r"])
 
 
+def _announced(model: FmuModel) -> list[str]:
+    """The next instant at which something is sampled."""
+    return [_word(model, "instant"), "%when = load double, ptr %instant"]
+
+
 def _directional(model: FmuModel, *arguments: str) -> str:
     return NO if model.tangent is None else _hand("directional", *arguments)
 
@@ -127,6 +132,9 @@ def _fmi2(model: FmuModel) -> dict[str, Signature]:
     )  # fmt: skip
     info = ["call void @llvm.memset.p0.i64(ptr %a1, i8 0, i64 32, i1 false)"]
     info += ["%place = getelementptr i8, ptr %a1, i64 12", "store i32 %flag, ptr %place"]
+    if model.program.rates:
+        info += ["%timed = getelementptr i8, ptr %a1, i64 16", "store i32 1, ptr %timed", *_announced(model)]
+        info += ["%at = getelementptr i8, ptr %a1, i64 24", "store double %when, ptr %at"]
     setup = "%given = icmp ne i32 %a1, 0\n  " + _experiment(model, "%given", "%a2", "%a3")
     step = _hand("advance", "double %a1", "double %a2") if "cs" in model.kinds else NO
     return {
@@ -162,6 +170,8 @@ _OTHERS = ("Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "In
 
 def _fmi3(model: FmuModel) -> dict[str, Signature]:
     stores = [f"store i8 {'%flag' if i == 4 else '0'}, ptr %a{i}" for i in (1, 2, 3, 4, 5)]
+    if model.program.rates:
+        stores += ["store i8 1, ptr %a5", *_announced(model), "store double %when, ptr %a6"]
     enter = "%given = icmp ne i8 %a1, 0\n  " + _experiment(model, "%given", "%a2", "%a3")
     step = NO
     if "cs" in model.kinds:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from kompono.compile import events
+from kompono.compile import events, sampling
 from kompono.compile.block import Block, ChunkEnd, NativeBlock
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, always
 from kompono.compile.fmi.instance import LOG_ROWS, FmuModel
@@ -22,6 +22,7 @@ from kompono.compile.staying import come_back
 BLOCK = ctypes.sizeof(Block) // 8  # words
 METHOD = "rk4"  # of co-simulation
 FAR = 1 << 62
+NEVER = 1e30  # behind all instants [s]
 LOOP = "kompono.loop"
 
 
@@ -30,6 +31,8 @@ def inner_functions(model: FmuModel, *, flush: bool) -> str:
     made = {"rates": _rates, "settle": _settle, "drift": _drift}
     if model.guards:
         made |= {"watch": _watch, "switch": _switch}
+    if model.program.rates:
+        made |= {"tick": _tick}
     text = _fill(model) + "".join(_piece(model, name, make) + _asking(name) for name, make in made.items())
     if "cs" in model.kinds:
         text += LOOPS[METHOD](Machine(model.program, flush=flush), LOOP) + _steps(model)
@@ -128,6 +131,12 @@ def _switch(machine: Machine, time: Value) -> None:
     with code.when(block.event_count > 0), code.forever():  # `come_back` may leave
         come_back(machine, time, "state")
         code.leave(always(code))
+
+
+def _tick(machine: Machine, time: Value) -> None:
+    """Sample what is due; `gap`: the next instant [s]."""
+    sampling.tick(machine, time)
+    machine.vector("gap")[0] = sampling.stop_at(machine, Value(machine.code, f"{NEVER:e}", REAL))
 
 
 def _steps(model: FmuModel) -> str:

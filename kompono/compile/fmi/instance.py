@@ -90,7 +90,8 @@ class FmuModel:
         sensitivities = 0 if self.tangent is None else self.tangent.outputs[0][1]
         routines = [self.outputs, *([self.tangent] if self.tangent else [])]
         sizes = {
-            "stamp": 1, "running": 1, "time": 1, "tolerance": 1, "known": 3, "never": 1, "memory": own["end"][0],
+            "stamp": 1, "running": 1, "time": 1, "tolerance": 1, "known": 3, "never": 1, "instant": 1,
+            "memory": own["end"][0],
             "input": len(self.program.inputs), "parameter": len(self.program.parameters), "seed": seeds,
             "output": self.output_count, "indicator": self.guards, "margin": self.guards,
             "sensitivity": sensitivities, "log": 2 * (LOG_ROWS + self.guards) if self.guards else 0,

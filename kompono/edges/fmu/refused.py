@@ -35,11 +35,12 @@ def check_model(simulation: Simulation) -> None:
             "contact and dry friction choose their modes with a solver an FMU does not have.",
             path=program.laws[0].path, fix="Export with contact='soft' (--contact soft): forces take their place.",
         )  # fmt: skip
-    for mode in model.modes:
-        if getattr(mode, "every", None) is not None:
+    for k, numbers in enumerate(program.ticks):
+        if len(program.routines[f"tick_{k}"].outputs) > 1:
             raise ModelError(
-                "a sampled mode cannot go into an FMU yet.", path=model.path(mode),
-                fix="Sample it in the importing tool: make the signal an Input.",
+                "what is sampled there asks a Python callable, which an FMU does not have.",
+                path=f"every {program.rates[numbers[0]][0]:g} s",
+                fix="Write it as expressions: Mode(0.0, every=...) and .next.",
             )  # fmt: skip
     for part in model.subsystems:
         if isinstance(part, Fmu):

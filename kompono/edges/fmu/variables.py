@@ -106,7 +106,10 @@ def variables_of(
         )
         for i, c in enumerate(outputs)
     ]  # fmt: skip
-    modes = [Variable(n, first["mode"] + i, "local", "discrete", "calculated") for i, n in enumerate(program.modes)]
+    modes = [
+        Variable(n, first["mode"] + i, "local", "discrete", "calculated", unit=units.get(n, ""))
+        for i, n in enumerate(program.modes)
+    ]
     indicators = [
         Variable(
             f"indicator({n})", first["guard"] + i, "local", "continuous", "calculated",

@@ -58,6 +58,7 @@ class Pair:
 
     keys: tuple[Unknown, Unknown]
     inverse: Matrix
+    compliance: Matrix  # -D
     coupled: dict[Unknown, Matrix]
     scaled: dict[Unknown, Matrix]
     path: str
@@ -209,7 +210,7 @@ class Elimination:
             some = self.sizes[other] > 0
             coupled[other] = self.tracer.call(ca.vertcat, above, below, path=path) if some else ca.vertcat(empty, empty)
         scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
-        self.steps.append(Pair((s, tau), inverse, coupled, scaled, path))
+        self.steps.append(Pair((s, tau), inverse, d, coupled, scaled, path))
         names = list(scaled)
         for i, k in enumerate(names):
             for other in names[i:]:
@@ -294,7 +295,7 @@ class Elimination:
             if isinstance(step, Pair):
                 s, tau = (p.pop(key, ca.SX(6, 1)) for key in step.keys)
                 own = call(lambda k, a, b: k @ ca.vertcat(a, b), step.inverse, s, tau, path=step.path)
-                eliminated[step.keys[0]] = own
+                eliminated[step.keys[0]], eliminated[step.keys[1]] = own, tau
                 for k, h in step.coupled.items():
                     _add(p, k, call(lambda h, f: -(h.T @ f), h, own, path=step.path), call, step.path)
                 continue
@@ -314,6 +315,18 @@ class Elimination:
                     _add(p, k, change, call, step.path)
         return p, eliminated
 
+    def _refined(self, step: Pair, s: Vector, tau: Vector, bias: Vector, y: Solution) -> Vector:
+        """The wrench on a port after one step of refinement of what its part answers, s - D tau + ... = 0.
+
+        Where what hangs on a port is heavier than what it is fixed on by a factor f, tau is exact to f times rounding,
+        and the part would multiply that with f again.
+        """
+        call = self.tracer.call
+        left = call(lambda s, h, t, b: s + h @ t + b, s, step.compliance, tau, bias, path=step.path)
+        for k, h in step.coupled.items():
+            left = call(lambda left, h, x: left + h[6:, :] @ x, left, h, y[k], path=step.path)
+        return call(lambda t, k, left: t - k[6:, 6:] @ left, tau, step.inverse, left, path=step.path)
+
     def back(self, right: RightSide, eliminated: dict[Unknown, Vector], known: dict[Unknown, Vector]) -> Solution:
         """Resolve: all unknowns, from the `known` values of those that no step eliminated."""
         call = self.tracer.call
@@ -328,7 +341,8 @@ class Elimination:
                 total = eliminated[step.keys[0]]
                 for k, z in step.scaled.items():
                     total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
-                y[step.keys[0]], y[step.keys[1]] = call(lambda x: (-x[:6], -x[6:]), total, path=step.path)
+                s, tau = call(lambda x: (-x[:6], -x[6:]), total, path=step.path)
+                y[step.keys[0]], y[step.keys[1]] = s, self._refined(step, s, tau, eliminated[step.keys[1]], y)
             else:
                 total = eliminated[step.key]
                 for k, z in step.scaled.items():

@@ -118,19 +118,17 @@ def _sweep(matrix: Matrix, k: int, inverse: Scalar, refused: Scalar | None) -> M
 
 
 def pair_inverse(m: Matrix, h: Matrix) -> Matrix:
-    """The inverse of [M, 1; 1, -D] with h = -D: with X = (1 + D M)^-1 and W = X D it is [W, X; X^T, -M X].
+    """The inverse of [M, 1; 1, -D] with h = -D: with W = (1 + D M)^-1 D it is [W, 1 - W M; 1 - M W, -(M - M W M)].
 
     W is found by adding what hangs on the port to its compliance one direction at a time, W - W m m^T W / (1 + m^T W m)
-    for each m of M = sum m m^T, so that nothing is divided by what may be zero. X = 1 - W M is then corrected once by
-    Newton's method, and the rest follows from it.
+    for each m of M = sum m m^T, so that nothing is divided by what may be zero.
     """
     w, unit = ca.sparsify(-h), ca.SX(ca.DM.eye(6))
     for column, weight in _directions(m):
         moved = w @ column
         w = symmetric(w - (moved @ moved.T) * (weight / (1 + weight * (column.T @ moved))))
     across = unit - w @ m
-    across = across + across @ (unit - across + h @ (m @ across))  # light parts under heavy loads lose digits above
-    w, corner = symmetric(-(across @ h)), symmetric(m @ across)
+    corner = symmetric(m - m @ w @ m)
     return ca.sparsify(ca.blockcat([[w, across], [across.T, -corner]]))
 
 
