@@ -16,6 +16,7 @@ from kompono.library import (
     Contact,
     Drive,
     DryFriction,
+    EndStops,
     Gear,
     Gravity,
     JointEffort,
@@ -261,5 +262,26 @@ def fading(plan: Plan) -> Problem:
     }  # fmt: skip
 
 
-PROBLEMS = (groove, conveyor, superball, loop, rope, cam, rollers, play, oblique, fading)
-QUICK = (groove, conveyor, superball, cam, oblique)
+def pinned(plan: Plan) -> Problem:
+    """A rod on a dry pin strikes a stop and comes back: the impulse of the pin brakes it both ways."""
+    mass, half, mu, radius, w, e, angle = 1.5, 0.5, 0.5, 0.05, 2.0, 0.5, 0.5
+    inertia = 0.1 + mass * half**2
+    rod = plan.body("rod", mass, 0.1)
+    pin = plan.add("pin", Revolute(plan.ground, rod.at(-half, 0, 0), axis="z", angle_rate=w))
+    plan.add("friction", DryFriction(pin, mu=mu, radius=radius))
+    plan.add("stop", EndStops(pin, -10.0, angle, restitution=e))
+    share = mu * radius * mass * half / inertia
+    decay = share / np.sqrt(1 - share**2)  # w_dot = -decay w^2
+    strikes, before = (np.exp(decay * angle) - 1) / (decay * w), w * np.exp(-decay * angle)
+    # a torque of one stops the rod; the pin then takes mass half w_dot, and friction mu radius times that
+    squeezing, expanding = 1 / (1 - share), 1 / (1 + share)
+    after = -e * before * expanding / squeezing
+    rest = 0.3
+    return strikes + rest, lambda r: {
+        "strikes": when(r, "stop.upper.strikes") - strikes,
+        "speed": r["pin.angle.rate"][-1] - after / (1 - decay * after * rest),
+    }  # fmt: skip
+
+
+PROBLEMS = (pinned, groove, conveyor, superball, loop, rope, cam, rollers, play, oblique, fading)
+QUICK = (pinned, groove, conveyor, superball, cam, oblique)

@@ -34,7 +34,7 @@ RUNS: dict[str, tuple[type[Subsystem], dict[str, Any], int]] = {  # model, optio
     "four legs": (FourLegs, {"until": 0.5, **TIGHT}, 4),
     "two bearings": (TwoBearings, {"until": 1.0}, 2),
     "wedge": (Wedge, {"until": 2.0}, 3),
-    "four-bar": (FourBar, {"until": 1.2, "step": 2e-4, "every": 10}, 6),
+    "four-bar": (FourBar, {"until": 1.2, "step": 2e-4, "every": 10}, 5),
 }
 
 PROJECTIONS = [("standard", "mass"), ("successive", "identity"), ("distributed", "mass")]

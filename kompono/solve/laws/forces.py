@@ -23,6 +23,7 @@ PASSES = 60  # of Newton's method, at most
 IMMOBILE = 1e-12  # of the most mobile row of a contact: a row that forces move less is moved by rounding alone
 HASTE = 15  # passes of whole steps, from then on halves
 NOTHING = 1e-15  # of the terms of a reaction: less is rounding and has no direction
+NEGLIGIBLE = 1e-13  # of the most mobile row of all: its motion is compared as it is
 TURN = 0.7  # rad a direction turns in one pass, at most
 
 
@@ -61,6 +62,7 @@ class System:
         mobile = diagonal > IMMOBILE * self._mates(diagonal)
         if not mobile.all():
             self.A = np.where(mobile[:, None] & mobile, self.A, 0.0)
+        mobile &= diagonal > NEGLIGIBLE * diagonal.max(initial=0.0)
         self.root = np.sqrt(np.where(mobile, diagonal, 1.0))
         self.scale = 1.0 / self.root
         self.mu, self.limit = problem.mu.tolist(), problem.limit.tolist()

@@ -19,6 +19,7 @@ import numpy as np
 
 from kompono.solve.laws.phases import Phases
 from kompono.solve.laws.stroke import Contact, stroke
+from kompono.solve.laws.strokes import Strokes
 from kompono.solve.laws.units import Kind, Layout, NoForcesFit, Problem, Unit, layout
 
 LAWS = ("poisson", "newton", "stronge", "moreau")
@@ -56,6 +57,15 @@ def _one_group(
     if single is not None:
         find = _along(problem, plan, group, single, law)
         return find(e) if law == "newton" else _tamed(problem, find, e)
+    if law != "moreau" and _straight(plan, group):
+        with suppress(NoForcesFit):
+            along = Strokes(problem, list(units), plan, group)
+            contact = along.contact
+
+            def follow(e: np.ndarray) -> np.ndarray:
+                return along.impulses(float(e[contact]), law)
+
+            return follow(e) if law == "newton" else _tamed(problem, follow, e)
     phases = Phases(problem, units, plan, group)
     if law in ("newton", "moreau"):
         with suppress(NoForcesFit):
@@ -66,6 +76,12 @@ def _one_group(
     if law == "stronge":
         e = phases.energetic(squeezed, e) * e
     return _tamed(problem, lambda e: phases.expanded(squeezed, e), e)
+
+
+def _straight(plan: Layout, group: list[int]) -> bool:
+    """Whether a group is one contact with friction of joints, all of it on lines."""
+    kinds = [plan.kinds[unit] for unit in group]
+    return kinds.count(Kind.ONE_SIDED) == 1 and len(kinds) > 1 and Kind.PLANAR not in kinds
 
 
 def _groups(problem: Problem, plan: Layout) -> list[list[int]]:

@@ -82,7 +82,8 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
     `moved` gives what they do to the rows.
     """
     table = held_table(rows, tracer, level)(off)
-    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1), "back")
+    purpose = "back" if level == "residual" else "motion"  # speeds of what is held are zero, to the last digit
+    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1), purpose)
 
 
 def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
