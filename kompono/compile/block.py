@@ -154,7 +154,8 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
         sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
     if program.laws:
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
-        sizes |= dict.fromkeys(("spared", "seen"), guard_count(program))
+        sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
+        sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,

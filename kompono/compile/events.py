@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from kompono.compile import dips
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
-from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates
+from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates, tells_slopes
 
 LIMIT = 100  # events in one step
 _TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
@@ -71,7 +72,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             with code.when(each):
                 machine.record(time, "state", counts=False)
     with code.when(block.checked.equals(0)):
-        _watch(machine, time, "state", "values", "known")
+        _watch(machine, time, "state", "values", "known", "slopes")
         block.set("rated", 1)
         fail_if_not_a_number(machine)
         if machine.program.laws:
@@ -121,7 +122,8 @@ def cut(
     result is where the step ends now, `next` and `values` belonging to it, and whether that is before `end`.
     """
     code = machine.code
-    _watch(machine, end, "next", "values", "coming")
+    dips.remember(machine)
+    _watch(machine, end, "next", "values", "coming", "slopes_coming")
     fail_if_not_a_number(machine)
     reached, size = code.variable(REAL, end), end - time
     low, high = code.variable(REAL, 0.0), code.variable(REAL, size)
@@ -129,6 +131,10 @@ def cut(
     if look is not None:
         with code.when(machine.block.guard_checks > 1):
             _look_closer(machine, (time, end), (low, high, height), trial, look)
+    if tells_slopes(machine.program):
+        with code.when(~(height.get() > 0.0)):
+            _look_between(machine, (time, end), (high, height), trial)
+        dips.pass_on(machine)
     with code.when(height.get() > 0.0):
         machine.copy("found", "next")
         _search(machine, time, low, high, height.get(), trial)
@@ -184,6 +190,29 @@ def _look_closer(
             armed[k] = code.select(value[k] <= 0.0, 1.0, armed[k])
         low.set(size)
         j.set(j.get() + 1)
+
+
+def _look_between(
+    machine: Machine, span: tuple[Value, Value], bracket: tuple[Variable, Variable],
+    trial: Callable[[Value, Value], None],
+) -> None:  # fmt: skip
+    """Look for guards that are above zero between the ends of a step only, see `dips`; `next` is left as it was, or is
+    where one has fired.
+    """
+    code = machine.code
+
+    def highest(at: Value, size: Value) -> Value:
+        trial(at, size)
+        _watch(machine, at, "next", "trial")
+        there = _largest(machine, "trial")
+        with code.when(there > 0.0):
+            code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+        with code.when(~(there > 0.0)):
+            machine.copy("next", "found")
+        return there
+
+    machine.copy("found", "next")
+    dips.look_between(machine, span, bracket, highest)
 
 
 class Look(Protocol):
@@ -290,9 +319,11 @@ def keep_rate(machine: Machine, is_cut: Value) -> None:
         block.set("rated", code.select(is_cut, Value(code, "0", INT), Value(code, "1", INT)))
 
 
-def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "") -> None:
-    """target = the values of the guards; the rate that may come with them goes to a vector if that is named."""
+def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "", slopes: str = "") -> None:
+    """target = the values of the guards; rate and slopes that may come with them go to vectors if these are named."""
     wanted = (target, rate) if rate and tells_rates(machine.program) else (target,)
+    if slopes and tells_slopes(machine.program):
+        wanted = (*wanted, slopes)
     machine.evaluate(machine.program.routines["guards"], time, state, *wanted)
     if machine.program.laws:
         code, value, spared = machine.code, machine.vector(target), machine.vector("spared")

@@ -1,9 +1,10 @@
 """The smallest solution of a few linear equations, in native code: R y = r, R square, maybe singular but consistent.
 
 Redundant laws (four legs of a table) leave the multipliers open; the ones of least norm do not depend on the order in
-which laws were declared. Rows are made orthogonal one after the other, always the one of which most is left compared
-with what it was; rows of which nothing is left are implied by the others. What is then known of the solution are its
-components along the orthogonal directions. Components along any other direction are zero: that is the least norm.
+which laws were declared. Unknowns may have weights (see `law_shares`): then the squares of y / weight add up to the
+least. Rows are made orthogonal one after the other, always the one of which most is left compared with what it was;
+rows of which nothing is left are implied by the others. What is then known of the solution are its components along the
+orthogonal directions. Components along any other direction are zero: that is the least norm.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class Equations:
     sizes: Array
     order: Array
     taken: Array
+    work: Array
+    missing: Array
+    shares: Array
 
     def row(self, of: Array, i: Value) -> Array:
         """One row of a matrix."""
@@ -42,16 +46,18 @@ def make_equations(code: Code, most: int) -> Equations:
     """Memory for up to `most` equations."""
     square, column = most * most, most
     matrix, rest, parts = (room(code, square) for _ in range(3))
-    right, result, sizes, order, taken = (room(code, column) for _ in range(5))
+    right, result, sizes, order, taken, work, missing, shares = (room(code, column) for _ in range(8))
     order = Array(code, order.pointer, INT)
-    return Equations(code, most, matrix, right, result, rest, parts, sizes, order, taken)
+    return Equations(code, most, matrix, right, result, rest, parts, sizes, order, taken, work, missing, shares)
 
 
-def dot(code: Code, a: Array, b: Array, count: Value) -> Value:
-    """The inner product of two vectors."""
+def dot(code: Code, a: Array, b: Array, count: Value, wide: bool = False) -> Value:
+    """The inner product of two vectors; `wide`: its terms may be added in any order, several at once."""
     total = code.variable(REAL, 0.0)
     with code.loop(count) as i:
-        total.set(total.get() + a[i] * b[i])
+        term = a[i] * b[i]
+        before = total.get()
+        total.set(code.let(REAL, f"fadd reassoc contract double {before.name}, {term.name}") if wide else before + term)
     return total.get()
 
 
@@ -61,9 +67,13 @@ def add(code: Code, target: Array, factor: Value, other: Array, count: Value) ->
         target[i] = target[i] + factor * other[i]
 
 
-def solve_least(e: Equations, count: Value) -> None:
+def solve_least(e: Equations, weights: Array, count: Value) -> None:
     """Write the solution of least norm of the first `count` equations; NaN if one of the numbers is."""
     code = e.code
+    with code.loop(count) as i:
+        row = e.row(e.matrix, i)
+        with code.loop(count) as j:
+            row[j] = row[j] * weights[j]
     start = _begin(e, count)
     rank = code.variable(INT, 0)
     with code.forever():
@@ -75,6 +85,8 @@ def solve_least(e: Equations, count: Value) -> None:
         e.result[i] = start
     _substitute(e, rank.get(), count)
     _substitute(e, rank.get(), count)
+    with code.loop(count) as j:
+        e.result[j] = e.result[j] * weights[j]
 
 
 def _begin(e: Equations, count: Value) -> Value:

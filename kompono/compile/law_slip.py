@@ -12,14 +12,17 @@ from kompono.compile.emit import BOOL, INT, REAL, Array, Value
 from kompono.compile.law_least import dot
 from kompono.compile.law_work import Work
 
+_NOTHING = 1e-15  # of the terms of N: less is rounding
 
-def write_slip_equations(work: Work) -> tuple[Value, Value]:
+
+def write_slip_equations(work: Work) -> tuple[Value, Value, Value]:
     """z + d (mu n (n0 + B z) + limit) = 0 for rows that slide, n the present direction of N.
 
-    Whether a measured reaction limits any of them, and whether the direction of one is another than the last time.
+    Whether a measured reaction limits any of them, whether the direction of one is another than the last time, and the
+    largest force that the terms of such a reaction would make.
     """
     code, count = work.code, work.active.get()
-    limited, turned = code.variable(BOOL, False), code.variable(BOOL, False)
+    limited, turned, reach = code.variable(BOOL, False), code.variable(BOOL, False), code.variable(REAL, 0.0)
     with code.loop(work.sliding.get()) as s:
         row, curve = work.which[s], work.curve(s)
         direction = work.law(row, "direction")
@@ -27,44 +30,47 @@ def write_slip_equations(work: Work) -> tuple[Value, Value]:
             curve[a] = 0.0
         curve[s] = 1.0
         curve[count] = 0.0 - direction * work.law(row, "limit")
-        given = _integer(work, row, "count")
+        given = work.integer(row, "count")
         pushes = given < 0
         size = code.select(pushes, Value(code, "1", INT), given)
         with code.when(size > 0):
             limited.set(True)
-            first = _integer(work, row, "first")
-            side = _point(work, first, size)
+            first = work.integer(row, "first")
+            side, terms = _point(work, first, size)
+            reach.set(code.math("maxnum", reach.get(), code.math("fabs", work.law(row, "mu")) * terms))
             with code.when(pushes):
                 work.measured.at(first)[0] = 1.0
             side = code.select(pushes, Value(code, "1.0", REAL), side)
             turned.set(turned.get() | (size > 1) | ~side.equals(work.sides[s]))
             work.sides[s] = side
             _add_limit(work, curve, direction * work.law(row, "mu"), first, size)
-    return limited.get(), turned.get()
+    return limited.get(), turned.get(), reach.get()
 
 
-def _integer(work: Work, row: Value, field: str) -> Value:
-    return work.code.let(INT, f"call i64 @llvm.fptosi.sat.i64.f64(double {work.law(row, field).name})")
+def _point(work: Work, first: Value, size: Value) -> tuple[Value, Value]:
+    """The direction of N at the present z, to its places in `measured`; 1 or -1 as the sign of its first component, and
+    the sum of the sizes of all its terms.
 
-
-def _point(work: Work, first: Value, size: Value) -> Value:
-    """The direction of N at the present z, to its places in `measured`; 1 or -1 as the sign of its first component.
-
-    Where N is zero a single reaction counts as positive, several have no direction.
+    Where N is nothing but rounding a single reaction counts as positive, several have no direction.
     """
     code, rows = work.code, work.sizes.rows
     n, n0, square = work.measured.at(first), work.n0.at(first), code.variable(REAL, 0.0)
+    terms = code.variable(REAL, 0.0)
     with code.loop(size) as j:
         value = code.variable(REAL, n0[j])
+        terms.set(terms.get() + code.math("fabs", n0[j]))
         with code.loop(work.active.get()) as a:
-            value.set(value.get() + work.column(a).at(first + rows)[j] * work.z[a])
+            term = work.column(a).at(first + rows)[j] * work.z[a]
+            value.set(value.get() + term)
+            terms.set(terms.get() + code.math("fabs", term))
         n[j] = value.get()
         square.set(square.get() + value.get() * value.get())
-    nowhere, norm = square.get().equals(0.0), code.math("sqrt", square.get())
+    norm = code.math("sqrt", square.get())
+    nowhere = norm <= _NOTHING * terms.get()
     instead = code.select(size.equals(1), Value(code, "1.0", REAL), 0.0)
     with code.loop(size) as j:
         n[j] = code.select(nowhere, instead, n[j] / norm)
-    return code.select(n[0] < 0.0, Value(code, "-1.0", REAL), 1.0)
+    return code.select(n[0] < 0.0, Value(code, "-1.0", REAL), 1.0), terms.get()
 
 
 def _add_limit(work: Work, curve: Array, factor: Value, first: Value, size: Value) -> None:

@@ -4,9 +4,10 @@ The machine answers linearly: w = b + A z on the rows of the laws, N = n0 + B z 
 A row that is held has w = 0; one that slides has z = -d (mu abs(N) + limit), N some of the measured reactions and d the
 direction of the slip; all others have z = 0. Columns of A and B come from the machine itself, one `respond` for each
 row that is not off. Only abs(N) is not linear: Newton's method turns a known direction of N until it stays, which for
-a single reaction is a matter of its sign. Multipliers of sliding rows are eliminated first (see `law_slip`); the held
-rows that remain are solved as they are (see `law_regular`), or for the least norm if some are redundant (see
-`law_least`).
+a single reaction is a matter of its sign. Where that does not come to rest there are no such forces, and all z are NaN;
+where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are
+eliminated first (see `law_slip`); the held rows that remain are symmetric (see `law_symmetric`), or not so if friction
+follows a reaction (see `law_regular`, and `law_least` if some are redundant).
 """
 
 from __future__ import annotations
@@ -14,20 +15,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kompono.compile.emit import INT, REAL, Array, Code, Value, room
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
+from kompono.compile.law_shares import PASSES, first_weights, next_weights
 from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
+from kompono.compile.law_symmetric import factor, refine, solve_all, solve_shared
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 2  # of the algorithm
-_TRIES = 12  # of Newton's method
+VERSION = 3  # of the algorithm
+_TRIES = 80  # of Newton's method
+_HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
+_IMMOBILE = 1e-12  # of the most mobile row of a unit: a row that forces move less is moved by rounding
+_BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
+_ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its direction is rounding
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,8 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
     with code.loop(known.rows) as i:
         work.out[i] = 0.0
     _count_rows(work)
+    if known.purpose == "back":
+        _count_nothing(work)
     count = work.active.get()
     with code.when(count > work.most), code.loop(known.rows) as i:
         work.out[i] = math.nan
@@ -82,6 +91,16 @@ def _count_rows(work: Work) -> None:
         kind = work.law(i, "kind")
         work.active.set(work.active.get() + code.select(kind.equals(OFF), Value(code, "0", INT), 1))
         work.sliding.set(work.sliding.get() + code.select(kind.equals(SLIDES), Value(code, "1", INT), 0))
+
+
+def _count_nothing(work: Work) -> None:
+    """Count no rows as active if what they are off is rounding."""
+    code = work.code
+    most = code.variable(REAL, 0.0)
+    with code.loop(work.sizes.rows) as i, code.when(~work.law(i, "kind").equals(OFF)):
+        size = code.math("fabs", work.law(i, "offset"))
+        most.set(code.select(size <= most.get(), most.get(), size))
+    work.active.set(code.select(most.get() <= _BACK, Value(code, "0", INT), work.active.get()))
 
 
 def _list_rows(work: Work) -> None:
@@ -111,25 +130,69 @@ def _ask(work: Work, callee: Callee) -> None:
 
 
 def _newton(work: Work) -> None:
-    """Solve until abs(N) of all sliding rows is known."""
+    """Solve until abs(N) of all sliding rows is known; NaN if that does not come to rest."""
     code, count = work.code, work.active.get()
     with code.loop(count) as a:
         work.z[a] = 0.0
         work.sides[a] = 0.0
-    tries, before = code.variable(INT, 0), code.variable(REAL, math.inf)
+    tries, before, share = code.variable(INT, 0), code.variable(REAL, math.inf), code.variable(REAL, 1.0)
+    settled, redundant = code.variable(BOOL, False), code.variable(BOOL, False)
+    sticks = first_weights(work)
     with code.forever():
-        limited, turned = write_slip_equations(work)
-        code.leave((tries.get() > 0) & ~turned)
+        limited, turned, reach = write_slip_equations(work)
+        shared = ~redundant.get() | (tries.get() >= PASSES)
+        settled.set((tries.get() > 0) & ~turned & shared)
+        code.leave(settled.get())
         solve_for_slipping(work)
         _held_equations(work)
-        rest = count - work.sliding.get()
-        with code.when(~solve_regular(work.held, rest)):
-            solve_least(work.held, rest)
-        change, largest = _accept(work)
+        with code.when(~limited):
+            _solve_symmetric(work, sticks)
+        with code.when(limited):
+            _solve_other(work, tries.get(), sticks, redundant)
+        change, largest = _accept(work, share.get())
         tries.set(tries.get() + 1)
-        stays = (change <= _CHANGE * largest) | ((change <= _NEAR * largest) & (change >= before.get()))
+        rounding = (change <= _NEAR * largest) | (change <= _ROUNDING * reach)
+        shared = ~redundant.get() | (tries.get() >= PASSES)
+        settled.set(
+            ~limited | (shared & (change <= _CHANGE * largest)) | (shared & rounding & (change >= before.get()))
+        )
         before.set(change)
-        code.leave(~limited | stays | (tries.get() >= _TRIES))
+        code.leave(settled.get() | (tries.get() >= _TRIES))
+        share.set(code.select(tries.get() >= _HASTE, Value(code, "0.5", REAL), 1.0))
+    with code.when(~settled.get()), code.loop(count) as a:
+        work.z[a] = math.nan
+
+
+def _solve_other(work: Work, tries: Value, sticks: Value, redundant: Variable) -> None:
+    """Held rows where friction follows a reaction: independent, or shared by weights that become better each time."""
+    code, rest = work.code, work.active.get() - work.sliding.get()
+    with code.when(~solve_regular(work.held, rest)):
+        redundant.set(sticks)
+        with code.when((tries > 0) & (tries < PASSES) & sticks):
+            next_weights(work)
+        solve_least(work.held, work.weights, rest)
+
+
+def _solve_symmetric(work: Work, sticks: Value) -> None:
+    """Held rows where no friction follows a reaction: independent, or shared, or, where only the motion is wanted,
+    borne by the first that suffice.
+    """
+    code, rest = work.code, work.active.get() - work.sliding.get()
+    rank = factor(work.held, rest)
+    with code.when(rank >= rest):
+        solve_all(work.held, rest)
+    if work.sizes.purpose != "laws":
+        with code.when(rank < rest):
+            solve_all(work.held, rank)
+        return
+    with code.when(rank < rest):
+        solve_shared(work.held, work.weights, rank, rest)
+        passes = code.select(sticks, Value(code, str(PASSES - 1), INT), 0)
+        with code.loop(passes):
+            _accept(work, Value(code, "1.0", REAL))
+            next_weights(work)
+            solve_shared(work.held, work.weights, rank, rest)
+        refine(work.held, rank, rest)
 
 
 def _held_equations(work: Work) -> None:
@@ -145,10 +208,35 @@ def _held_equations(work: Work) -> None:
             right.set(right.get() - answer * curve[count])
             add(code, target, 0.0 - answer, curve.at(sliding), count - sliding)
         held.right[i] = right.get()
+    _leave_out(work)
 
 
-def _accept(work: Work) -> tuple[Value, Value]:
-    """Take over the multipliers of held rows, find those of sliding rows; the largest change and the largest z."""
+def _leave_out(work: Work) -> None:
+    """Empty the equations of held rows that nothing can move: joints hold them, and what they answer is rounding."""
+    code, held, sliding = work.code, work.held, work.sliding.get()
+    rest, largest = work.active.get() - sliding, work.mobility
+    for bound in (False, True):
+        with code.loop(rest) as i:
+            row = work.which[i + sliding]
+            unit, own = work.integer(row, "unit"), work.column(i + sliding)[row]
+            if not bound:
+                largest[unit] = 0.0
+                continue
+            largest[unit] = code.math("maxnum", largest[unit], own)
+    with code.loop(rest) as i:
+        row = work.which[i + sliding]
+        own = work.column(i + sliding)[row]
+        with code.when(own <= _IMMOBILE * largest[work.integer(row, "unit")]):
+            held.right[i] = 0.0
+            with code.loop(rest) as j:
+                held.row(held.matrix, i)[j] = 0.0
+                held.row(held.matrix, j)[i] = 0.0
+
+
+def _accept(work: Work, share: Value) -> tuple[Value, Value]:
+    """Go this share of the way to the multipliers found, held rows and sliding ones; the largest change of all of it,
+    and the largest z.
+    """
     code, sliding, count = work.code, work.sliding.get(), work.active.get()
     change, largest, value = code.variable(REAL, 0.0), code.variable(REAL, 0.0), code.variable(REAL, 0.0)
     result = work.held.result
@@ -160,5 +248,5 @@ def _accept(work: Work) -> tuple[Value, Value]:
             value.set(result[a - sliding])
         change.set(code.math("maxnum", change.get(), code.math("fabs", value.get() - work.z[a])))
         largest.set(code.math("maxnum", largest.get(), code.math("fabs", value.get())))
-        work.z[a] = value.get()
+        work.z[a] = code.select(share.equals(1.0), value.get(), work.z[a] + share * (value.get() - work.z[a]))
     return change.get(), largest.get()

@@ -1,4 +1,6 @@
-"""What is looked up for laws between two chunks of a run: inputs when an event happens, and whether a gap is closed."""
+"""What is looked up between two chunks of a run: inputs when an event happens, and whether a gap is closed; and its
+memory.
+"""
 
 from __future__ import annotations
 
@@ -24,3 +26,10 @@ def acts(program: Program, state: np.ndarray) -> bool:
     first = len(program.coordinates) + len(program.speeds)
     places = [first + unit.modes[0] for unit in program.laws if unit.kind == 0]
     return bool(np.any(state[places])) if places else True
+
+
+def zeros_on_a_line(size: int) -> np.ndarray:
+    """Zeros that begin on a cache line, as wide loads and stores like it."""
+    array = np.zeros(size + 8)
+    first = -array.ctypes.data % 64 // 8
+    return array[first : first + size]

@@ -17,7 +17,8 @@ class Work:
 
     Active rows are numbered with those that slide first: `which` is their place in the table. `columns` has what the
     machine answers to one unit of each, `curves` the equations of sliding rows: coefficients of all active multipliers
-    and the right side.
+    and the right side. `weights` say how held rows share what is redundant; `mobility`
+    is the largest of each unit, by its first row.
     """
 
     code: Code
@@ -31,6 +32,8 @@ class Work:
     measured: Array
     sides: Array
     z: Array
+    weights: Array
+    mobility: Array
     sliding: Variable
     active: Variable
     held: Equations
@@ -38,6 +41,10 @@ class Work:
     def law(self, i: Value, field: str) -> Value:
         """An entry of the table of laws, of a row by its place there."""
         return self.given[i * len(FIELDS) + (self.sizes.factor + FIELDS.index(field))]
+
+    def integer(self, i: Value, field: str) -> Value:
+        """The same, as a whole number."""
+        return self.code.let(INT, f"call i64 @llvm.fptosi.sat.i64.f64(double {self.law(i, field).name})")
 
     @property
     def n0(self) -> Array:
@@ -56,10 +63,11 @@ class Work:
 def make_work(code: Code, known: Sizes) -> Work:
     """Memory of a solver of these sizes."""
     most = max(1, min(known.rows, MOST))
-    which, sides, z = (room(code, most) for _ in range(3))
+    which, sides, z, weights = (room(code, most) for _ in range(4))
     return Work(
         code, known, most, Array(code, "%in"), Array(code, "%out"), Array(code, which.pointer, INT),
         room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
-        room(code, max(1, known.measures)), sides, z, code.variable(INT, 0), code.variable(INT, 0),
+        room(code, max(1, known.measures)), sides, z, weights,
+        room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0),
         make_equations(code, most),
     )  # fmt: skip

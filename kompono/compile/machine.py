@@ -306,6 +306,11 @@ def stop_if_unanswered(machine: Machine) -> None:
         code.leave(bad)
 
 
+def tells_slopes(program: Program) -> bool:
+    """Whether guards come with the slopes of those of open gaps."""
+    return "guards" in program.routines and any(name == "slopes" for name, _ in program.routines["guards"].outputs)
+
+
 def tells_rates(program: Program) -> bool:
     """Whether guards come with the rate of the state: where they see forces of laws."""
     return "guards" in program.routines and len(program.routines["guards"].outputs) > 1

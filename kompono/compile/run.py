@@ -22,7 +22,7 @@ from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.crowd import Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.law_state import acts, inputs_at
+from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
 from kompono.compile.sampling import counted_until
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
@@ -53,11 +53,11 @@ class Run(ABC):
     ) -> None:  # fmt: skip
         self._program, self._function, self._lanes, self._helpers = program, function, lanes, helpers
         self._places = layout(program, lanes)
-        self._memory = _zeros_on_a_line(self._places["end"][0])
+        self._memory = zeros_on_a_line(self._places["end"][0])
         self._vector("lost")[:] = math.inf
         self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
         self._block.memory = self._memory.ctypes.data
-        self._parameters = _zeros_on_a_line(lanes.count * len(program.parameters))
+        self._parameters = zeros_on_a_line(lanes.count * len(program.parameters))
         self._parameters[:] = vector("parameters", parameters, self._parameters.size)
         self._block.parameters = self._parameters.ctypes.data
         width = 1 + self.state.size + len(program.inputs)
@@ -194,8 +194,18 @@ class Run(ABC):
                     return ChunkEnd.NO_FORCES
                 continue
             if status is not ChunkEnd.LOG_FULL:
+                status = self._explained(status)
                 return self._heard(status) if self._program.opaque else status
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+
+    def _explained(self, status: ChunkEnd) -> ChunkEnd:
+        """The status, by another name where laws are why numbers were lost."""
+        lost = (ChunkEnd.NOT_FINITE, ChunkEnd.GUARD_NOT_FINITE, ChunkEnd.STEP_TOO_SMALL)
+        if self.settle is None or status not in lost:
+            return status
+        ask = cast(Any, self.settle).unsettled
+        self.jam = ask(self.time, self.state.copy(), self._inputs_at, self._parameters, self._usual_step)
+        return ChunkEnd.NO_FORCES if self.jam else status
 
     def _settle(self) -> None:
         """Let the laws that ask for it change their modes, and speeds where something strikes."""
@@ -378,13 +388,6 @@ class FixedRun(Run):
             return
         self._block.step += 1
         self._block.inside = self._block.event_count = 0
-
-
-def _zeros_on_a_line(size: int) -> np.ndarray:
-    """Zeros that begin on a cache line, as wide loads and stores like it."""
-    array = np.zeros(size + 8)
-    first = -array.ctypes.data % 64 // 8
-    return array[first : first + size]
 
 
 def vector(name: str, values: ArrayLike, size: int) -> np.ndarray:

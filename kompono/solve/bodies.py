@@ -87,7 +87,7 @@ def turn_roots(loops: Loops, state: np.ndarray) -> np.ndarray:
     """
     state = state.copy()
     for body in loops.start.bodies:
-        if body.root is not None:
+        if body.root is not None and not body.level:
             q, v = body.root[0], loops.nq + body.root[1]
             back = matrix_of(state[q + 3 : q + 7]).T
             for kind, place in (("velocity", v), ("angular_velocity", v + 3)):
@@ -105,7 +105,7 @@ def actual(loops: Loops, state: np.ndarray, bodies: list[AskedBody]) -> dict[str
             values = placed[body.number]
         else:
             q, v = body.root[0], loops.nq + body.root[1]
-            turned = matrix_of(state[q + 3 : q + 7])
+            turned = np.eye(3) if body.level else matrix_of(state[q + 3 : q + 7])
             speeds = turned @ state[v : v + 3], turned @ state[v + 3 : v + 6]
             values = np.concatenate([state[q : q + 7], *speeds])
         found[body.path] = {kind: values[PLACES[kind]] for kind in body.values}

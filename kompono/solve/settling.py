@@ -82,6 +82,14 @@ class Settler:
         made = Step(self, time, state, feed, parameters, size, out)
         return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
 
+    def unsettled(
+        self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float
+    ) -> str:
+        """Which laws have no forces at or within `size` [s] after a state, in words; empty if that is not it."""
+        from kompono.solve.unsettled import unsettled  # few runs need it
+
+        return unsettled(self, time, state, feed, parameters, size)
+
     def start(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
     ) -> np.ndarray:
@@ -178,9 +186,9 @@ class Instant:
         return [(k, STRIKES) for k in approach]
 
     def _given(self, number: int) -> bool:
-        """Whether a unit is friction that no impulse of a contact limits: it gives way."""
+        """Whether a unit is friction that no impulse limits: it gives way."""
         unit = self.units[number]
-        return unit.kind != Kind.ONE_SIDED and unit.contact < 0
+        return unit.kind != Kind.ONE_SIDED and unit.contact < 0 and not (unit.count and self.view.numbers[number, 0])
 
     def _restitution(self, number: int) -> float:
         """That of a unit, none where the rebound would be too low to matter."""

@@ -16,6 +16,8 @@ def diagnose(
     """Path of the component whose kernel first gives NaN or infinity at or shortly after the last good state."""
     if isinstance(translation.program.routines["derivative"], TableRoutine):
         return ""  # one kernel call per component in Python would take too long
+    if translation.program.laws:
+        return ""  # their forces are not to be had kernel by kernel
     routine = translation.make_engine(True).derivative()
     kernels = translation.program.kernels
     size = len(state)

@@ -17,6 +17,8 @@ from kompono.compile import Kernel, law_solver, lifted, schedule
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_work import MOST
 from kompono.errors import CompileError
+from kompono.solve.laws.forces import System, solve, state_of
+from kompono.solve.laws.units import Choice, Kind, Mode, Problem, Unit
 from kompono.translate.laws.naming import HELD, OFF, SLIDES, is_solver, name_of, sizes
 from kompono.translate.laws.stand_in import make_stand_in
 
@@ -50,7 +52,8 @@ class Laws:
     def __post_init__(self) -> None:
         m = len(self.b)
         self.big_b = self.big_b.reshape(len(self.n0), m)
-        self.table = np.zeros((m, 7))
+        self.table = np.zeros((m, 8))
+        self.table[:, 7] = np.arange(m)
         self.table[:, 2] = self.b
 
     def hold(self, *rows: int) -> Laws:
@@ -58,7 +61,7 @@ class Laws:
         return self
 
     def slide(self, row: int, d: float, mu: float = 0.0, limit: float = 0.0, first: int = 0, count: int = 0) -> Laws:
-        self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count]
+        self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count, row]
         return self
 
     def solve(self) -> np.ndarray:
@@ -71,7 +74,7 @@ class Laws:
         """How far multipliers are from the laws."""
         w, n = self.b + self.a @ z, self.n0 + self.big_b @ z
         found = []
-        for i, (kind, d, _, mu, limit, first, count) in enumerate(self.table):
+        for i, (kind, d, _, mu, limit, first, count, _) in enumerate(self.table):
             size = np.linalg.norm(n[int(first) : int(first + count)])
             found.append(z[i] if kind == OFF else w[i] if kind == HELD else z[i] + d * (mu * size + limit))
         return np.array(found)
@@ -89,7 +92,8 @@ def close(z: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> None
 
 def test_names_tell_sizes() -> None:
     name = name_of("respond_abc_2", 12, 3, 4)
-    assert sizes(name) == (12, 3, 4, "respond_abc_2")
+    assert sizes(name) == (12, 3, 4, "respond_abc_2", "laws")
+    assert sizes(name_of("respond_abc_2", 12, 3, 4, "back")) == (12, 3, 4, "respond_abc_2", "back")
     assert is_solver(name)
     assert sizes("respond_abc_2") is None
     assert not is_solver("laws_1_2_respond")
@@ -97,8 +101,8 @@ def test_names_tell_sizes() -> None:
 
 def test_the_stand_in_is_found_and_gives_no_numbers() -> None:
     stand_in = make_stand_in(respond_of(3, 2), 15, 3, 2)
-    assert (stand_in.nnz_in(), stand_in.nnz_out()) == (15 + 21 + 2, 3)
-    assert np.isnan(stand_in(np.ones(38)).full()).all()
+    assert (stand_in.nnz_in(), stand_in.nnz_out()) == (15 + 24 + 2, 3)
+    assert np.isnan(stand_in(np.ones(41)).full()).all()
     program = solver(3, 2).program
     names = schedule.called(program, program.routines.values())
     assert set(names) == {stand_in.name(), "respond_3_2"}
@@ -238,6 +242,78 @@ def test_redundant_contacts_with_friction(seed: int) -> None:
     share = np.diag(-0.2 * laws.table[4:, 1] * np.sign(z[:4]))
     matrix = laws.a[:4, :4] + laws.a[:4, 4:] @ share
     close(z[:4], -np.linalg.pinv(matrix, rcond=1e-9) @ b[:4])
+
+
+def random_modes(rng: np.random.Generator) -> tuple[Laws, Problem, list[Unit], Choice]:
+    """The same laws for native code and for NumPy: gaps with friction, friction by a reaction, some of it redundant."""
+    contacts, joints = int(rng.integers(0, 4)), int(rng.integers(0, 3))
+    rows, measures = 2 * contacts + joints, contacts + 3 * joints
+    rank = int(rng.integers(1, rows + 3)) if rows else 1
+    j = rng.normal(size=(rows, rank))
+    big_b = np.zeros((measures, rows))
+    big_b[range(contacts), range(0, 2 * contacts, 2)] = 1.0
+    big_b[contacts:] = 0.5 * rng.normal(size=(3 * joints, rank)) @ j.T
+    n0 = np.concatenate([np.zeros(contacts), rng.normal(size=3 * joints)])
+    laws = Laws(j @ j.T, j @ rng.normal(size=rank), big_b, n0)
+    units, modes, ways = [], [], []
+    mu, limit = 0.4 * rng.random(2 * contacts + joints), rng.random(2 * contacts + joints)
+    for k in range(contacts):
+        units += [Unit(Kind.ONE_SIDED, 2 * k), Unit(Kind.DRY, 2 * k + 1, 2 * k, k, 1)]
+        modes += [Mode.HELD, rng.choice([Mode.HELD, Mode.SLIDES])]
+    for k in range(joints):
+        units.append(Unit(Kind.DRY, 2 * contacts + k, None, contacts + 3 * k, 3))
+        modes.append(rng.choice([Mode.HELD, Mode.SLIDES]))
+    for k, unit in enumerate(units):
+        way = rng.choice([-1.0, 1.0]) if modes[k] == Mode.SLIDES else 0.0
+        ways.append((way, 0.0))
+        laws.slide(unit.row, way, mu[k], limit[k], unit.first, -1 if unit.count == 1 else unit.count)
+        if modes[k] == Mode.HELD:
+            laws.hold(unit.row)
+        if unit.kind == Kind.ONE_SIDED:
+            laws.table[unit.row, 3:7] = 0.0
+    problem = Problem(laws.a, laws.b, big_b, n0, mu, mu, limit, limit)
+    return laws, problem, units, Choice(np.array(modes, dtype=int), np.array(ways).reshape(-1, 2), np.zeros(rows))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_native_code_and_numpy_agree(seed: int) -> None:
+    """In steps native code solves, at events NumPy: two programs, one meaning, on 100 random sets of laws each."""
+    rng, compared = np.random.default_rng(seed), 0
+    for _ in range(100):
+        laws, problem, units, choice = random_modes(rng)
+        if not units:
+            continue
+        expected, settled = solve(System(problem, units), state_of(choice))
+        z = laws.solve()
+        size = max(1.0, np.abs(expected).max())
+        if not settled:
+            assert np.isnan(z).any() or np.abs(laws.residual(z)).max() < 1e-9 * size
+            continue
+        if size > 1e4:
+            continue
+        compared += 1
+        close(z, expected, 1e-8)
+    assert compared > 60
+
+
+def test_no_forces_give_no_numbers() -> None:
+    """z = -3 |n + z / 2| has no solution for a negative n; next to zero it is all rounding, and harmless."""
+    for n in (-1.0, -1e-12, 0.0, 1.0):
+        laws = Laws(np.eye(1), np.zeros(1), np.array([[0.0], [0.5], [0.0]]), np.array([0.0, n, 0.0]))
+        z = laws.slide(0, 1.0, mu=3.0, count=3).solve()[0]
+        assert np.isnan(z) if n < 0 else abs(z + 1.2 * n) < 1e-14
+
+
+def test_a_reaction_that_is_rounding_needs_no_direction() -> None:
+    """Terms of N cancel: its direction is noise in every pass, the friction next to nothing."""
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        laws = machine(rng, 2, 2, 3).hold(0)
+        laws.big_b *= 30
+        alone = -laws.b[0] / laws.a[0, 0]
+        laws.n0[:] = -laws.big_b[:, 0] * alone
+        z = laws.slide(1, 1.0, mu=0.02, count=3).solve()
+        assert np.abs(z - [alone, 0]).max() < 1e-12 * max(1.0, np.abs(laws.n0).max())
 
 
 def test_no_reaction_has_no_direction() -> None:

@@ -33,7 +33,7 @@ def check_events(first: Any, second: Any, least: int = 3) -> None:
     assert [name.rpartition(".")[2] for _, name in events[0]] == [name.rpartition(".")[2] for _, name in events[1]]
     apart = np.abs(np.subtract(*[[when for when, _ in found] for found in events]))
     assert apart[:10].max() < 1e-12
-    assert apart.max() < 1e-11
+    assert apart.max() < 1e-10  # rounding that grows from strike to strike
 
 
 @pytest.mark.parametrize(

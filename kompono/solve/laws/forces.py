@@ -12,13 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kompono.solve.laws.pseudo import inverse
+from kompono.solve.laws.pseudo import shared_inverse
+from kompono.solve.laws.shares import PASSES as SHARINGS
+from kompono.solve.laws.shares import first_weights, next_weights
 from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
 
 OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
 STILL = 1e-13  # directions that change less are found
 PASSES = 60  # of Newton's method, at most
-IMMOBILE = 1e-13  # a row that forces move less than this part of the most mobile one is moved by rounding alone
+IMMOBILE = 1e-12  # of the most mobile row of a contact: a row that forces move less is moved by rounding alone
+HASTE = 15  # passes of whole steps, from then on halves
+NOTHING = 1e-15  # of the terms of a reaction: less is rounding and has no direction
 TURN = 0.7  # rad a direction turns in one pass, at most
 
 
@@ -54,10 +58,22 @@ class System:
         self.problem, self.A, self.b = problem, problem.A, problem.b
         self.B, self.n0, self.size = problem.B, problem.n0, len(problem.b)
         diagonal = self.A.diagonal()
-        self.root = np.sqrt(np.where(diagonal > IMMOBILE * diagonal.max(initial=0.0), diagonal, 1.0))
+        mobile = diagonal > IMMOBILE * self._mates(diagonal)
+        if not mobile.all():
+            self.A = np.where(mobile[:, None] & mobile, self.A, 0.0)
+        self.root = np.sqrt(np.where(mobile, diagonal, 1.0))
         self.scale = 1.0 / self.root
         self.mu, self.limit = problem.mu.tolist(), problem.limit.tolist()
         self.mu_static, self.limit_static = problem.mu_static.tolist(), problem.limit_static.tolist()
+
+    def _mates(self, diagonal: np.ndarray) -> np.ndarray:
+        """Of each row the largest mobility of its contact, friction included."""
+        found, layout = diagonal.copy(), self.layout
+        for unit, rows in enumerate(layout.rows):
+            contact = layout.contacts[unit]
+            together = list(rows) + (list(layout.rows[contact]) if contact is not None else [])
+            found[together] = max(float(found[together].max()), float(diagonal[together].max()))
+        return found
 
 
 @dataclass
@@ -75,6 +91,7 @@ class Reduced:
     limits: np.ndarray | None
     reach: np.ndarray | None
     inverse: np.ndarray | None
+    redundant: bool = False
 
     def spread(self, loads: np.ndarray) -> np.ndarray:
         """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
@@ -96,8 +113,12 @@ class Reduced:
         return z - self.reach @ (self.inverse @ moved)
 
 
-def reduce(system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray]) -> Reduced:
-    """Eliminate what slides (units) and what is held, with the directions of measured reactions kept."""
+def reduce(
+    system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray], weights: np.ndarray
+) -> Reduced:
+    """Eliminate what slides (units) and what is held, with the directions of measured reactions kept; weights (m) say
+    how redundant rows share.
+    """
     rows, modes = system.layout.rows, state.modes
     held = [row for unit, mode in enumerate(modes) if mode == HELD for row in rows[unit]]
     D = gain = limits = None
@@ -111,7 +132,8 @@ def reduce(system: System, state: State, sliding: list[int], normals: dict[int, 
     if gain is not None and D is not None:
         reach -= D @ gain[:, held]
     small = block[:, held] if D is None else block @ reach
-    return Reduced(system, held, D, gain, limits, reach, inverse(small, system.scale[held]))
+    inverse, redundant = shared_inverse(small, system.scale[held], weights[held])
+    return Reduced(system, held, D, gain, limits, reach, inverse, redundant)
 
 
 def _slid(
@@ -157,19 +179,33 @@ def solve(system: System, state: State, turning: Sequence[int] = (), passes: int
         guess = np.zeros(system.size) if state.z is None else state.z
         normals = {unit: _normal(system, unit, guess) for unit in bent}
     turning = [unit for unit in turning if state.modes[unit] == SLIDES]
-    if not bent and not turning:
-        return reduce(system, state, sliding, normals).offset(), True
-    for _ in range(passes):
-        reduced = reduce(system, state, sliding, normals)
-        z = reduced.offset()
+    weights, sticks = first_weights(system, state)
+    z, redundant = np.zeros(system.size), False
+    for made in range(max(passes, SHARINGS)):
+        if redundant and 0 < made < SHARINGS:
+            weights = next_weights(system, state, z)
+        reduced = reduce(system, state, sliding, normals, weights)
+        found, redundant = reduced.offset(), reduced.redundant and sticks
+        z = found if made < HASTE or turning else (z + found) / 2
         change = _turned(reduced, state, turning, z) if turning else 0.0
-        for unit in bent:
-            new = _normal(system, unit, z)
-            change = max(change, float(np.abs(new - normals[unit]).max()))
-            normals[unit] = new
-        if change <= STILL:
-            return z, True
+        change = max(change, _pointed(system, bent, normals, found))
+        if change <= STILL and (not redundant or made >= SHARINGS - 1):
+            return found, True
+        if z is not found:
+            _pointed(system, bent, normals, z)
     return z, change <= 1e3 * STILL
+
+
+def _pointed(system: System, bent: list[int], normals: dict[int, np.ndarray], z: np.ndarray) -> float:
+    """Point the directions of reactions that limit some units to where they are with these multipliers (m); the largest
+    change.
+    """
+    change = 0.0
+    for unit in bent:
+        new = _normal(system, unit, z)
+        change = max(change, float(np.abs(new - normals[unit]).max()))
+        normals[unit] = new
+    return change
 
 
 def _normal(system: System, unit: int, z: np.ndarray) -> np.ndarray:
@@ -177,7 +213,8 @@ def _normal(system: System, unit: int, z: np.ndarray) -> np.ndarray:
     first, last = system.layout.measures[unit]
     force = system.n0[first:last] + system.B[first:last] @ z
     size = float(np.linalg.norm(force))
-    return force / size if size > 0.0 else force
+    terms = float(np.abs(system.n0[first:last]).sum() + (np.abs(system.B[first:last]) @ np.abs(z)).sum())
+    return force / size if size > NOTHING * terms else 0.0 * force
 
 
 def _turned(reduced: Reduced, state: State, turning: Sequence[int], z: np.ndarray) -> float:

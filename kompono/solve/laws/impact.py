@@ -32,7 +32,8 @@ def impact(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Impulses (m) and velocities after (m); `b` are the velocities before, `restitution` is per unit.
 
-    One-sided units and friction that hangs on them take impulses; other friction and given limits do not.
+    One-sided units take impulses, and friction that is limited by an impulse, theirs or that of a joint; given limits
+    do not.
     """
     if law not in LAWS:
         raise ValueError(f"law is {law!r}, none of {', '.join(LAWS)}")
@@ -68,15 +69,25 @@ def _one_group(
 
 
 def _groups(problem: Problem, plan: Layout) -> list[list[int]]:
-    """Contacts with their friction, joined where they move one another."""
-    contacts = [u for u, kind in enumerate(plan.kinds) if kind == Kind.ONE_SIDED]
+    """Contacts with their friction, and friction of joints, joined where they move one another, or where the impulses
+    of one make up the reaction that limits another.
+    """
+    heads = [u for u, contact in enumerate(plan.contacts) if contact is None]
+    if len(heads) == 1:
+        return [[heads[0], *plan.frictions[heads[0]]]]
     root = np.sqrt(np.maximum(problem.A.diagonal(), 1e-300))
-    strong = np.abs(problem.A) > APART * np.outer(root, root) if len(contacts) > 1 else None
+    strong = np.abs(problem.A) > APART * np.outer(root, root)
+    for unit, (first, last) in enumerate(plan.measures):
+        if last > first and not plan.linear[unit]:
+            seen = np.abs(problem.B[first:last])
+            at = list(plan.rows[unit])
+            strong[at] |= (seen > APART * seen.max(initial=1e-300)).any(axis=0)
+            strong[:, at] |= strong[at].T
     groups: list[tuple[list[int], list[int]]] = []
-    for contact in contacts:
-        members = [contact, *plan.frictions[contact]]
+    for head in heads:
+        members = [head, *plan.frictions[head]]
         rows = [row for unit in members for row in plan.rows[unit]]
-        joined = [group for group in groups if strong is not None and strong[np.ix_(rows, group[1])].any()]
+        joined = [group for group in groups if strong[np.ix_(rows, group[1])].any()]
         groups = [group for group in groups if group not in joined]
         for others, their_rows in joined:
             members, rows = others + members, their_rows + rows
@@ -113,7 +124,7 @@ def _tamed(problem: Problem, find: Callable[[np.ndarray], np.ndarray], e: np.nda
 
 def _single(problem: Problem, plan: Layout, group: list[int]) -> np.ndarray | None:
     """The direction (m) of slip of a lone contact, if it slips on a line and friction is mu times its impulse."""
-    if len(group) > 2 or sum(plan.kinds[u] == Kind.ONE_SIDED for u in group) > 1:
+    if len(group) > 2 or sum(plan.kinds[u] == Kind.ONE_SIDED for u in group) != 1:
         return None
     way = np.zeros(len(problem.b))
     if len(group) == 1:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kompono.solve.laws.check import ONE_SIDED, Freedom
 from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System, reduce
+from kompono.solve.laws.shares import first_weights
 
 SIDES = 8  # of the polygon of a planar unit
 TINY = 1e-11
@@ -86,7 +87,7 @@ def polygonal(system: System, state: State, freedom: Freedom) -> State | None:
     guess = np.zeros(system.size) if state.z is None else state.z
     normals = {unit: _normal(system, unit, guess) for unit in range(layout.count)}
     sliding = [unit for unit, mode in enumerate(fixed.modes) if mode == SLIDES]
-    reduced = reduce(system, fixed, sliding, normals)
+    reduced = reduce(system, fixed, sliding, normals, first_weights(system, fixed)[0])
     ones = [u for u, kind in enumerate(layout.kinds) if kind == ONE_SIDED and freedom.free[u]]
     rough = [u for u, kind in enumerate(layout.kinds) if kind != ONE_SIDED and _acts(layout, state, freedom, u)]
     sides = [(unit, side) for unit in rough for side in _sides(len(layout.rows[unit]))]

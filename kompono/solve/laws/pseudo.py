@@ -14,24 +14,29 @@ SAFE = 1e9  # matrices conditioned better than this are inverted without looking
 
 def inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The inverse (n, n), or that of least norm; scale (n): what makes rows and columns about one."""
+    return shared_inverse(matrix, scale, np.ones(len(scale)))[0]
+
+
+def shared_inverse(matrix: np.ndarray, scale: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The same with weights (n) of the unknowns: the least sum of (unknown / weight)^2; whether rows are redundant."""
     if len(matrix) == 1:
         value = float(matrix[0, 0])
-        return np.array([[1.0 / value if abs(value) * scale[0] ** 2 > RANK else 0.0]])
+        return np.array([[1.0 / value if abs(value) * scale[0] ** 2 > RANK else 0.0]]), False
     scaled = scale[:, None] * matrix * scale
     try:
         found = np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
-        return _least(scaled, scale)
+        return _least(scaled, scale, weights)
     worst = float(np.abs(found).max()) * float(np.abs(scaled).max()) * len(scaled)
-    return scale[:, None] * found * scale if worst < SAFE else _least(scaled, scale)
+    return (scale[:, None] * found * scale, False) if worst < SAFE else _least(scaled, scale, weights)
 
 
-def _least(scaled: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def _least(scaled: np.ndarray, scale: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, bool]:
     """The inverse on the range; what it leaves open is chosen so that the unscaled answer is least."""
     left, values, right = np.linalg.svd(scaled)
     rank = int(np.count_nonzero(values > RANK * max(values[0], 1e-300)))
     found = scale[:, None] * (right[:rank].T / values[:rank]) @ left[:, :rank].T * scale
     if rank < len(scale):
-        empty, _ = np.linalg.qr(scale[:, None] * right[rank:].T)
-        found -= empty @ (empty.T @ found)
-    return found
+        empty, _ = np.linalg.qr((scale / weights)[:, None] * right[rank:].T)
+        found -= weights[:, None] * (empty @ (empty.T @ (found / weights[:, None])))
+    return found, rank < len(scale)

@@ -14,7 +14,7 @@ from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards, trace_open_guards
+from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards, trace_open_guards, trace_slopes
 from kompono.translate.laws.soft_seen import soft_channels, soft_shares
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
@@ -93,7 +93,8 @@ class TracedEngine(PosedEngine):
 
     @cached_property
     def _derivative(self) -> Routine:
-        return self.moving.tracer.routine("derivative", [("rate", self._rates())])
+        acting = self.moving.acting if not self.model.states else None  # rates of states may use forces
+        return self.moving.tracer.routine("derivative", [("rate", self._rates(acting.moving() if acting else None))])
 
     def _open_derivative(self) -> Routine:
         """state -> rate while all gaps are open."""
@@ -153,7 +154,13 @@ class TracedEngine(PosedEngine):
             return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
         values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
         named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
-        return self.moving.tracer.routine("guards", named)
+        return self.moving.tracer.routine("guards", [*named, *self._slopes()])
+
+    def _slopes(self) -> list[tuple[str, Vector]]:
+        moving = self.moving
+        assert moving.acting is not None
+        slopes = trace_slopes(self.law_rows, moving.tracer, moving.acting)
+        return [("slopes", ca.vertcat(*slopes))] if slopes else []
 
     def _event_guards(self) -> list[Vector]:
         self._bind_results()
@@ -166,7 +173,7 @@ class TracedEngine(PosedEngine):
         assert acting is not None
         values = [*self._event_guards(), *trace_open_guards(self.law_rows, acting)]
         named = [("values", ca.vertcat(*values)), ("rate", self._open_rates())]
-        return self.moving.tracer.routine("open_guards", named)
+        return self.moving.tracer.routine("open_guards", [*named, *self._slopes()])
 
     def _bind_results(self) -> None:
         now = self.present

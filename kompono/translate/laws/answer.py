@@ -54,6 +54,7 @@ class LawAnswer(Acting):
     solution: Solution
     pushed: Pushed
     seen: Seen
+    moving: Callable[[], Solution]  # the same motion for less, if what redundant rows bear is of no interest
 
 
 def solve_laws(
@@ -65,10 +66,15 @@ def solve_laws(
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
-    z = solved(rows.size, rows.measures, linear_part(rows.size, lambda z: seen(pushed(z), z)), table, n0)
+    response = linear_part(rows.size, lambda z: seen(pushed(z), z))
+    z = solved(rows.size, rows.measures, response, table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
-    return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen)
+
+    def moving() -> Solution:
+        return pushed(solved(rows.size, rows.measures, response, table, n0, "motion"))
+
+    return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen, moving)
 
 
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
@@ -76,12 +82,13 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
     `moved` gives what they do to the rows.
     """
     table = held_table(rows, tracer, level)(off)
-    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1))
+    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1), "back")
 
 
 def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
-    """Seven numbers a row, for a correction of what is off: closed gaps ("residual"), or all that is held."""
+    """Eight numbers a row, for a correction of what is off: closed gaps ("residual"), or all that is held."""
     kinds: list[Scalar] = [ca.SX(OFF)] * rows.size
+    places = rows.mates
     for unit, acts, slips, _ in rows.states(tracer, ca.SX.zeros(rows.size)):
         if unit.gap_row >= 0 and (level == "rate" or unit.shape.gap is not None):
             kinds[unit.gap_row] = acts * HELD
@@ -89,7 +96,7 @@ def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], 
             kinds[unit.slip_row + k] = ca.if_else(slips, OFF, acts * HELD)
 
     def table(off: Vector) -> Vector:
-        return ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0) for k, kind in enumerate(kinds)])
+        return ca.vertcat(*[ca.vertcat(kind, 0, off[k], 0, 0, 0, 0, places[k]) for k, kind in enumerate(kinds)])
 
     return table
 
@@ -101,30 +108,31 @@ def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca
 
 
 def solved(
-    size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector
+    size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector, purpose: str = "laws"
 ) -> Vector:  # fmt: skip
-    """Forces of the rows, by native code."""
+    """Forces of the rows, by native code; for a purpose that naming.Sizes tells."""
     factor, respond = response
-    solver = make_stand_in(respond, factor.numel(), size, measures)
+    solver = make_stand_in(respond, factor.numel(), size, measures, purpose)
     return solver(ca.densify(ca.vertcat(factor, table, n0)))
 
 
 def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> Callable[..., Vector]:
-    """Seven numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number; from b,
-    whether given limits count, and whether rows that slide by mu times a reaction are `handed` to somebody else.
+    """Eight numbers a row at the present modes: kind, direction, b, mu, limit, first measure, their number, unit; from
+    b, whether given limits count, and whether rows that slide by mu times a reaction are `handed` to somebody else.
     """
-    states = list(zip(rows.states(tracer, rate), numbers, strict=True))
+    states, places = list(zip(rows.states(tracer, rate), numbers, strict=True)), rows.mates
 
     def table(b: Vector, limited: float = 1.0, handed: bool = False) -> Vector:
-        lines: list[Vector] = [ca.SX(7, 1)] * rows.size
+        lines: list[Vector] = [ca.SX(8, 1)] * rows.size
         for (unit, acts, slips, direction), given in states:
             if unit.gap_row >= 0:
-                lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0)
+                lines[unit.gap_row] = ca.vertcat(acts * HELD, 0, b[unit.gap_row], 0, 0, 0, 0, places[unit.gap_row])
             for k in range(unit.shape.slips):
                 dry, row = rows.units[unit.dry], unit.slip_row + k
                 kind = acts * ca.if_else(slips, OFF if handed and dry.count else SLIDES, HELD)
-                limit = limited * given[2]
-                lines[row] = ca.vertcat(kind, direction[k], b[row], given[0], limit, dry.first, rows.counted(unit))
+                mu, limit = ca.if_else(slips, given[0], given[1]), limited * ca.if_else(slips, given[2], given[3])
+                measured = dry.first, rows.counted(unit), places[row]
+                lines[row] = ca.vertcat(kind, direction[k], b[row], mu, limit, *measured)
         return ca.vertcat(ca.SX(0, 1), *lines)
 
     return table
@@ -179,6 +187,15 @@ def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
     for unit in rows.placed:
         values[unit.one_sided] = _closing(unit, answer)
     return values
+
+
+def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
+    """How fast the guards of open gaps rise, one for each `LawUnit`; zero for others. Empty if there are no gaps."""
+    values: list[Scalar] = [ca.SX(0)] * len(rows.units)
+    for unit, acts, _, _ in rows.states(tracer, answer.rate):
+        if unit.shape.gap is not None:
+            values[unit.one_sided] = ca.if_else(acts, 0, -answer.rate[unit.gap_row])
+    return values if any(unit.shape.gap is not None for unit in rows.placed) else []
 
 
 def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:

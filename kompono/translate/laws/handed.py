@@ -71,11 +71,11 @@ class Handed:
         return Handed(shape, *found)
 
     def table(self, first: int) -> list[Vector]:
-        """Seven numbers of each row for the native solver; their measures begin at `first`."""
+        """Eight numbers of each row for the native solver; their measures begin at `first`."""
         lines = []
         for k, (start, count) in enumerate(self.shape.spans):
             kind, mu, limit = (self.numbers[k, j] for j in range(NUMBERS))
-            lines.append(ca.vertcat(kind, 1, 0, mu, limit, first + start, count))
+            lines.append(ca.vertcat(kind, 1, 0, mu, limit, first + start, count, 0))
         return lines
 
     def measures(self, border: Vector, forces: Vector) -> Vector:

@@ -9,18 +9,23 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count")  # of one row in the table of laws
+FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
-_NAME = re.compile(r"laws_(\d+)_(\d+)_(\d+)_(\w+)")
+_NAME = re.compile(r"(laws|motion|back)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
-    """What the name of a solver tells: numbers in the factor, rows, measures, and the function it asks."""
+    """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
+
+    "laws": forces; "motion": what forces do, so that redundant rows need not share what they bear; "back": corrections
+    of what is off, which may be nothing but rounding.
+    """
 
     factor: int
     rows: int
     measures: int
     respond: str
+    purpose: str = "laws"
 
     @property
     def given(self) -> int:
@@ -28,15 +33,15 @@ class Sizes(NamedTuple):
         return self.factor + len(FIELDS) * self.rows + self.measures
 
 
-def name_of(respond: str, factor: int, rows: int, measures: int) -> str:
+def name_of(respond: str, factor: int, rows: int, measures: int, purpose: str = "laws") -> str:
     """The name of the solver of a set of laws: what it calls and its sizes are in the name."""
-    return f"laws_{factor}_{rows}_{measures}_{respond}"
+    return f"{purpose}_{factor}_{rows}_{measures}_{respond}"
 
 
 def sizes(name: str) -> Sizes | None:
     """The sizes of a solver and what it calls, from its name; None for any other function."""
     found = _NAME.fullmatch(name)
-    return Sizes(int(found[1]), int(found[2]), int(found[3]), found[4]) if found else None
+    return Sizes(int(found[2]), int(found[3]), int(found[4]), found[5], found[1]) if found else None
 
 
 def is_solver(name: str) -> bool:

@@ -142,6 +142,17 @@ class LawRows:
         """These rows as a part hands them on."""
         return HandedShape(tuple(span for _, span in self.followers), self.measures)
 
+    @property
+    def mates(self) -> list[int]:
+        """Of each row the first one of its unit: rows of one unit have the same dimension, or nearly so."""
+        found = [0] * self.size
+        for unit in self.placed:
+            rows = [unit.gap_row] if unit.gap_row >= 0 else []
+            rows += range(unit.slip_row, unit.slip_row + unit.shape.slips)
+            for row in rows:
+                found[row] = rows[0]
+        return found
+
     def numbered(self) -> list[int]:
         """The placed unit that each `LawUnit` belongs to."""
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}

@@ -14,10 +14,11 @@ from kompono.errors import CompileError
 from kompono.translate.laws.naming import Sizes, name_of
 
 
-def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int) -> ca.Function:
-    """A closed function [factor | table (rows x 7, row by row) | n0 (measures)] -> z (rows) of NaN.
+def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int, purpose: str = "laws") -> ca.Function:
+    """A closed function [factor | table (rows x 8, row by row) | n0 (measures)] -> z (rows) of NaN.
 
-    `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)].
+    `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)]. What it is wanted
+    for (`Sizes`) is in its name.
     """
     if (respond.nnz_in(), respond.nnz_out()) != (factor + rows, rows + measures):
         shape = f"{respond.nnz_in()} -> {respond.nnz_out()}, not {factor + rows} -> {rows + measures}"
@@ -26,4 +27,5 @@ def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int) -
     given = ca.SX.sym("given", sizes.given)
     answer = respond(given[: factor + rows])
     body = ca.densify(math.nan * answer[:rows])
-    return ca.Function(name_of(respond.name(), factor, rows, measures), [given], [body], {"never_inline": True})
+    name = name_of(respond.name(), factor, rows, measures, purpose)
+    return ca.Function(name, [given], [body], {"never_inline": True})

@@ -32,13 +32,14 @@ class AskedBody:
     """The start of a body in the world by kind (position [m], orientation, velocity [m/s], angular_velocity [rad/s]).
 
     `number` is its place among the bodies, `root` where its coordinates and speeds begin in q and v if it is placed in
-    the world by them.
+    the world by them; `level`: its speeds are in world axes.
     """
 
     path: str
     number: int
     values: Mapping[str, np.ndarray]
     root: tuple[int, int] | None
+    level: bool = False
 
 
 def _no_units() -> tuple[str, ...]:

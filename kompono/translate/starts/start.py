@@ -16,7 +16,7 @@ from kompono.errors import ModelError, RunError, nearest
 from kompono.given import number
 from kompono.model.body import STARTS, Body, Carrier
 from kompono.model.constraint import Coupling
-from kompono.model.free import Turned
+from kompono.model.free import Placed, Turned
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.rotation import quaternion_matrix
@@ -171,7 +171,7 @@ def _independent(
     if length < 1e-12:
         raise RunError("a start orientation of zeros is none.", path=path, fix="Use (1, 0, 0, 0) for no turn.")
     e = parts["orientation"] = parts["orientation"] / length
-    back = np.asarray(ca.DM(quaternion_matrix(e))).T
+    back = np.eye(3) if isinstance(link.joint, Placed) else np.asarray(ca.DM(quaternion_matrix(e))).T
     values = np.concatenate([parts["position"], e, back @ parts["velocity"], back @ parts["angular_velocity"]])
     asked = {kind: value for kind, value in parts.items() if firm[kind]}
     return values, np.repeat([firm[kind] for kind in STARTS], [3, 4, 3, 3]), asked
@@ -203,12 +203,13 @@ def _closing(
 def _asked_bodies(engine: Engine, roots: Mapping[Carrier, _Root]) -> tuple[AskedBody, ...]:
     """What was asked of bodies; `roots` are those that are placed in the world."""
     asked = []
+    spinning = {link.carrier for link in engine.topology.links if isinstance(link.joint, Placed)}
     for index, body in enumerate(engine.model.bodies):
         if not engine.whole and body not in roots:
             continue
         place, values = roots.get(body) or (None, {k: getattr(body, f"start_{k}") for k in body.given_start})
         if values:
-            asked.append(AskedBody(engine.model.path(body), index, values, place))
+            asked.append(AskedBody(engine.model.path(body), index, values, place, body in spinning))
     return tuple(asked)
 
 

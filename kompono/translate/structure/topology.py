@@ -24,6 +24,7 @@ from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.free import Crossing, Free, Placed
 from kompono.model.joint import Joint
+from kompono.model.law import PairLaw
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.spatial.pose import symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
@@ -237,9 +238,14 @@ class _Growth:
         return 0 if carrier is self.world else self.links[carrier].depth
 
     def free(self, body: Body) -> None:
-        joint = Free(self.world, body)
+        joint = (Placed if self._rebounds(body) else Free)(self.world, body)
         joint._name = self.model.path(body)
         self.links[body] = Link(body, self.world, joint, False, 1, independent=True)
+
+    def _rebounds(self, body: Body) -> bool:
+        """Whether a body moves by itself between contacts: in world axes a spin does not bend its flight."""
+        touched = (law for law in self.model.laws if isinstance(law, PairLaw))
+        return not self.neighbours[body] and any(body in (law.first.body, law.second.body) for law in touched)
 
     def cross(self, part: ContractedPart, base: Carrier) -> list[Carrier]:
         """Reach all ports of a closed part that are not reached yet, from its base or from the world."""

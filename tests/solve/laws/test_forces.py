@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solve.laws.problems import HELD, SLIDES, box, cold, posed, random_rough
+from solve.laws.problems import HELD, SLIDES, box, cold, posed, random_rough, rough
 
 from kompono.solve.laws.forces import forces
 from kompono.solve.laws.units import Choice, Kind, Problem, Unit
@@ -17,9 +17,23 @@ def test_held_rows_do_not_move() -> None:
 
 
 def test_redundant_forces_are_least() -> None:
-    problem, units = box(np.random.default_rng(1), 8, 0.5, 1.0, planar=True)
+    problem, units = box(np.random.default_rng(1), 8, 0.0, 1.0, planar=True)
     z = forces(problem, units, cold(units, 24))
     assert np.allclose(z, -np.linalg.pinv(problem.A, rcond=1e-10) @ problem.b, atol=1e-9)
+
+
+def test_feet_of_a_box_share_friction_by_their_normal_forces() -> None:
+    """Pushed through the height of its feet it does not turn, and all of them are as near to slipping."""
+    units = rough(4, planar=True)
+    rows = [
+        np.concatenate([way, np.cross([x, y, -0.2], way)])
+        for x, y in [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+        for way in np.eye(3)[[2, 0, 1]]
+    ]
+    problem = posed(rows, [1.5, 0.0, -9.81, 0.0, 0.0, 0.0], units, 0.4, mass=np.diag([2.0, 2, 2, 0.3, 0.4, 0.5]))
+    z = forces(problem, units, cold(units, 12)).reshape(4, 3)
+    assert np.ptp(z[:, 0]) > 0.2
+    assert np.allclose(np.hypot(z[:, 1], z[:, 2]) / z[:, 0], 1.5 / 9.81, rtol=1e-12)
 
 
 def test_table_on_four_legs_is_symmetric() -> None:

@@ -1,0 +1,67 @@
+"""How redundant rows share what they bear: by what they can bear.
+
+Where rows are redundant, forces are those with the least sum of (force / weight)^2. What sticks has the root of its
+limit as weight: forces are in the ratio of the squares then, so that four feet on a floor, or two clutches side by
+side, begin to slip together and not one after the other. Normal forces have ten times the largest of these weights:
+friction does not bear what a normal force can. Limits follow forces, so this is repeated a fixed number of times.
+"""
+
+from __future__ import annotations
+
+from kompono.compile.emit import INT, REAL, Value
+from kompono.compile.law_work import Work
+
+PASSES = 2  # with weights that follow the last forces
+FIRM = 10.0  # times the largest other weight: that of rows that have no limit
+LEAST = 0.1  # of the largest such weight: no row has less
+
+
+def first_weights(work: Work) -> Value:
+    """Weights of held rows where no forces are known yet; whether any of these rows has a limit."""
+    code, rest = work.code, work.active.get() - work.sliding.get()
+    some = code.variable(INT, 0)
+    with code.loop(rest) as i:
+        limited = _limited(work, i)
+        some.set(some.get() + code.select(limited, Value(code, "1", INT), 0))
+        work.weights[i] = code.select(limited, Value(code, "1.0", REAL), FIRM)
+    return some.get() > 0
+
+
+def next_weights(work: Work) -> None:
+    """The same, from limits with the forces found last."""
+    code, rest = work.code, work.active.get() - work.sliding.get()
+    largest, last, known = code.variable(REAL, 0.0), code.variable(REAL, 0.0), code.variable(INT, -1)
+    with code.loop(rest) as i, code.when(_limited(work, i)):
+        unit = work.integer(work.which[i + work.sliding.get()], "unit")
+        with code.when(~unit.equals(known.get())):  # the second row of a plane has the limit of the first
+            last.set(code.math("sqrt", _limit(work, i)))
+            known.set(unit)
+        work.weights[i] = last.get()
+        largest.set(code.math("maxnum", largest.get(), last.get()))
+    most = code.select(largest.get() > 0.0, largest.get(), 1.0)
+    with code.loop(rest) as i:
+        least = code.math("maxnum", work.weights[i], LEAST * most)
+        work.weights[i] = code.select(_limited(work, i), least, FIRM * most)
+
+
+def _limited(work: Work, i: Value) -> Value:
+    """Whether a held row is friction that sticks."""
+    row = work.which[i + work.sliding.get()]
+    return (work.law(row, "mu") > 0.0) | (work.law(row, "limit") > 0.0)
+
+
+def _limit(work: Work, i: Value) -> Value:
+    """The limit of a held row; zero where the force that makes it pulls."""
+    code, row = work.code, work.which[i + work.sliding.get()]
+    given, first = work.integer(row, "count"), work.integer(row, "first")
+    pushes = given < 0
+    size = code.select(pushes, Value(code, "1", INT), given)
+    square, value = code.variable(REAL, 0.0), code.variable(REAL, 0.0)
+    with code.loop(size) as j:
+        value.set(work.n0.at(first)[j])
+        with code.loop(work.active.get()) as a:
+            value.set(value.get() + work.column(a).at(first + work.sizes.rows)[j] * work.z[a])
+        square.set(square.get() + value.get() * value.get())
+    norm = code.math("sqrt", square.get())
+    normal = code.select(pushes, code.math("maxnum", value.get(), 0.0), norm)
+    return work.law(row, "mu") * normal + work.law(row, "limit")

@@ -1,0 +1,51 @@
+"""How redundant rows share what they bear, as native code has it (`compile/law_shares.py`): by what they can bear."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from kompono.compile.law_shares import FIRM, LEAST, PASSES
+from kompono.solve.laws.units import Kind, Mode
+
+__all__ = ["PASSES", "first_weights", "next_weights"]
+
+
+def first_weights(system: Any, state: Any) -> tuple[np.ndarray, bool]:
+    """Weights (m) of rows where no forces are known yet; whether friction that sticks is among them."""
+    weights, sticking = np.full(system.size, FIRM), _sticking(system, state)
+    for unit in sticking:
+        weights[list(system.layout.rows[unit])] = 1.0
+    return weights, bool(sticking)
+
+
+def next_weights(system: Any, state: Any, z: np.ndarray) -> np.ndarray:
+    """The same, from limits with forces z (m)."""
+    roots = {unit: sqrt(_limit(system, unit, z)) for unit in _sticking(system, state)}
+    most = max(roots.values(), default=0.0)
+    most = most if most > 0.0 else 1.0
+    weights = np.full(system.size, FIRM * most)
+    for unit, root in roots.items():
+        weights[list(system.layout.rows[unit])] = max(root, LEAST * most)
+    return weights
+
+
+def _sticking(system: Any, state: Any) -> list[int]:
+    kinds, held = system.layout.kinds, int(Mode.HELD)
+    limits = zip(system.mu_static, system.limit_static, strict=True)
+    limited = [mu > 0 or limit > 0 for mu, limit in limits]
+    return [
+        u for u, mode in enumerate(state.modes) if mode == held and kinds[u] != Kind.ONE_SIDED and limited[u]
+    ]  # fmt: skip
+
+
+def _limit(system: Any, unit: int, z: np.ndarray) -> float:
+    """The static limit; what is measured counts as nothing where it pulls."""
+    first, last = system.layout.measures[unit]
+    size = 0.0
+    if last > first:
+        force = system.n0[first:last] + system.B[first:last] @ z
+        size = max(float(force[0]), 0.0) if system.layout.linear[unit] else float(np.linalg.norm(force))
+    return float(system.mu_static[unit] * size + system.limit_static[unit])
