@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kompono import Body, Ground, ModelError, Output, Sensor, Subsystem, simulate, simulate_many, time
+from kompono import Body, Ground, ModelError, Output, Sensor, Subsystem, resume, simulate, simulate_many, time
 from kompono.library import Encoder, Gravity, Imu, JointEffort, Measured, Noise, Revolute, Table, solids
+from kompono.solve import integrate, journal
 
 
 class Sensed(Subsystem):
@@ -65,6 +66,30 @@ def test_the_same_bits_twice_with_other_steps_and_in_ensembles(run):
     assert np.array_equal(many["normal.output"][0], again["normal.output"])
     assert np.array_equal(many["normal.output"][2], again["normal.output"])
     assert abs(np.corrcoef(many["normal.output"][0], many["normal.output"][1])[0, 1]) < 0.4
+
+
+class Died(BaseException):
+    """What a run dies of."""
+
+
+def test_a_resumed_run_goes_on_with_the_same_samples(run, tmp_path, monkeypatch):
+    for name, value in (("FIRST", 0.0), ("PERIOD", 0.0), ("SHARE", 0), ("PATIENCE", 0.0)):
+        monkeypatch.setattr(journal, name, value)
+    monkeypatch.setattr(integrate, "LARGEST_CHUNK", 170)
+    write = journal.Journal.write
+
+    def last(self, *arguments):
+        write(self, *arguments)
+        raise Died
+
+    monkeypatch.setattr(journal.Journal, "write", last)
+    with pytest.raises(Died):
+        simulate(Noisy(), until=1.0, step=1e-3, hdf5=tmp_path / "run.h5")
+    monkeypatch.setattr(journal.Journal, "write", write)
+    resumed = resume(Noisy(), tmp_path / "run.h5")
+    assert len(resumed.time) == 1001
+    for name in ("normal.output", "pin.angle"):
+        assert np.array_equal(resumed[name], run[name][:1001])
 
 
 def test_sensors():

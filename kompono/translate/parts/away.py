@@ -132,6 +132,7 @@ class AwayEngine(ByParts):
         self.near, self.model, self.topology = near, near.model, near.topology
         self.kernels, self.shared = near.kernels, False
         self.law_rows, self.unit_order, self.by_rows = near.law_rows, near.unit_order, near.by_rows
+        self.sample_rates, self.ticks = near.sample_rates, near.ticks
         chosen = [part for part in near.compartment.parts if part.path in paths]
         for path in set(paths) - {part.path for part in chosen}:
             raise ModelError(
