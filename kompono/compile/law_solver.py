@@ -181,13 +181,14 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
     rank = factor(work.held, rest)
     with code.when(rank >= rest):
         solve_all(work.held, rest)
-    if work.sizes.purpose != "laws":
+    if work.sizes.purpose in ("motion", "back"):
         with code.when(rank < rest):
             solve_all(work.held, rank)
         return
     with code.when(rank < rest):
         solve_shared(work.held, work.weights, rank, rest)
-        passes = code.select(sticks, Value(code, str(PASSES - 1), INT), 0)
+        more = PASSES - 1 if work.sizes.purpose == "laws" else 0
+        passes = code.select(sticks, Value(code, str(more), INT), 0)
         with code.loop(passes):
             _accept(work, Value(code, "1.0", REAL))
             next_weights(work)

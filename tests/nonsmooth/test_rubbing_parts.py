@@ -38,7 +38,8 @@ def check_closed(make: Callable[[], Any], closed: list[str], names: list[str], e
     assert apart[:10].max() < 1e-12
     assert apart.max() < 1e-11
     for name in names:
-        assert np.abs(first[name] - second[name]).max() < exact, name
+        bound = max(exact, 1e-9) if "friction" in name else exact  # [N] redundant rows share after refinements
+        assert np.abs(first[name] - second[name]).max() < bound, name
 
 
 def test_friction_by_the_force_of_a_joint_inside() -> None:

@@ -168,8 +168,7 @@ class LawSwept:
         border = given[: self._border, :]
         if self._border or self.laws.reaction is None:
             z = self._placed(given[self._border : self._border + self._left, :])
-            held = self._own_forces(self._rows_at(self._pushed(z).resolve(border)), 1.0)
-            z = z + ca.vertcat(held, ca.SX.zeros(self._inner.rows))
+            z = z + self._filled(self._shared_forces(z, border))
         else:
             z = self._all_forces()
         return self._recorded(self._pushed(z).resolve(border), z)
@@ -226,10 +225,27 @@ class LawSwept:
     # -- native code
 
     def _own_forces(self, b: Vector, limited: float) -> Vector:
-        """Forces of own rows that are not handed on."""
+        """Forces of own rows that are not handed on; of the least norm, so that they are linear in b."""
         if not self.rows.size or not (ca.SX(b).nnz() or limited):
             return ca.SX.zeros(self.rows.size)
-        return solved(self.rows.size, 0, self._own_response, self.laws.table(b, limited, True), ca.SX(0, 1))
+        table = self.laws.table(b, limited, True)
+        return solved(self.rows.size, 0, self._own_response, table, ca.SX(0, 1), "least")
+
+    def _shared_forces(self, handed: Vector, border: Vector) -> Vector:
+        """The same where all else is known: redundant rows share by what they can bear, as in open models."""
+        solution = self._recorded(self._pushed(handed).resolve(border), handed)
+        b = self._rows_at(solution)
+        if not self.rows.size or self.laws.reaction is None:
+            return self._own_forces(b, 1.0)
+        known = ca.densify(self._measured(solution, handed[: self.rows.size, :], border))
+
+        def seen(z: Vector) -> Vector:
+            forces, still = self._filled(z), ca.SX.zeros(self._border)
+            moved = self._recorded(self._pushed(forces).resolve(still), forces)
+            return ca.vertcat(self._moved(moved), self._measured(moved, z, still))
+
+        table = self.laws.table(b, 1.0, True)
+        return solved(self.rows.size, known.numel(), linear_part(self.rows.size, seen), table, known)
 
     @cached_property
     def _own_response(self) -> tuple[Vector, ca.Function]:

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
-_NAME = re.compile(r"(laws|motion|back)_(\d+)_(\d+)_(\d+)_(\w+)")
+_NAME = re.compile(r"(laws|least|motion|back)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
-    "laws": forces; "motion": what forces do, so that redundant rows need not share what they bear; "back": corrections
-    of what is off, which may be nothing but rounding.
+    "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
+    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be nothing but
+    rounding.
     """
 
     factor: int

@@ -243,7 +243,12 @@ class _Growth:
         self.links[body] = Link(body, self.world, joint, False, 1, independent=True)
 
     def _rebounds(self, body: Body) -> bool:
-        """Whether a body moves by itself between contacts: in world axes a spin does not bend its flight."""
+        """Whether a body moves by itself between contacts: in world axes a spin does not bend its flight. What is shown
+        to an owner may be held by it.
+        """
+        part = self.model.model
+        if part.exposes(body) or any(frame.body is body for frame in part.exposed_frames.values()):
+            return False
         touched = (law for law in self.model.laws if isinstance(law, PairLaw))
         return not self.neighbours[body] and any(body in (law.first.body, law.second.body) for law in touched)
 
