@@ -18,8 +18,7 @@ class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
     "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
-    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be nothing but
-    rounding.
+    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be rounding.
     """
 
     factor: int
