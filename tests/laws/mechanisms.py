@@ -40,7 +40,7 @@ from laws.dense import (
 )
 from scipy.spatial.transform import Rotation
 
-from kompono import Body, Constraint, Ground, Subsystem, time
+from kompono import Body, Constraint, Ground, Pose, Subsystem, time
 from kompono.compile import compile_program
 from kompono.compile.cache import DiskShelf
 from kompono.library import (
@@ -730,6 +730,20 @@ def joint_speeds(m: Mechanism, c: Connection) -> Array:
     return np.array([row.jacobian @ m.twists() for row in speed_rows(m, c)])
 
 
+def measured(built: Built, m: Mechanism, joint: Joint) -> tuple[Array, Array]:
+    """Coordinates and speeds of a joint that nobody declared, from the motion of its frames."""
+    ends = []
+    for frame in (joint.first, joint.second):
+        k = next(i for i, carrier in enumerate(built.carriers) if carrier is frame.body)
+        arm = m.A[k] @ np.array(ca.DM(frame.pose.position)).ravel()
+        turned = m.A[k] @ np.array(ca.DM(frame.pose.rotation))
+        ends.append((m.x[k] + arm, turned, m.v[k] + np.cross(m.w[k], arm), m.w[k]))
+    (x1, r1, v1, w1), (x2, r2, v2, w2) = ends
+    q = np.array(ca.DM(joint.measure(Pose(r1.T @ (x2 - x1), r1.T @ r2)))).ravel()
+    twist = np.concatenate([r2.T @ (v2 - v1 - np.cross(w1, x2 - x1)), r2.T @ (w2 - w1)])
+    return q, np.linalg.lstsq(np.array(ca.DM(joint.subspace(q))), twist, rcond=None)[0]
+
+
 def state_of(translation: Translation, built: Built, m: Mechanism, modes: Sequence[float] = ()) -> Array:
     """The state of Kompono's tree, whichever it chose, at the poses and twists of the mechanism, and with modes."""
     q, v = [], []
@@ -741,6 +755,9 @@ def state_of(translation: Translation, built: Built, m: Mechanism, modes: Sequen
             c = m.joints[number]
             q.append(c.q)
             v.append(joint_speeds(m, c))
+        elif not isinstance(link.joint, Placed | Free):  # what mates between two bodies are
+            for found, value in zip((q, v), measured(built, m, link.joint), strict=True):
+                found.append(value)
         else:
             k = next(i for i, carrier in enumerate(built.carriers) if carrier is link.carrier)
             q.append(np.concatenate([m.x[k], quaternion_of(m.A[k])]))

@@ -164,7 +164,7 @@ def test_a_force_may_use_position_and_velocity_of_a_sensor(engine: str) -> None:
 
 
 def test_a_force_may_not_use_an_acceleration() -> None:
-    with pytest.raises(TranslationError, match=r"^probe: .*acceleration.*Output"):
+    with pytest.raises(TranslationError, match=r"^drag: .*acceleration of probe.*Output"):
         simulate(pendulum(lambda probe, _: probe.acceleration), until=0.1)
 
 

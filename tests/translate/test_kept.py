@@ -148,10 +148,11 @@ def test_a_method_nobody_can_trace_makes_a_model_nameless() -> None:
 
 def test_constants_and_functions_of_the_library_count_where_they_were_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     import kompono.library.joints as joints
+    import kompono.model.pairs as pairs
 
     before = fingerprint(Arm(), 1)
     with monkeypatch.context() as patch:
-        patch.setattr(joints, "_ZERO", np.ones(3))
+        patch.setattr(pairs, "_ZERO", np.ones(3))
         assert fingerprint(Arm(), 1) != before
     monkeypatch.setattr(joints, "about", lambda axis, angle: about(axis, 2 * angle))
     with pytest.raises(Nameless, match="replaced"):

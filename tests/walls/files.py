@@ -45,5 +45,7 @@ def misbehaving(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sealing.machines, "assemble", spoiled)
+        patch.setattr(sealing.cache, "find", lambda key: None)  # what was made of the good part, and
+        patch.setattr(sealing.cache, "keep", lambda key, made: None)  # nobody else shall get this
         sealing.seal(part, path, targets=[target], **options)
     return path
