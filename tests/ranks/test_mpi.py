@@ -130,6 +130,7 @@ def test_a_killed_process_ends_all_and_is_named() -> None:
 
 
 def test_an_interrupted_run_keeps_what_was_computed(tmp_path: Path) -> None:
+    """And can be gone on with: it was interrupted, and is so again."""
     file, kept = tmp_path / "run.csv", tmp_path / "run.h5"
     words = [sys.executable, *command("--ranks", "2", *LONG, "--csv", str(file), "--hdf5", str(kept))]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -141,4 +142,15 @@ def test_an_interrupted_run_keeps_what_was_computed(tmp_path: Path) -> None:
     assert output.count("Tree: 0 to") == 1  # one process speaks for all
     assert "interrupted by the user" in errors
     assert len(file.read_text().splitlines()) > 2
-    assert not Result.load(kept).status.ok
+    before = Result.load(kept)
+    assert not before.status.ok
+    words = [sys.executable, *command("--ranks", "2", "--resume", str(kept), *LONG)]
+    process = subprocess.Popen(words, env=environment(2), text=True, **pipes)
+    wait_for(process, "an evaluation takes")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3, errors
+    after = Result.load(kept)
+    assert after.time[-1] > before.time[-1]
+    shared = len(before.time) - 1  # the last row is where it was stopped
+    np.testing.assert_array_equal(after["pin.angle"][:shared], before["pin.angle"][:shared])

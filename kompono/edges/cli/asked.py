@@ -139,7 +139,7 @@ def resumed(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any])
 
     said = [name for name in (*PASSED_ON, *STRENGTHS) if getattr(options, name, None) is not None]
     said += [name for name, given in (("initial", options.initial), ("parameters", loaded.parameters)) if given]
-    said += [name for name in ("inputs", "progress") if name in wanted]  # no file keeps these
+    said += [name for name in ("inputs", "progress", "ranks", "place") if name in wanted]  # no file keeps these
     return {**resume_request(options.resume), **{name: wanted[name] for name in said}, "resume": options.resume}
 
 
