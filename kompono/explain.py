@@ -18,7 +18,7 @@ from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outcome
 from kompono.solve.verify import StepCheck, pick
 from kompono.translate.diagnose import diagnose
-from kompono.translate.elimination.blocks import UNSETTLED
+from kompono.translate.elimination.pairs import UNSETTLED
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings

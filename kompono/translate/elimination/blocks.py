@@ -9,9 +9,8 @@ they make
 Four steps eliminate unknowns; each is recorded, so the matrix part is factored once and `solve` replays only
 vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
 joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
-multipliers, and `pair` eliminates the acceleration of a port together with the wrench on it. What an unknown is hung
-on may be said before (`define`), while conditions on it are still to come. `solve` runs forward (condense, leaves to
-root) and backward (resolve, root to leaves).
+multipliers; a `Pair` is the acceleration of a port together with the wrench on it (`ported.py`). `solve` runs forward
+(condense, leaves to root) and backward (resolve, root to leaves).
 """
 
 from __future__ import annotations
@@ -24,13 +23,11 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
-from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of, pair_inverse
+from kompono.translate.elimination.pairs import Pair
+from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
-
-REFINEMENTS = 2  # of the wrench on a port after one of everything; of corrections one is enough
-UNSETTLED = 1e-7  # the share of a port's acceleration the last of them may still change: beyond, digits are gone
 
 
 @dataclass
@@ -55,27 +52,6 @@ class Pivot:
     coupled: dict[Unknown, Matrix]  # H_ek
     scaled: dict[Unknown, Matrix]  # Z_k
     path: str
-
-
-@dataclass
-class Pair:
-    """The acceleration b of a port and the wrench tau on it went together: y = -(K p + sum_k Z_k y_k), y = (b, tau)."""
-
-    keys: tuple[Unknown, Unknown]
-    inverse: Matrix
-    load: Matrix  # M
-    compliance: Matrix  # -D
-    coupled: dict[Unknown, Matrix]
-    scaled: dict[Unknown, Matrix]
-    path: str
-
-
-@dataclass
-class Defined:
-    """What an unknown will be hung on, in unknowns that are present, and unknowns that were hung meanwhile."""
-
-    maps: dict[Unknown, Matrix]
-    through: dict[Unknown, Matrix] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,8 +89,6 @@ class Elimination:
         self.blocks: dict[tuple[Unknown, Unknown], Matrix] = {}
         self.neighbours: dict[Unknown, set[Unknown]] = {}
         self.rows: dict[Unknown, RowSet] = {}
-        self.defined: dict[Unknown, Defined] = {}
-        self.unsettled: dict[str, Scalar] = {}  # by port: what the last refinement changed, relative; at most UNSETTLED
         self.steps: list[Hang | Pivot | Pair] = []
 
     # -- the matrix
@@ -158,32 +132,6 @@ class Elimination:
         """How many unknowns a key is coupled with."""
         return len(self.neighbours[key])
 
-    def define(self, key: Unknown, size: int, maps: dict[Unknown, Matrix]) -> None:
-        """A new unknown y_key = sum_k T_k y_k + d that `hang_defined` will substitute; some of the others may be hung
-        before that.
-        """
-        self.add(key, size, ca.SX(size, size))
-        self.defined[key] = Defined(dict(maps))
-
-    def hang_defined(self, key: Unknown, path: str) -> None:
-        """Substitute what was defined; conditions on it go on waiting for the first that it is hung on."""
-        defined = self.defined.pop(key)
-        for row in self.rows.values():
-            if key in row.waiting:
-                row.waiting.add(next(iter(defined.maps)))
-        self.hang(key, defined.maps, path, defined.through)
-
-    def _redefine(self, key: Unknown, maps: dict[Unknown, Matrix], path: str) -> None:
-        """An unknown that others are defined by is hung."""
-        for defined in self.defined.values():
-            if key in defined.maps:
-                defined.through[key] = carried = defined.maps.pop(key)
-                for k, t in maps.items():
-                    moved = self.tracer.call(lambda x, t: x @ t, carried, t, path=path)
-                    if k in defined.maps:
-                        moved = self.tracer.call(lambda a, b: a + b, defined.maps[k], moved, path=path)
-                    defined.maps[k] = moved
-
     def hang(
         self, key: Unknown, maps: dict[Unknown, Matrix], path: str, through: dict[Unknown, Matrix] | None = None
     ) -> None:
@@ -191,7 +139,7 @@ class Elimination:
         own = self.blocks.pop((key, key))
         coupled = {other: self._take(other, key) for other in self._sorted(self.neighbours[key])}
         self.steps.append(Hang(key, maps, own, coupled, path, through or {}))
-        self._redefine(key, maps, path)
+        self._hung(key, maps, path)
         targets = list(maps)
         for i, k in enumerate(targets):
             moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
@@ -211,6 +159,9 @@ class Elimination:
         for row in self.rows.values():
             row.waiting.discard(key)
         self._forget(key)
+
+    def _hung(self, key: Unknown, maps: dict[Unknown, Matrix], path: str) -> None:
+        """An unknown was substituted: for who remembers more than blocks."""
 
     def pivot(self, key: Unknown, path: str) -> None:
         """Eliminate an unknown: joint accelerations (positive pivot) or multipliers (negative, rows may drop)."""
@@ -232,41 +183,12 @@ class Elimination:
         for i, k in enumerate(names):
             for other in names[i:]:
                 update = self.tracer.call(
-                    lambda h, z, same=other == k: _downdate(h, z, sign, same), coupled[k], scaled[other], path=path
+                    lambda h, z, same=other == k: downdate(h, z, sign, same), coupled[k], scaled[other], path=path
                 )
                 self._accumulate(k, other, update, path)
         for row in self.rows.values():
             row.waiting.discard(key)
         self._forget(key)
-
-    def pair(self, b: Unknown, tau: Unknown, path: str) -> None:
-        """Eliminate the acceleration b of a port, on which inertia M hangs, and the wrench tau that a compliance D
-        answers: their block is [M, 1; 1, -D]. Neither M nor D need be invertible, the block always is.
-        """
-        m, d = (self.blocks.pop((key, key), ca.SX(6, 6)) for key in (b, tau))
-        self._take(b, tau)
-        self.neighbours[b].discard(tau)
-        self.neighbours[tau].discard(b)
-        inverse = self.tracer.call(pair_inverse, m, d, path=path)
-        empty = ca.SX(6, 0)
-        coupled = {}
-        for other in self._sorted(self.neighbours[b] | self.neighbours[tau]):
-            above, below = self._take(b, other), self._take(tau, other)
-            some = self.sizes[other] > 0
-            coupled[other] = self.tracer.call(ca.vertcat, above, below, path=path) if some else ca.vertcat(empty, empty)
-        scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
-        self.steps.append(Pair((b, tau), inverse, m, d, coupled, scaled, path))
-        names = list(scaled)
-        for i, k in enumerate(names):
-            for other in names[i:]:
-                update = self.tracer.call(
-                    lambda h, z, same=other == k: _downdate(h, z, 1, same), coupled[k], scaled[other], path=path
-                )
-                self._accumulate(k, other, update, path)
-        for row in self.rows.values():
-            row.waiting.discard(b)
-        self._forget(b)
-        self._forget(tau)
 
     def couple(self, key: Unknown, other: Unknown, block: Matrix) -> None:
         """Add H to the block of two unknowns; what was eliminated before may have coupled them already."""
@@ -338,9 +260,9 @@ class Elimination:
         eliminated: dict[Unknown, Vector] = {}
         for step in self.steps:
             if isinstance(step, Pair):
-                biases = [p.pop(key, ca.SX(6, 1)) for key in step.keys]
-                own = call(lambda k, a, b: k @ ca.vertcat(a, b), step.inverse, *biases, path=step.path)
-                eliminated[step.keys[0]], eliminated[step.keys[1]] = own, ca.vertcat(*biases)
+                biases = call(ca.vertcat, *[p.pop(key, ca.SX(6, 1)) for key in step.keys], path=step.path)
+                own = call(lambda k, b: k @ b, step.inverse, biases, path=step.path)
+                eliminated[step.keys[0]], eliminated[step.keys[1]] = own, biases
                 for k, h in step.coupled.items():
                     _add(p, k, call(lambda h, f: -(h.T @ f), h, own, path=step.path), call, step.path)
                 continue
@@ -368,38 +290,6 @@ class Elimination:
                 total = self.tracer.call(lambda d, t, x: d + t @ x, total, t, right.offsets[k], path=step.path)
         return total
 
-    def _refined(self, step: Pair, b: Vector, tau: Vector, given: Vector, watched: bool) -> tuple[Vector, Vector]:
-        """Acceleration of a port and wrench on it, refined in both equations, M b + tau and b - D tau and what is
-        `given` (12); then the wrench in that of its part alone. It is no number where that does not settle.
-
-        Where what hangs on a port is heavier than what it is fixed on by a factor f, the part multiplies the rounding
-        of tau by f. The first answer is exact to f^2 times rounding, the last to f times that.
-        """
-        call, change = self.tracer.call, ca.SX(6, 1)
-
-        def left(m: Matrix, h: Matrix, b: Vector, tau: Vector, given: Vector) -> Vector:
-            return ca.vertcat(m @ b + tau, b + h @ tau) + given
-
-        if watched:
-            rest = call(left, step.load, step.compliance, b, tau, given, path=step.path)
-            both = call(lambda k, rest: k @ rest, step.inverse, rest, path=step.path)
-            b, tau = call(lambda b, t, d: (b - d[:6], t - d[6:]), b, tau, both, path=step.path)
-        for _ in range(REFINEMENTS if watched else 1):
-            rest = call(lambda b, h, t, u: b + h @ t + u[6:], b, step.compliance, tau, given, path=step.path)
-            change = call(lambda k, rest: k[6:, 6:] @ rest, step.inverse, rest, path=step.path)
-            tau = call(lambda t, d: t - d, tau, change, path=step.path)
-        return b, self._settled(step, b, tau, given, change) if watched else tau
-
-    def _settled(self, step: Pair, b: Vector, tau: Vector, given: Vector, change: Vector) -> Vector:
-        """The wrench on a port, or no number."""
-        call, none = self.tracer.call, float("nan")
-        moved, size = call(
-            lambda h, d, b, u: (_length(h @ d), _length(b) + _length(u[6:])), step.compliance, change, b, given,
-            path=step.path,
-        )  # fmt: skip
-        self.unsettled[step.path] = call(lambda d, s: d / ca.fmax(s, _TINY), moved, size, path=step.path)
-        return call(lambda t, d, s: t * ca.if_else(d <= UNSETTLED * s, 1, none), tau, moved, size, path=step.path)
-
     def back(self, right: RightSide, eliminated: dict[Unknown, Vector], known: dict[Unknown, Vector]) -> Solution:
         """Resolve: all unknowns, from the `known` values of those that no step eliminated."""
         call = self.tracer.call
@@ -411,14 +301,8 @@ class Elimination:
                     total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
                 y[step.key] = total
             elif isinstance(step, Pair):
-                total = eliminated[step.keys[0]]
-                for k, z in step.scaled.items():
-                    total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
-                b, tau = call(lambda x: (-x[:6], -x[6:]), total, path=step.path)
-                given = eliminated[step.keys[1]]
-                for k, h in step.coupled.items():
-                    given = call(lambda u, h, x: u + h @ x, given, h, y[k], path=step.path)
-                y[step.keys[0]], y[step.keys[1]] = self._refined(step, b, tau, given, right.watched)
+                own, biases = (eliminated[key] for key in step.keys)
+                y[step.keys[0]], y[step.keys[1]] = step.back(self.tracer, own, biases, y, right.watched)
             else:
                 total = eliminated[step.key]
                 for k, z in step.scaled.items():
@@ -438,14 +322,6 @@ class RightSide:
     watched: bool = False
 
 
-_TINY = 1e-300
-
-
-def _length(column: Vector) -> Scalar:
-    """The sum of sizes of entries."""
-    return ca.sum1(ca.fabs(ca.densify(column)))
-
-
 def _add(p: dict[Unknown, Vector], key: Unknown, term: Vector, call: Callable[..., Vector], path: str) -> None:
     p[key] = call(lambda a, b: a + b, p[key], term, path=path) if key in p else term
 
@@ -459,6 +335,7 @@ def _check_mass(own: Matrix, path: str) -> None:
         )
 
 
-def _downdate(coupled: Matrix, scaled: Matrix, sign: int, same: bool) -> Matrix:
+def downdate(coupled: Matrix, scaled: Matrix, sign: int, same: bool) -> Matrix:
+    """What an eliminated unknown leaves on the block of two others; `same`: on that of one."""
     product = -sign * (coupled.T @ scaled)
     return ca.sparsify(symmetric(product) if same else product)

@@ -8,9 +8,9 @@ compliance,
     b + C^T a - D tau - r = 0,
 
 where tau, the wrench on the port, is their multiplier. Bodies and forces at a port are what they always are, and b and
-tau are eliminated together (`Elimination.pair`). Conditions of loops are on joints, so the port has a crossing, a joint
-of six freedoms s = b - X a - d from the base, with X from base to port and d its velocity terms; it is put in place of
-s when b goes. Corrections of speeds and coordinates have the same block and another vector.
+tau are eliminated together (`PortedElimination.pair`). Conditions of loops are on joints, so the port has a crossing, a
+joint of six freedoms s = b - X a - d from the base, with X from base to port and d its velocity terms; it is put in
+place of s when b goes. Corrections of speeds and coordinates have the same block and another vector.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, t
 from kompono.translate.elimination.blocks import Reference, RightSide
 from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.elimination.inertia_form import Condensation, Plan, ground_acceleration
+from kompono.translate.elimination.ported import PortedElimination
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.handed import Handed, HandedShape
 from kompono.translate.motion.conditions import Closing, Closures
@@ -63,6 +64,8 @@ class Answer:
 
 class PartedCondensation(Condensation):
     """The factored equations of a compartment; parts have answered before."""
+
+    elimination: PortedElimination
 
     def __init__(
         self,
@@ -103,6 +106,9 @@ class PartedCondensation(Condensation):
         self.restate(kinematics, closures)
 
     # -- the matrix
+
+    def _make_elimination(self, tolerance: Scalar | float) -> PortedElimination:
+        return PortedElimination(self.kinematics.tracer, tolerance)
 
     def _begin(self) -> None:
         super()._begin()

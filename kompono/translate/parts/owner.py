@@ -103,11 +103,11 @@ class ByParts(SolvedEngine):
         return super().routines() | ({"ports": self.ports} if self.port_paths else {})
 
     def ports(self) -> Routine:
-        """How far what ports do and bear is from settled, relative; more than `blocks.UNSETTLED` is too much."""
+        """How far what ports do and bear is from settled, relative; more than `pairs.UNSETTLED` is too much."""
         tracer, now = self._moment()
         condensed = now.settled()[0].forces()
         condensed.resolve(ca.SX(0, 1))
-        told = condensed.condensation.elimination.unsettled
+        told = {pair.path: pair.unsettled[-1] for pair in condensed.condensation.elimination.pairs if pair.unsettled}
         values = [ca.SX(told.get(path, 0)) for path in self.port_paths]
         return tracer.routine("ports", [("values", ca.vertcat(*values))])
 
