@@ -109,6 +109,8 @@ def _evaluate(simulation: Simulation, request: Request, time: float) -> Evaluati
     routine = simulation.translation.select(columns)
     with simulation.kernel.begun(started) as state:
         feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
+        if simulation.settler is not None and simulation.program.opaque:
+            state = simulation.settler.start(time, state, feed.at(time), values)
         (numbers,) = simulation.kernel.evaluate(routine, time, state, feed.at(time), values)
     if routine == "outputs":
         numbers = np.asarray(numbers)[columns]
