@@ -30,7 +30,6 @@ from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stacked import Stacked
-from kompono.translate.laws.stress import Redundancy
 from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
@@ -158,11 +157,6 @@ class Compartment:
         """Own elements held by multipliers."""
         own = set(self.closing)
         return tuple(element for element in self.twin.loops if element in own)
-
-    @cached_property
-    def redundancy(self) -> Redundancy:
-        """What joints here hold more than once, in loops that do not leave this compartment."""
-        return self.twin.redundancy(self.model)
 
     @cached_property
     def plan(self) -> Plan:

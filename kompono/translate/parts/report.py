@@ -46,7 +46,7 @@ class PartedWriter(ChannelWriter):
     def _relieve(self) -> None:
         """Choose among reactions of redundant joints here, where friction follows some (see `laws/stress.py`)."""
         compartment = self.now.compartment
-        redundancy = compartment.redundancy if compartment.law_rows.of_joints else None
+        redundancy = compartment.twin.redundancy(compartment.model) if compartment.law_rows.of_joints else None
         if redundancy:
             stress = SelfStress(
                 self.kinematics, self.condensed.declared, redundancy, self._pushed, self._load,
