@@ -156,6 +156,15 @@ class RelativeEngine(SolvedEngine):
         others = {*self.model.joints, *self.model.constraints, *self.model.couplings} - inside
         return Redundancy.of(model, self.topology, self.live, others)
 
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        return super().routines() | ({"multipliers": self._multipliers} if self.closing else {})
+
+    def _multipliers(self) -> Routine:
+        """Multipliers of all conditions, in the order of `conditions`; zero for those that others imply."""
+        now = self.present
+        values = [ca.SX(ca.densify(now.solution.rows(element))) for element in self.closing]
+        return now.tracer.routine("multipliers", [("multipliers", ca.vertcat(*values))])
+
     def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> Plan:
         return make_plan(self.model, self.topology, (*elements, *sets))
 
