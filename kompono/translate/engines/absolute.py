@@ -39,7 +39,7 @@ from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_bodies import moved, pushed, trace_rows
-from kompono.translate.laws.stress import Redundancy, SelfStress
+from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import Closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -105,7 +105,9 @@ class AbsoluteEngine(SolvedEngine):
         def reaction(solution: Solution, joint: Joint | Constraint) -> Vector:
             return ChannelWriter(kinematics, loads, shown, solution).reaction(joint)
 
-        relieved, redundancy = None, self.redundancy(self.model) if self.law_rows.of_joints else None
+        relieved, redundancy = None, None
+        if self.law_rows.of_joints:
+            redundancy = redundancy_of(self.model, self._by_joints.topology, self._by_joints.live)
         if redundancy:
             still = partial(pushed, mobility)
             relieved = SelfStress(kinematics, closures, redundancy, still, reaction, by_joints=False).relieved
@@ -129,10 +131,6 @@ class AbsoluteEngine(SolvedEngine):
     def _mobilities(self) -> Mapping[Body, np.ndarray]:
         """1/M (6, 6) of bodies whose mass is not declared."""
         return {}
-
-    def redundancy(self, model: Elaborated) -> Redundancy:
-        """What joints hold more than once, in loops of a model that is this or a part of it."""
-        return self._by_joints.redundancy(model)
 
     @property
     def independence(self) -> tuple[int, int]:

@@ -37,7 +37,7 @@ from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_joints import trace_rows
-from kompono.translate.laws.stress import Redundancy, SelfStress
+from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
@@ -137,7 +137,9 @@ class RelativeEngine(SolvedEngine):
         def pushed(pushes: dict[Joint, Vector]) -> Solution:
             return self._declared(condensation.pushed(pushes), declared, tracer)
 
-        relieved, redundancy = None, self.redundancy(self.model) if self.law_rows.of_joints else None
+        relieved, redundancy = None, None
+        if self.law_rows.of_joints:
+            redundancy = redundancy_of(self.model, self.topology, self.live)
         if redundancy:
             relieved = SelfStress(kinematics, declared, redundancy, pushed, reaction, by_joints=True).relieved
         acting = act(self.law_rows, kinematics, rows, answer, reaction, relieved=relieved)
@@ -149,12 +151,6 @@ class RelativeEngine(SolvedEngine):
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = self.live[key].multipliers(found, tracer)
         return solution
-
-    def redundancy(self, model: Elaborated) -> Redundancy:
-        """What joints hold more than once, in loops of a model that is this or a part of it."""
-        inside = {*model.joints, *model.constraints, *model.couplings}
-        others = {*self.model.joints, *self.model.constraints, *self.model.couplings} - inside
-        return Redundancy.of(model, self.topology, self.live, others)
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         return super().routines() | ({"multipliers": self._multipliers} if self.closing else {})

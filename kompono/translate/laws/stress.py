@@ -17,7 +17,7 @@ not move, and its other multipliers say how that is borne.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,21 +59,29 @@ class Redundancy:
     def __bool__(self) -> bool:
         return bool(self.implied)
 
-    @staticmethod
-    def of(model: Elaborated, tree: Topology, live: Mapping[Element, LiveRows], others: Set[Element]) -> Redundancy:
-        """That of a model with a spanning tree and live rows of what closes its loops; tree and rows may be those of a
-        larger one: loops with `others` in them do not count.
-        """
-        known = (*model.joints, *model.constraints, *model.couplings)
-        loops: dict[Element, set[Element]] = {k: {k, *_path(tree, k)} for k in live if isinstance(k, Closing)}
-        loops = {key: loop for key, loop in loops.items() if not loop & others}
-        implied = {key: live[key].implied() for key in loops}
-        implied = {key: one for key, one in implied.items() if one.shape[1]}
-        dead = {key: one.shape[1] - live[key].slips for key, one in implied.items()}
-        reached: set[Element] = {one for key in implied for one in loops[key]}
-        while any(len(loop - reached) not in (0, len(loop)) for loop in loops.values()):
-            reached |= {one for loop in loops.values() if loop & reached for one in loop}
-        return Redundancy(tuple(one for one in known if one in reached), implied, dead)
+
+def redundancy_of(
+    whole: Elaborated, tree: Topology, live: Mapping[Element, LiveRows], model: Elaborated | None = None
+) -> Redundancy:
+    """What joints of a machine with a spanning tree hold more than once, in loops of a `model` that is a part of it, or
+    in all; `live` are the rows of what closes its loops.
+    """
+    model = model or whole
+    known = _elements(model)
+    others: set[Element] = {*_elements(whole)} - {*known}
+    loops: dict[Element, set[Element]] = {k: {k, *_path(tree, k)} for k in live if isinstance(k, Closing)}
+    loops = {key: loop for key, loop in loops.items() if not loop & others}
+    implied = {key: live[key].implied() for key in loops}
+    implied = {key: one for key, one in implied.items() if one.shape[1]}
+    dead = {key: one.shape[1] - live[key].slips for key, one in implied.items()}
+    reached: set[Element] = {one for key in implied for one in loops[key]}
+    while any(len(loop - reached) not in (0, len(loop)) for loop in loops.values()):
+        reached |= {one for loop in loops.values() if loop & reached for one in loop}
+    return Redundancy(tuple(one for one in known if one in reached), implied, dead)
+
+
+def _elements(model: Elaborated) -> tuple[Closing, ...]:
+    return (*model.joints, *model.constraints, *model.couplings)
 
 
 def _path(tree: Topology, element: Closing) -> list[Joint]:

@@ -16,9 +16,10 @@ from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import sweep
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter, drifts
-from kompono.translate.laws.stress import SelfStress
+from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
+from kompono.translate.parts.twins import PlacedTwin
 from kompono.translate.program import Channel
 from kompono.translate.symbolic import Scalar, Vector
 
@@ -46,7 +47,10 @@ class PartedWriter(ChannelWriter):
     def _relieve(self) -> None:
         """Choose among reactions of redundant joints here, where friction follows some (see `laws/stress.py`)."""
         compartment = self.now.compartment
-        redundancy = compartment.twin.redundancy(compartment.model) if compartment.law_rows.of_joints else None
+        tree = compartment.twin._by_joints if isinstance(compartment.twin, PlacedTwin) else compartment.twin
+        if not compartment.law_rows.of_joints:
+            return
+        redundancy = redundancy_of(tree.model, tree.topology, tree.live, compartment.model)
         if redundancy:
             stress = SelfStress(
                 self.kinematics, self.condensed.declared, redundancy, self._pushed, self._load,
