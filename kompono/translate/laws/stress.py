@@ -68,7 +68,7 @@ def redundancy_of(
     """
     model = model or whole
     known = _elements(model)
-    others: set[Element] = {*_elements(whole)} - {*known}
+    others: set[Element] = {one for one in _elements(whole) if one not in known}
     loops: dict[Element, set[Element]] = {k: {k, *_path(tree, k)} for k in live if isinstance(k, Closing)}
     loops = {key: loop for key, loop in loops.items() if not loop & others}
     implied = {key: live[key].implied() for key in loops}
