@@ -1,8 +1,8 @@
 """`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`.
 
 Folders of many small machines that run for a moment (SOON) are compiled quickly; what is compiled well is tested by the
-others. A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that. Of all
-tests, files with such ones come first, so that no processor is left alone with one of them at the end.
+others. A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
+Of all tests, files with such ones come first, so that no processor is left alone with one of them at the end.
 """
 
 from __future__ import annotations
