@@ -19,6 +19,7 @@ from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
+from kompono.translate.declared.lumps import lumped
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, Kept, Shelf, find_kept
 from kompono.translate.elimination.inertia_form import closing_elements
@@ -158,6 +159,9 @@ def translated(
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
             return nested
+    if entry.by_joints and parted is None:
+        named = (*request.cut, *request.independent)
+        elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
