@@ -19,7 +19,6 @@ from kompono.request import SOFT, Request
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.lumps import lumped
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, Kept, Shelf, find_kept
 from kompono.translate.elimination.inertia_form import closing_elements
@@ -37,6 +36,7 @@ from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Channel, Program, Routine, law_events
+from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 

@@ -29,7 +29,7 @@ MACHINE = """<mujoco model="machine">
     <body name="trunk" pos="0 0 1" quat="0.9 0.1 0.2 0.3"><freejoint/>
       <site name="eye"/><geom type="box" size="0.1 0.2 0.05" mass="3"/>
       <body name="thigh" pos="0.1 0 0" gravcomp="0.5">
-        <joint name="hip x" axis="1 0 0" pos="0.01 0.02 0.03" damping="0.4" ref="0.2"/>
+        <joint name="hip x" axis="1 0 0" pos="0.01 0.02 0.03" damping="0.4" ref="0.2" armature="0.03"/>
         <joint name="hip y" axis="0 1 0" pos="0 0.05 0" stiffness="7" springref="0.3" range="-2 2" limited="true"/>
         <joint name="stretch" type="slide" axis="0 0.6 0.8" stiffness="30" damping="1"/>
         <geom type="capsule" fromto="0 0 0 0 0.02 -0.4" size="0.04" mass="1.5"/>
@@ -41,7 +41,7 @@ MACHINE = """<mujoco model="machine">
         <geom type="ellipsoid" size="0.1 0.05 0.07" pos="0 0.1 -0.2" mass="0.7"/></body>
     </body>
     <body name="crank" pos="1 0 1"><joint name="crank" axis="0 1 0"/><geom type="box" size="0.1 0.02 0.02" mass="1"/>
-      <body name="rod" pos="0.1 0 0"><joint name="rod" axis="0 1 0"/>
+      <body name="rod" pos="0.1 0 0"><joint name="rod" axis="0 1 0" armature="0.02"/>
         <geom type="box" size="0.15 0.02 0.02" pos="0.15 0 0" mass="1"/></body></body>
     <body name="rocker" pos="1.4 0 0.7"><joint name="rocker" axis="0 1 0"/>
       <geom type="box" size="0.02 0.02 0.15" pos="0 0 0.15" mass="1"/></body>
@@ -78,7 +78,6 @@ def apart(
     """Largest difference of accelerations of bodies, relative to the largest; and the machine."""
     machine = load(file, limits=False, friction=False, **options)
     model = mujoco.MjSpec.from_file(str(file)).compile()
-    model.dof_armature[:] = 0 if "Rotor" not in str(machine.recipe.members) else model.dof_armature
     model.dof_frictionloss[:] = 0
     start = model.key_qpos[0] if model.nkey else model.qpos0
     reference = Rigid(mujoco, model, seed=seed, start=start, spread=spread)

@@ -244,7 +244,8 @@ class Condensation:
             maps[Unknown.body(top)] = carried
         self.chains[link.carrier] = offsets
         if link.joint is not None and link.joint.freedoms:
-            self.elimination.add(Unknown.joint(link.joint), link.joint.freedoms, lump_block(self.kinematics, link.joint))
+            own = lump_block(self.kinematics, link.joint)
+            self.elimination.add(Unknown.joint(link.joint), link.joint.freedoms, own)
         self.elimination.hang(Unknown.body(link.carrier), maps, path)
 
     def _close(self, element: Closing) -> None:
