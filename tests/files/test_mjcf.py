@@ -164,6 +164,34 @@ def test_a_keyframe_is_a_start(written: Write) -> None:
     assert result.status.ok
 
 
+LAGGING = """<mujoco model="lag"><option gravity="0 0 0" timestep="1e-4" integrator="RK4"/>
+  <worldbody><body name="wheel"><joint name="spin" axis="0 0 1" damping="0.1"/>
+    <geom type="cylinder" size="0.1 0.02" mass="2" contype="0" conaffinity="0"/></body>
+  <body name="cart" pos="0 1 0"><joint name="run" type="slide" axis="1 0 0" damping="1"/>
+    <geom size="0.1" mass="1" contype="0" conaffinity="0"/></body></worldbody>
+  <actuator>
+    <general name="slow" joint="spin" dyntype="filter" dynprm="0.2" gainprm="3" ctrlrange="-1 1" ctrllimited="true"/>
+    <intvelocity name="sum" joint="run" kp="40" actrange="-0.3 0.3"/>
+  </actuator>
+  <keyframe><key name="begun" act="0.5 0.1" ctrl="2 0.8"/></keyframe></mujoco>
+"""
+
+
+def test_activations_of_actuators_are_states_that_move_as_mujocos(written: Write) -> None:
+    machine = load(written(LAGGING, "lag.xml"))
+    assert machine.keyframe("begun")["slow_activation.level"] == 0.5
+    start, controls = machine.keyframe("begun"), machine.controls("begun")
+    result = simulate(machine, until=0.5, step=1e-3, initial=start, inputs=controls)
+    model = mujoco.MjModel.from_xml_string(LAGGING)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    for _ in range(5000):
+        mujoco.mj_step(model, data)
+    assert [result["spin.angle"][-1], result["run.displacement"][-1]] == pytest.approx(data.qpos, rel=1e-3)
+    assert result["slow_activation.level"][-1] == pytest.approx(data.act[0], rel=1e-6)
+    assert result["sum_activation.level"][-1] == pytest.approx(0.3, abs=2e-3)  # held at its limit
+
+
 @pytest.mark.parametrize(
     ("old", "new", "name"),
     [
@@ -174,7 +202,7 @@ def test_a_keyframe_is_a_start(written: Write) -> None:
             "puller",
         ),
         ('<motor name="knee motor" joint="knee"', '<motor name="knee motor" site="eye"', "knee motor"),
-        ('<general name="puller"', '<general dyntype="filter" dynprm="0.1" name="puller"', "puller"),
+        ('<general name="puller"', '<general dyntype="user" name="puller"', "puller"),
         ('<body name="wheel"', '<body name="hand" mocap="true"/><body name="wheel"', "hand"),
     ],
 )
