@@ -28,8 +28,8 @@ DEEPEST = 40
 HINTS = (
     "STEP has no joints. Write them here, for example:",
     'self.hinge = Revolute(self.{0}.at(0, 0, 0.1), self.{1}.at(0, 0, -0.1), axis="z")',
-    "with Revolute, Prismatic, Cylindrical, Spherical, Planar, Weld or mates of kompono.library. A frame .at(x, y, z) is",
-    "seen from the centre of mass, in the axes of the part; where that is in the drawing, start_position says.",
+    "with Revolute, Prismatic, Cylindrical, Spherical, Planar, Weld or mates of kompono.library. A frame .at(x, y, z)",
+    "is seen from the centre of mass, in the axes of the part; where that is in the drawing, start_position says.",
 )
 
 
@@ -67,7 +67,9 @@ class _Reader:
         if not roots:
             raise FileError("there are no shapes in it.", path=self.path.name)
         found = self.level(name, roots, ())
-        told = "it has no joints: every part moves freely, unless it is fixed or welded (kompono import FILE --out FILE.py)"
+        told = (
+            "it has no joints: every part moves freely; kompono import FILE --out FILE.py makes a file to write them in"
+        )
         notes = [Noted("assumed", name, told), *self.shown.notes()]
         hints = HINTS if len(found.instances) > 1 else ()
         return Assembly(

@@ -90,7 +90,7 @@ def test_parts_are_bodies_and_equal_assemblies_one_class(file: Path) -> None:
 def test_fixed_and_rigid(file: Path) -> None:
     whole = load(file, fixed="base", rigid=["left arm"])
     assert inspect(whole).degrees_of_freedom == 3 * 6
-    with pytest.raises(FileError, match="no part 'bse'.*base"):
+    with pytest.raises(FileError, match=r"no part 'bse'.*base"):
         load(file, fixed=["bse"])
 
 
