@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 
@@ -13,6 +13,17 @@ from kompono.model.force import Effort
 from kompono.model.joint import Joint
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
+
+
+class Given(NamedTuple):
+    """What an actuator was made of."""
+
+    gear: float
+    gain: float
+    bias: tuple[float, float, float]
+    control_limits: Any
+    force_limits: Any
+    tendon: Any
 
 
 class Actuator(Effort):
@@ -46,6 +57,7 @@ class Actuator(Effort):
         if stiffness:
             force += stiffness * (weight * coordinate_of(joint, coordinate) if length is None else length)
         self.value = ca.SX(weight * _clipped(force, force_limits))
+        self.given = Given(gear, gain, (offset, stiffness, damping), control_limits, force_limits, tendon)
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)
