@@ -95,8 +95,11 @@ def _run(options: argparse.Namespace) -> int:
 
     check_target(options.out)
     write = write_gltf if options.format == "glb" else write_mcap
-    given = {} if options.rate is None else {"rate": number(options.rate, "--rate", positive=True)}
-    count = write(load_result(options.target), options.out, **given)
+    result = load_result(options.target)
+    if options.rate is None:
+        count = write(result, options.out)
+    else:
+        count = write(result, options.out, rate=number(options.rate, "--rate", positive=True))
     print(f"wrote {options.out}: {count} frames")
     return 0
 
