@@ -1,5 +1,5 @@
-"""Back out: a model as URDF and MJCF moves as itself when it is read again; what is not said is listed or refused. A run
-as glTF and MCAP holds the poses of the result.
+"""Back out: a model as URDF and MJCF moves as itself when it is read again; what is not said is listed or refused. A
+run as glTF and MCAP holds the poses of the result.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ def closing(taker: _Taker, joint: Joint) -> Iterable[Joined]:
         for number, shift in enumerate((0.0, APART)):
             place = Place(shift * np.asarray(joint.axis, dtype=float))
             own = name if not number else taker.joint_names.give(f"{name}_2")
-            ends = (End(each.path, each.place @ place) for each in (first, second))
-            yield Joined(own, *ends, (Step("ball", own),))
+            one, two = (End(each.path, each.place @ place) for each in (first, second))
+            yield Joined(own, one, two, (Step("ball", own),))
     else:
         kind = type(joint).__name__
         raise RunError(f"a {kind} that closes a loop has no counterpart in robot files.", path=path)
