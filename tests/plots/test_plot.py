@@ -118,7 +118,7 @@ def test_of_many_channels_what_moves_is_drawn_from_its_start() -> None:
     names += [f"rod{i}.position.x" for i in range(20)]
     table = np.zeros((11, len(names)))
     table[:, 1], table[:, 6] = 5.0 + time, 100.0 - time
-    units = {name: "rad" for name in names[:3]} | {"energy.total": "J"}
+    units = dict.fromkeys(names[:3], "rad") | {"energy.total": "J"}
     (angle,), (energy,) = lines(Result(time, names, table, units=units).plot())
     assert angle == pytest.approx(time)
     assert energy == pytest.approx(-time)
