@@ -19,6 +19,11 @@ def closed_key(name: str, lanes: Lanes) -> str:
 
 def closed_text(function: ca.Function, lanes: Lanes) -> str:
     """A closed function as LLVM text."""
-    name = function.name()
-    body = law_solver.define(name, lanes) if is_solver(name) else schedule.define_called(function, lanes)
+    body = closed_body(function, lanes)
     return prelude(body, lanes) + body
+
+
+def closed_body(function: ca.Function, lanes: Lanes) -> str:
+    """The same without what must stand before it."""
+    name = function.name()
+    return law_solver.define(name, lanes) if is_solver(name) else schedule.define_called(function, lanes)
