@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from parts.machines import Rig, Strut, Walker
 
-from kompono import Body, Ground, Result, Subsystem, simulate, simulate_many
+from kompono import Body, Ground, Result, Simulation, Subsystem, simulate, simulate_many
 from kompono.errors import ModelError, RunError
-from kompono.library import Distance, Gravity, JointEffort, Revolute, SpringDamper, Weld
+from kompono.library import Distance, Gravity, JointEffort, Revolute, Rotor, SpringDamper, Weld
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3, "every": 10}
@@ -190,3 +190,33 @@ def test_a_ground_inside_that_only_a_constraint_reaches() -> None:
     """The part then has no base, as if a joint led there."""
     request: dict[str, Any] = {"until": 0.1, "step": 1e-3}
     compare(simulate(Corner(1, wall=True), **request, closed=["part"]), simulate(Corner(1, wall=True), **request), 1e-7)
+
+
+class Shaft(Subsystem):
+    """A shaft with a rotor, which is a component that acts on a joint of its owner."""
+
+    def __init__(self) -> None:
+        self.case, self.shaft = (Body(mass=1.0, inertia=(0.1, 0.2, 0.3)) for _ in range(2))
+        self.bearing = Revolute(self.case, self.shaft.at(0, 0.1, 0), axis="x")
+        self.rotor = Rotor(self.bearing, inertia=1e-3, ratio=10)
+        self.expose(self.case)
+
+
+class Bench(Subsystem):
+    def __init__(self) -> None:
+        self.ground, self.gravity, self.drive = Ground(), Gravity(), Shaft()
+        self.mount = Revolute(self.ground, self.drive.case.at(0.1, 0, 0), axis="z")
+
+
+def test_a_part_that_connects_to_the_outside_is_refused_by_name_and_left_open_by_a_pattern() -> None:
+    with pytest.raises(ModelError, match=r"drive\.rotor\.gear: .* connects to drive\.bearing outside"):
+        Simulation(Bench(), closed=["drive.rotor"], native=False)
+    rates: list[dict[str, float]] = []
+    for closed in ([], ["drive*"]):
+        simulation = Simulation(Bench(), closed=closed, native=False)
+        rate = simulation.kernel.evaluate("derivative", 0.0, simulation.assemble().state)[0]
+        names = (*simulation.program.coordinates, *simulation.program.speeds)
+        rates.append(dict(zip(names, rate, strict=False)))
+    whole, parts = rates
+    assert max(map(abs, whole.values())) > 0.1
+    assert all(abs(whole[name] - parts[name]) < 1e-12 for name in whole)

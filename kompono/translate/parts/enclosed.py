@@ -62,6 +62,7 @@ def closed_subsystems(model: Elaborated, patterns: Iterable[str]) -> list[Subsys
         found = [part for path, part in paths.items() if fnmatchcase(path, pattern)]
         if pattern not in paths:  # a pattern means those that can be closed
             found = [part for part in found if any(part.contains(body) for body in model.bodies)]
+            found = [part for part in found if _outward(model, part) is None]
         if not found:
             fix = nearest(pattern, paths) or "Give paths or globs of components, e.g. closed=['left', '*.damper']."
             raise ModelError(f"there is no component {pattern!r} to close.", fix=fix)
@@ -141,12 +142,31 @@ def _enclose(model: Elaborated, part: Subsystem, used: Sequence[Frame]) -> Enclo
     path = model.path(part)
     if not inner.bodies:
         raise ModelError("a part without bodies cannot be closed.", path=path, fix="Leave it open.")
+    outward = _outward(model, part)
+    if outward is not None:
+        raise ModelError(
+            f"it is inside the closed part {path} and connects to {model.path(outward[1])} outside.",
+            path=model.path(outward[0]), fix=f"Expose a port and let its owner connect it, or leave {path} open.",
+        )  # fmt: skip
     shown = {port.body: port for port in _ports(part)}
     touched = _touched(model, part, path, used)
     for carrier in touched:
         shown.setdefault(carrier, carrier)
     ports = tuple(shown[body] for body in inner.bodies if body in shown)
     return Enclosed(part, inner, ports, tuple(c for c in touched if isinstance(c, Ground)), path)
+
+
+def _outward(model: Elaborated, part: Subsystem) -> tuple[Element, Element] | None:
+    """An element inside a part that connects to a body, or acts on a joint or mode, outside of it, and which; signals
+    from outside may be used.
+    """
+    for element in _elements(model):
+        if part.contains(element):
+            reached = [*(frame.body for frame in _frames(element)), *_acted_on(element)]
+            for other in reached:
+                if not isinstance(other, Parameter | Input | Output) and other is not part and not part.contains(other):
+                    return element, other
+    return None
 
 
 def _ports(part: Subsystem) -> list[Frame]:
