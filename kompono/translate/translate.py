@@ -36,6 +36,7 @@ from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Channel, Program, Routine, law_events
+from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
@@ -158,6 +159,9 @@ def translated(
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
             return nested
+    if entry.by_joints and parted is None:
+        named = (*request.cut, *request.independent)
+        elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -247,6 +251,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         channels,
         tuple(model.path(mode) for mode in model.modes),
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
+        stops=tuple(k for k, event in enumerate(model.events) if event.stop),
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
         rates=engine.sample_rates,
