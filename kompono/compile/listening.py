@@ -1,4 +1,4 @@
-"""Let the loop of a run ask Python callables at their instants (see `solve/asking.py`), and be told other parameters."""
+"""Let the loop of a run ask Python callables at their instants (see `solve/asking.py`); tell it other parameters."""
 
 from __future__ import annotations
 
