@@ -38,11 +38,11 @@ from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
+    from kompono.analyses import Equilibrium, Evaluation, LinearModel, Modes, equilibrium, evaluate, linearize, modes
     from kompono.costs import Cost, cost
     from kompono.edges.fmu import export_fmu
     from kompono.edges.view import LiveView, view
     from kompono.elsewhere.remote import Remote
-    from kompono.evaluation import Evaluation, evaluate
     from kompono.files import load
     from kompono.foreign import Fmu
     from kompono.many import simulate_many
@@ -67,6 +67,7 @@ __all__ = [
     "Effort",
     "Electrical",
     "Ensemble",
+    "Equilibrium",
     "Evaluation",
     "Event",
     "Field",
@@ -80,12 +81,14 @@ __all__ = [
     "Joint",
     "JointLaw",
     "KomponoError",
+    "LinearModel",
     "LiveView",
     "LoadCell",
     "MassProperties",
     "Mode",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "Motion",
     "Output",
     "PairLaw",
@@ -111,11 +114,14 @@ __all__ = [
     "Unit",
     "Wrench",
     "cost",
+    "equilibrium",
     "euler",
     "evaluate",
     "export_fmu",
     "inspect",
+    "linearize",
     "load",
+    "modes",
     "resume",
     "roll_pitch_yaw",
     "rotation",
@@ -130,8 +136,8 @@ __all__ = [
 _LATER = {  # what declaring a model does not need is imported when it is first used
     "Cost": "costs",
     "cost": "costs",
-    "Evaluation": "evaluation",
-    "evaluate": "evaluation",
+    **dict.fromkeys(("Equilibrium", "Evaluation", "LinearModel", "Modes"), "analyses"),
+    **dict.fromkeys(("equilibrium", "evaluate", "linearize", "modes"), "analyses"),
     "export_fmu": "edges.fmu",
     "load": "files",
     "Fmu": "foreign",

@@ -46,6 +46,7 @@ AREAS = {
     "kompono/library/clutches.py": ("tests/nonsmooth/",),
     "kompono/library/gears.py": ("tests/library/", "tests/nonsmooth/"),
     "kompono/files/": ("tests/files/",),
+    "kompono/analyses/": ("tests/analyses/", "tests/solve/test_evaluation.py"),
     "kompono/translate/": ("tests/translate/", "tests/rank/", "tests/laws/", "tests/solve/test_assembly.py"),
     "kompono/translate/engines/absolute.py": ("tests/absolute/", "tests/laws/"),
     "kompono/translate/engines/large/": ("tests/translate/test_nested.py", "tests/laws/"),

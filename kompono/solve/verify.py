@@ -20,7 +20,7 @@ SAMPLES = 8  # states of a run that are looked at
 ABSURD = 0.5  # of the motion: an error above this in one step
 FINE = 0.01  # of the motion: an error in one step below this is what a suggested step has
 NOISE = 1e-4  # of the largest range: what varies less than this counts as little
-REST = 1e-12  # [m, rad, m/s, rad/s] what varies less does not move
+REST = 1e-10  # [m, rad, m/s, rad/s] what varies less does not move: it is what rounding leaves of forces in balance
 STEADY = 0.01  # of a value: speeds that vary less are steady, and what they vary by is rounding
 HALVINGS = 24  # of the step when a better one is sought
 ROOM = 400  # records of a few steps with up to a hundred events
@@ -68,7 +68,7 @@ class StepCheck:
         for part in (slice(0, start), slice(start, end)):
             least = max(ranges[part].max(initial=0.0), STEADY * np.abs(fine[part]).max(initial=0.0))
             scale = np.maximum(ranges[part], NOISE * least)
-            scale = np.maximum(scale, REST)
+            scale = np.where(ranges[part] > REST, np.maximum(scale, REST), np.inf)
             wrong, moved = ((x - y)[part] / scale for x, y in ((coarse, fine), (fine, before)))
             squares += [wrong @ wrong, moved @ moved]
         return float(np.sqrt(squares[0] / squares[1])) if squares[1] > 1e-18 else np.nan

@@ -28,7 +28,8 @@ REST = {"Subsystem", "Field"}  # that take no values
 OTHERS = {  # public names that are no constructors of models, and are met elsewhere or not called by users
     "AssemblyError", "CompileError", "FileError", "KomponoError", "ModelError", "ModelWarning", "RemoteError",
     "RunError", "RunWarning", "Sealed", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation",
-    "LiveView", "Unit", "Remote", "Report", "Result", "Simulation", "cost", "evaluate", "inspect", "resume", "seal",
+    "LiveView", "Unit", "Remote", "Report", "Result", "Simulation", "cost", "equilibrium", "evaluate", "inspect",
+    "linearize", "modes", "Equilibrium", "LinearModel", "Modes", "resume", "seal",
     "simulate", "simulate_many", "spatial", "time", "view", "shapes", "solids",
 }  # fmt: skip
 

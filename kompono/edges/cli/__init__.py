@@ -1,5 +1,5 @@
-"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `export`, `seal`, `keys`,
-`trust`, `serve`, `cert`, `cache`.
+"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `statics`, `modes`,
+`export`, `seal`, `keys`, `trust`, `serve`, `cert`, `cache`.
 
 Exit codes: 0 done, 1 wrong model or request, or a file that could not be written, 2 wrong usage or a file that cannot
 be loaded, 3 a run that ended early or whose result is not right (it is written all the same), 130 interrupted (143 by
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
 from kompono.edges.cli import (
+    analyses,
     animate,
     cache,
     cert,
@@ -152,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         report,
         inspect,
         cost,
+        analyses,
         imported,
         export,
         seal,

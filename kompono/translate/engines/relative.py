@@ -140,6 +140,15 @@ class RelativeEngine(SolvedEngine):
         acting = act(self.law_rows, kinematics, rows, answer, reaction)
         return Present(tracer, kinematics, shown, loads, condensation.elimination, acting.solution, acting)
 
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        return super().routines() | ({"multipliers": self._multipliers} if self.closing else {})
+
+    def _multipliers(self) -> Routine:
+        """Multipliers of all conditions, in the order of `conditions`; zero for those that others imply."""
+        now = self.present
+        values = [ca.SX(ca.densify(now.solution.rows(element))) for element in self.closing]
+        return now.tracer.routine("multipliers", [("multipliers", ca.vertcat(*values))])
+
     def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> Plan:
         return make_plan(self.model, self.topology, (*elements, *sets))
 

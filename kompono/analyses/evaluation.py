@@ -1,36 +1,43 @@
-"""evaluate(model, at=...) -> Evaluation: all channels at one state, without a run."""
+"""evaluate(model, at=...) -> Evaluation: all channels at one state, and the equations of motion, without a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kompono.analyses.mechanics import Mechanics, find_mechanics
+from kompono.analyses.point import Point, find_point
 from kompono.errors import ModelWarning, RunError, suggest, warn
-from kompono.given import number, shown
+from kompono.given import shown
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
-from kompono.options import check_known, with_kinds
-from kompono.request import OF_CONCERN, Concern, Request
+from kompono.options import with_kinds
 from kompono.result import UnknownChannel, matching
 from kompono.simulation import Simulation
-from kompono.solve.assemble import remarks
 
 
 class Evaluation(Mapping[str, float]):
     """Channels by name at one state: `evaluation["pin.force.z"]` a number, `evaluation.vector("pin.force")` an array.
 
     `units` maps names to SI units, `time` [s] is when, `moved` says which of the values asked for had to move, and by
-    how much, to close the loops.
+    how much, to close the loops. `mechanics` are the equations of motion there: mass matrix, conditions, multipliers.
     """
 
-    def __init__(
-        self, values: Mapping[str, float], units: Mapping[str, str], time: float, moved: Mapping[str, float], model: str
-    ) -> None:
+    def __init__(self, values: Mapping[str, float], units: Mapping[str, str], point: Point) -> None:
         self._values = dict(values)
-        self.names = tuple(self._values)
-        self.units, self.time, self.moved, self.model = dict(units), time, dict(moved), model
+        self.names, self.point = tuple(self._values), point
+        self.units, self.time, self.moved = dict(units), point.time, dict(point.moved)
+        self.model = point.simulation.name
+
+    @cached_property
+    def mechanics(self) -> Mechanics:
+        """Mass matrix, conditions, multipliers and accelerations, in joint coordinates."""
+        if not self.point.simulation.entry.by_joints:
+            raise RunError("the equations of motion are told in joint coordinates.", fix="Use engine='relative'.")
+        return find_mechanics(self.point)
 
     def __getitem__(self, name: str) -> float:
         """The value of one channel."""
@@ -69,10 +76,9 @@ class Evaluation(Mapping[str, float]):
 @with_kinds
 def evaluate(
     model: Subsystem | Simulation,
-    at: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | Any = None,
     *,
     time: float = 0.0,
-    engine: str = "relative",
     channels: str | Iterable[str] = "*",
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -81,35 +87,21 @@ def evaluate(
     """All channels of a model at one state, without a run: positions, accelerations, reactions, energies.
 
     `at` gives coordinates and speeds by channel name, as `initial` of `simulate` does: `{"pin.angle": 0.3,
-    "pin.angle.rate": 2.0}`; what it leaves open is as declared. Loops are closed as at the start of a run, with a
+    "pin.angle.rate": 2.0}`; what it leaves open is as declared; or it is what another analysis found, an equilibrium.
+    Loops are closed as at the start of a run, with a
     warning where that moves what was given. `time` [s] is what expressions of time, drives and tables of inputs see.
-    Further options are those of `Simulation` (cut, independent, projection, ...). To evaluate often, make a
+    Further options are those of `Simulation` (engine, cut, independent, projection, ...). To evaluate often, make a
     `Simulation(model)` once and pass it instead.
     """
-    request = Request.of(locals(), Request(initial=at, native=False))
-    time = number(time, "the time", error=RunError, fix="Give seconds.")
-    if isinstance(model, Simulation):
-        if options or engine not in (Request.engine, model.engine):
-            raise RunError("engine and its options were chosen when the Simulation was made.", fix="Leave them out.")
-        return _evaluate(model, request, time)
-    check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
-    request = Request.of(options, request)
-    return _evaluate(Simulation.of(model, request), request, time)
+    return at_point(find_point(model, at, time, inputs, parameters, options), channels)
 
 
-def _evaluate(simulation: Simulation, request: Request, time: float) -> Evaluation:
-    values, feed = simulation.parameters(request.parameters), simulation.feed(request.inputs)
-    assembly = simulation.assemble(request.initial, parameters=values, feed=feed, time=time)
-    for remark in remarks(assembly):
-        warn(remark, ModelWarning)
-    values = simulation.completed(values, assembly.state, feed, simulation.entry.step, time)
-    started = simulation.started(assembly.state, values, feed, time)
-    known = simulation.program.channels
-    columns = matching(request.channels, known)
-    routine = simulation.translation.select(columns)
-    with simulation.kernel.begun(started) as state:
-        feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
-        (numbers,) = simulation.kernel.evaluate(routine, time, state, feed.at(time), values)
+def at_point(point: Point, channels: str | Iterable[str] = "*") -> Evaluation:
+    """Channels at a point."""
+    known = point.simulation.program.channels
+    columns = matching(channels, known)
+    routine = point.simulation.translation.select(columns)
+    (numbers,) = point.evaluate(routine)
     if routine == "outputs":
         numbers = np.asarray(numbers)[columns]
     chosen = [known[i] for i in columns]
@@ -117,10 +109,5 @@ def _evaluate(simulation: Simulation, request: Request, time: float) -> Evaluati
     if bad:
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
         warn(f"{bad[0]}{more}: not a finite number at this state.", ModelWarning)
-    return Evaluation(
-        {channel.name: float(x) for channel, x in zip(chosen, numbers, strict=True)},
-        {channel.name: channel.unit for channel in chosen},
-        time,
-        assembly.moved,
-        simulation.name,
-    )
+    values = {channel.name: float(x) for channel, x in zip(chosen, numbers, strict=True)}
+    return Evaluation(values, {channel.name: channel.unit for channel in chosen}, point)

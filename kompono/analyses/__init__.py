@@ -1,0 +1,20 @@
+"""Questions to a model besides simulation: at a state, at rest, about a state."""
+
+from kompono.analyses.equilibrium import Equilibrium, equilibrium
+from kompono.analyses.evaluation import Evaluation, evaluate
+from kompono.analyses.linearize import LinearModel, linearize
+from kompono.analyses.mechanics import Mechanics
+from kompono.analyses.modes import Mode, Modes, modes
+
+__all__ = [
+    "Equilibrium",
+    "Evaluation",
+    "LinearModel",
+    "Mechanics",
+    "Mode",
+    "Modes",
+    "equilibrium",
+    "evaluate",
+    "linearize",
+    "modes",
+]
