@@ -1,7 +1,7 @@
 """Hydraulic networks: tanks, pumps, volumes, orifices, valves and cylinders on joints that slide.
 
-Flow through an orifice is no linear function of pressure, so the pressures on both its sides must be known from
-elsewhere: tanks, sources, volumes (`Chamber`) or cylinders. Two orifices in a row without a volume between are refused.
+Flow through an orifice is no linear function of pressure. Where the pressures on both its sides are known from
+elsewhere (tanks, sources, volumes, cylinders), that costs nothing more; two orifices in a row are iterated.
 """
 
 from __future__ import annotations

@@ -390,13 +390,6 @@ def test_wrong_equations_and_connections_are_refused_where_they_are():
     class Half(TwoPins):
         kind = Electrical
 
-    class Bent(TwoPins):
-        kind = Electrical
-
-        def __init__(self):
-            super().__init__()
-            self.require(self.drop - self.flow**3)
-
     def kinds(self):
         self.r, self.box = Resistor(1.0), GearTrain(2.0)
         self.connect(self.r.p, self.box.fast)
@@ -405,14 +398,6 @@ def test_wrong_equations_and_connections_are_refused_where_they_are():
         self.zero, self.c, self.half = Reference(), Capacitor(1.0), Half()
         self.connect(self.c.p, self.half.p)
         self.connect(self.c.n, self.half.n, self.zero.pin)
-
-    def bent(self):
-        self.zero, self.source, self.one, self.two = Reference(), VoltageSource(1.0), Bent(), Bent()
-        self.state = State(0.0)
-        self.state.rate = self.one.p.i
-        self.connect(self.source.p, self.one.p)
-        self.connect(self.one.n, self.two.p)
-        self.connect(self.two.n, self.source.n, self.zero.pin)
 
     def alone(self):
         self.terminal, self.state = Rotational(), State(0.0)
@@ -435,7 +420,6 @@ def test_wrong_equations_and_connections_are_refused_where_they_are():
 
     refused(kinds, "is Rotational, and cannot be connected with what is Electrical")
     refused(missing, "half", "2 pins in this network, and 1 equations")
-    refused(bent, "one", "not linear")
     refused(alone, "terminal", "nothing with an equation")
     refused(loop, "depends on itself", "source.voltage")
     refused(hidden, "box.r.p is not exposed by box")

@@ -7,6 +7,7 @@ else at random.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -16,7 +17,7 @@ from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin, Rotational, Translational
 from kompono.model.signal import time
-from kompono.translate.declared.network_solution import NotLinear, dependent
+from kompono.translate.declared.network_solution import dependent
 from kompono.translate.declared.networks import Network
 from kompono.translate.symbolic import Vector
 
@@ -27,7 +28,7 @@ _TAKES_PART = 1e-6  # a smaller share in a dependence is rounding
 
 
 def check_networks(model: Elaborated) -> None:
-    """Raise ModelError for networks that cannot be solved, and for equations that are not linear."""
+    """Raise ModelError for networks that cannot be solved."""
     for network in model.networks:
         if network.terminals:  # of a part that is looked at alone
             choose_given(model, network)
@@ -39,16 +40,8 @@ def check_networks(model: Elaborated) -> None:
 
 
 def check_linear(model: Elaborated, network: Network) -> None:
-    """Raise ModelError where equations, or the answer at a border, are not linear."""
-    try:
-        network.solution  # noqa: B018 (made here, so that errors are told here)
-    except NotLinear as error:
-        names = _names(model, [network.equations[k].owner for k in error.rows if k < len(network.equations)])
-        raise ModelError(
-            f"the equations of {names or 'this network'} are not linear in what is across and through pins.",
-            path=model.path(network),
-            fix="Let a State determine one of the two (a volume between, a small capacity), or linearize.",
-        ) from None
+    """Raise ModelError where the answer at a border is not linear."""
+    network.starts = partial(_numbers, model)
     given = ca.vertcat(ca.SX(0, 1), *[terminal.given for terminal in network.terminals])
     for k, terminal in enumerate(network.terminals):
         answer = network.solution[len(network.nodes) + len(network.told) + k]
@@ -81,15 +74,20 @@ def choose_given(model: Elaborated, network: Network) -> None:
 def _factors(model: Elaborated, network: Network, unknowns: Vector) -> np.ndarray:
     """d system / d unknowns in numbers."""
     factors = ca.jacobian(network.system, unknowns)
-    symbols = ca.symvar(factors)
+    symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(factors))
+    evaluate = ca.Function("factors", [symbols], [ca.densify(factors)])
+    return np.array(evaluate(_numbers(model, symbols)))
+
+
+def _numbers(model: Elaborated, symbols: Vector) -> np.ndarray:
+    """Values of symbols when a run begins, those that are not known at random."""
     told = {ca.SX(e).element_hash(): float(e.value) for e in model.parameters}
     told |= {ca.SX(e).element_hash(): float(e.start) for e in (*model.modes, *model.states)}
     told |= {ca.SX(e).element_hash(): float(e.value) for e in model.inputs if isinstance(e.value, int | float)}
     told |= {ca.SX(time).element_hash(): 0.0}
     random = np.random.default_rng(1)
-    values = [told.get(symbol.element_hash(), random.uniform(0.5, 1.5)) for symbol in symbols]
-    evaluate = ca.Function("factors", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(factors)])
-    return np.array(evaluate(ca.DM(values) if values else ca.DM(0, 1)))
+    listed = ca.vertsplit(symbols) if symbols.numel() else []
+    return np.array([told.get(symbol.element_hash(), random.uniform(0.5, 1.5)) for symbol in listed])
 
 
 def _refuse(model: Elaborated, network: Network, columns: np.ndarray, rows: np.ndarray) -> None:

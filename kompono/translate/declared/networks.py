@@ -16,6 +16,7 @@ from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin
 from kompono.model.subsystem import Subsystem, relative_path
+from kompono.translate.declared.network_newton import Told
 from kompono.translate.declared.network_solution import solve
 from kompono.translate.symbolic import Vector
 
@@ -111,6 +112,7 @@ class Network(Element):
         self.nodes, self.equations = [tuple(node) for node in nodes], tuple(equations)
         self.junctions, self.terminals, self.shows = tuple(junctions), dict(terminals or {}), dict(shows or {})
         self._name = f"network of {self.nodes[0][0].label}"
+        self.starts: Told | None = None  # numbers at the start, for who iterates
         told = {pin for equation in equations for pin in equation.pins if pin.owner is equation.owner}
         self.told = tuple(pin for node in self.nodes for pin in node if pin in told)
 
@@ -153,9 +155,25 @@ class Network(Element):
         return ca.vertcat(*[ca.vertcat(ca.SX(pin.across), ca.SX(pin.through)) for pin in pins])
 
     @cached_property
+    def _solved(self) -> tuple[Vector, ca.SX | None]:
+        return solve(self.system, self.unknowns, self.starts)
+
+    @property
     def solution(self) -> Vector:
         """The unknowns as expressions of states, signals, time, motion, and of what is given at the border."""
-        return solve(self.system, self.unknowns)
+        return self._solved[0]
+
+    def bent(self, model: Elaborated) -> str:
+        """Paths of the components whose equations are not linear."""
+        factors = ca.jacobian(self.system, self.unknowns)
+        rows = (k for k in range(len(self.equations)) if ca.depends_on(factors[k, :], self.unknowns))
+        owners = dict.fromkeys(self.equations[k].owner for k in rows)
+        return ", ".join(model.path(owner) or type(owner).__name__ for owner in owners if owner is not None)
+
+    @property
+    def done(self) -> ca.SX | None:
+        """Where it has to be iterated: whether that ends, 1 or 0."""
+        return self._solved[1]
 
     @cached_property
     def border(self) -> NetworkBorder:
