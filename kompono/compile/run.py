@@ -178,7 +178,9 @@ class Run(ABC):
 
     def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
-        with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():
+        if not self._helpers:
+            return self._advance(steps)
+        with self._helpers.at_work(self._vector("work")):
             return self._advance(steps)
 
     def _advance(self, steps: int) -> ChunkEnd:
@@ -186,6 +188,8 @@ class Run(ABC):
         while True:
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
+            if status is ChunkEnd.OK and not self._program.opaque:
+                return status
             if status is ChunkEnd.LAWS:
                 try:
                     self._settle()
