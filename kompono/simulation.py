@@ -225,9 +225,10 @@ class Simulation:
         self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
     ) -> np.ndarray:
         """The state a run (with steps of `step` s, if they are equal) begins with: with the modes of its laws, on the
-        discrete engine with the deflections that carry the loads there.
+        discrete engine with the deflections that carry the loads there. Modes of a model with parts elsewhere are
+        chosen when these have begun (`integrate`).
         """
-        if self.settler is not None:
+        if self.settler is not None and not self.program.opaque:
             state = self.settler.start(time, state, feed.at(time), parameters, step)
         return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
 

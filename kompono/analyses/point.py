@@ -82,7 +82,10 @@ class Point:
 
     def evaluate(self, routine: str) -> tuple[np.ndarray, ...]:
         """The outputs of a routine here."""
+        settler = self.simulation.settler if self.simulation.program.opaque else None
         with self.kernel.begun(self.state) as state:  # parts elsewhere begin there
+            if settler is not None:  # laws of others have settled before
+                state = settler.start(self.time, state, self.inputs, self.parameters)
             return self.kernel.evaluate(routine, self.time, state, self.inputs, self.parameters)
 
     # -- what routines tell

@@ -20,9 +20,13 @@ def closed_key(name: str, lanes: Lanes) -> str:
 
 def closed_text(function: ca.Function, lanes: Lanes) -> str:
     """A closed function as LLVM text."""
+    body = closed_body(function, lanes)
+    return prelude(body, lanes) + body
+
+
+def closed_body(function: ca.Function, lanes: Lanes) -> str:
+    """The same without what must stand before it."""
     name = function.name()
     if is_solver(name):
-        body = law_solver.define(name, lanes)
-    else:
-        body = newton.define(name, lanes) if newton.is_newton(name) else schedule.define_called(function, lanes)
-    return prelude(body, lanes) + body
+        return law_solver.define(name, lanes)
+    return newton.define(name, lanes) if newton.is_newton(name) else schedule.define_called(function, lanes)

@@ -3,15 +3,16 @@
 Numbers inside a part must not leave it, whatever frames somebody writes. So a keeper knows of each vector what it is,
 in some rows behind its own, and refuses what no step loop asks for:
 
-    KIND    nothing (zeros), a rate, a state, or a state that is the start moved by offsets (`OFFERED`)
+    KIND    nothing (zeros), a jump, a rate, a state, or a state that is the start moved by offsets (`OFFERED`)
     SELF    of a state its name, the same after corrections; of a rate that of the state it was evaluated at
     FROM    of a state, that of the state it was reached from by adding rates; of a rate, that of its state
     ROOT    the start it all began with
     WEIGHT  of a rate, how many rates it is the sum of
 
 A sum is a state (its states have weights with the sum 1) or, of rates at states around one, a rate; all have the same
-root, so a run cannot be moved by numbers somebody knows. An error is estimated from rates at states that were reached
-from one: speeds, which are in rates, cancel in it. A state is compared with its own correction only.
+root, so a run cannot be moved by numbers somebody knows. A jump, a change of speeds alone, is in no sum: it makes
+another state of its own. An error is estimated from rates at states that were reached from one: speeds, which are in
+rates, cancel in it. A state is compared with its own correction only.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from kompono.compile.emit import Array, Value, anywhere, spread
 
 ROWS = KIND, SELF, FROM, ROOT, WEIGHT = range(5)
-RATE, STATE, OFFERED = 1.0, 2.0, 3.0
+JUMP, RATE, STATE, OFFERED = 0.5, 1.0, 2.0, 3.0
 MOST = 1e12  # factor of a vector in a sum
 _CLOSE = 1e-9  # that a sum of weights may be off
 
@@ -71,7 +72,7 @@ class Sum:
         self._plain.set(self._plain.get() & ~term.is_state)
         self._around.set(self._around.get() & term.around(self.base[SELF]))
         self.join(term)
-        self._good.set(self._good.get() & (factor * factor <= MOST**2))
+        self._good.set(self._good.get() & (factor * factor <= MOST**2) & ~term[KIND].equals(JUMP))
         self._root.set(code.select(root.equals(0.0), term[ROOT], root))
 
     def join(self, other: Descent) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-FRAME = 7302.0  # also the version
+FRAME = 7303.0  # also the version
 HEADER = 4  # doubles before the operations, or before the flags
 OPERATION = 3  # doubles before arguments
 SESSION_BITS, NUMBER_BITS = 16, 33
@@ -37,6 +37,9 @@ class Op(IntEnum):
     ERROR = 5  # state, end, rates of stages, size of the step, tolerances: level of its error, 1 if all is finite
     CHECK = 7  # vector: raise the flag of the reply if it is not finite
     START = 8  # offsets (size) -> the start of the part, moved by these
+    MODES = 9  # state: modes of its laws
+    SETTLE = 10  # state, modes of laws -> the state with these modes
+    PUSH = 11  # state, factor, jump -> the state with speeds + factor * jump
     FUNCTION = 16
 
 

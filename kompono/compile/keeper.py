@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from kompono.compile.descent import (
     FROM,
+    JUMP,
     KIND,
     OFFERED,
     RATE,
@@ -119,7 +120,8 @@ def _operation(part: KeptPart, lanes: Lanes, op: Op) -> str:
     made = Operation(part, lanes)
     {
         Op.COMBINE: _combine, Op.COMBINE_SPEEDS: _combine_speeds, Op.PIN: _pin, Op.COMPARE: compare,
-        Op.ERROR: error_of, Op.CHECK: check, Op.START: _start,
+        Op.ERROR: error_of, Op.CHECK: check, Op.START: _start, Op.MODES: _modes, Op.SETTLE: _settle,
+        Op.PUSH: _push,
     }[op](made)  # fmt: skip
     return made.finish(f"op.{int(op)}")
 
@@ -191,6 +193,39 @@ def _start(made: Operation) -> None:
         made.keep(x)
 
 
+def _modes(made: Operation) -> None:
+    x, modes = made.vector(), made.part.modes
+    with made.given(rows_are(made, 1)), made.found(0, x), made.allowed(~anywhere(made.descent(x)[KIND] < STATE)):
+        for k, place in enumerate(modes):
+            made.out[k] = x[place]
+        made.result.set(len(modes) * made.lanes.count)
+
+
+def _settle(made: Operation) -> None:
+    x, known = made.vector(), made.part.modes
+    with made.given(rows_are(made, 1 + len(known))), made.found(0, x):
+        mine = made.descent(x)
+        with made.allowed(~anywhere(mine[KIND] < STATE)):
+            for k, place in enumerate(known):
+                x[place] = made.number(1 + k)
+            mine.set(STATE, made.name(), 0.0, mine[ROOT], 0.0)
+            made.keep(x)
+
+
+def _push(made: Operation) -> None:
+    """Nothing is fused: so are the speeds of an owner, in Python."""
+    code, kind, x, jump = made.code, made.lanes.real, made.vector(), made.vector()
+    with made.given(rows_are(made, 3)), made.found(0, x), made.found(2, jump):
+        mine, change, factor = made.descent(x), made.descent(jump), made.number(1)
+        good = mine.is_state & change[KIND].equals(JUMP) & change[ROOT].equals(mine[ROOT])
+        with made.allowed(~anywhere(~good)):
+            for index in _speeds(made):
+                part = code.let(kind, f"fmul {kind} {factor.name}, {jump[index].name}")
+                x[index] = code.let(kind, f"fadd {kind} {x[index].name}, {part.name}")
+            mine.set(STATE, made.name(), 0.0, mine[ROOT], 0.0)
+            made.keep(x)
+
+
 # -- functions of the part
 
 
@@ -239,8 +274,14 @@ def _give(made: Operation, function: KeptFunction, x: Array, taken: Array) -> No
     elif function.gives is Gives.RATE:
         new.set(RATE, known[SELF], known[FROM], known[ROOT], 1.0)
         made.keep(taken)
+    elif function.gives is Gives.JUMP:
+        new.set(JUMP, 0.0, 0.0, known[ROOT], 0.0)
+        made.keep(taken)
     elif function.gives is Gives.STATE:
         new.set(*[known[row] for row in DESCENT])
+        made.keep(taken)
+    elif function.gives is Gives.SAMPLED:
+        new.set(STATE, made.name(), 0.0, known[ROOT], 0.0)
         made.keep(taken)
     else:
         for j, entry in enumerate(function.entries):

@@ -48,7 +48,7 @@ def failure(why: Broken) -> int:
 def _largest_reply(part: KeptPart, op: int) -> int:
     """Rows of values an operation gives."""
     if op < Op.FUNCTION:
-        return ROWS.get(Op(op), 0)
+        return len(part.modes) if op == Op.MODES else ROWS.get(Op(op), 0)
     function = part.functions[op - Op.FUNCTION]
     return function.results if tells(function.gives) else 0
 

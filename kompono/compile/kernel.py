@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_state import LawStates
 from kompono.compile.objects import CHOOSING, LOOPS, Objects
 from kompono.compile.run import FixedRun, Settle, vector
 from kompono.compile.run_adaptive import AdaptiveRun
@@ -128,6 +129,10 @@ class Kernel:
     def counts(self, state: np.ndarray) -> dict[str, Any]:
         """What else there is to say about a run after it; `state` is one of its states."""
         return {}
+
+    def law_states(self) -> LawStates:
+        """What laws do with states at events."""
+        return LawStates(self)
 
     def has(self, routine: str) -> bool:
         """Whether a routine can be evaluated at once, without being compiled first."""

@@ -1,8 +1,10 @@
 """What is looked up between two chunks of a run: inputs when an event happens, and whether a gap is closed; and its
-memory.
+memory, and what laws do with states.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +25,51 @@ def inputs_at(table: tuple[np.ndarray, np.ndarray], time: float) -> np.ndarray:
 
 def acts(program: Program, state: np.ndarray) -> bool:
     """Whether a gap of a law is closed: otherwise its rows need not be looked at."""
+    if program.opaque:
+        return True  # nobody here knows
     first = len(program.coordinates) + len(program.speeds)
     places = [first + unit.modes[0] for unit in program.laws if unit.kind == 0]
     return bool(np.any(state[places])) if places else True
+
+
+class LawStates:
+    """States as laws change them at events; all of a state is here."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel, self.program = kernel, kernel.program
+        first = len(self.program.coordinates)
+        self.speeds = slice(first, first + len(self.program.speeds))
+        self.places = slice(self.speeds.stop, self.speeds.stop + len(self.program.modes))  # of modes
+
+    def modes(self, state: np.ndarray) -> np.ndarray:
+        """All modes at a state, in the places units of laws name."""
+        return state[self.places].copy()
+
+    def with_modes(self, state: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """A state with other modes."""
+        made = state.copy()
+        made[self.places] = modes
+        return made
+
+    def faster(
+        self, state: np.ndarray, base: np.ndarray, factor: float = 0.0, change: np.ndarray | None = None
+    ) -> np.ndarray:  # fmt: skip
+        """A state with the speeds of `base`, and a factor times a change of these as routines of laws give it."""
+        made = state.copy()
+        made[self.speeds] = base[self.speeds] if change is None else base[self.speeds] + factor * change
+        return made
+
+    def moved(self, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
+        """state + factor * rate."""
+        return state + factor * rate
+
+    def coasted(
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, span: float
+    ) -> np.ndarray:  # fmt: skip
+        """A state with its coordinates moved on by a span [s] of their rates."""
+        rate, made = self.kernel.evaluate("rates", time, state, inputs, parameters)[0], state.copy()
+        made[: len(rate)] += span * rate
+        return made
 
 
 def zeros_on_a_line(size: int) -> np.ndarray:

@@ -52,7 +52,8 @@ class Machine:
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)
         self.together = ByItself(self) if program.spread is None else InStep(self)
-        self._restore = flush_tiny(self.code) if flush else lambda: None  # what is for another processor does not
+        self.flush = flush  # what is for another processor does not
+        self._restore = flush_tiny(self.code) if flush else lambda: None
         self.strays = self.code.variable(lanes.truth, False)  # whether the stages of this step are projected
         self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
         self.away = Away(self) if program.opaque else None
@@ -284,7 +285,7 @@ class Beside(Machine):
 
     def __init__(self, loop: Machine, *given: str) -> None:
         self._given = given
-        super().__init__(loop.program, loop.lanes)
+        super().__init__(loop.program, loop.lanes, flush=loop.flush)
 
     def vector(self, name: str) -> Array:
         """A vector of the run's memory, or one that is given."""

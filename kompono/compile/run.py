@@ -11,7 +11,6 @@ import ctypes
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np

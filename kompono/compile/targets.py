@@ -93,6 +93,11 @@ def _machine(target: Target) -> Any:
     return found.create_target_machine(cpu=target.processor, opt=2, reloc="pic", codemodel="small", jit=True)
 
 
+def machine_of(name: str) -> Any:
+    """What makes code for a target."""
+    return _machine(TARGETS[name])
+
+
 def assemble(text: str, target: Target, symbols: Iterable[str] = ()) -> bytes:
     """Code of a straight-line text for a target: an object, or a module with these functions for others to call."""
     try:

@@ -3,7 +3,7 @@
 session.py   one part in one run, as native code of its owner knows it, and how its frames travel
 keeper.py    the far side: what keeps the state and answers frames
 hosts.py     who keeps a part, and opens sessions
-kernel.py    native code of a model with such parts
+kernel.py    native code of a model with such parts; law_states.py: its states where laws settle
 filed.py     sessions as the file of a run keeps them
 greeting.py  the first words of a session with a supplier
 serve.py     the supplier's side

@@ -26,8 +26,8 @@ from kompono.sealed.kept import KeptPart
 BOOK = 1 << 11  # recorded states that are kept
 REPLY = 1 << 16  # doubles of the largest reply
 _SNAPSHOT = struct.Struct("<8sqqqqq")
-_MARK = b"KOMPKEP2"
-_LOOKS = (Op.COMPARE, Op.ERROR)
+_MARK = b"KOMPKEP3"
+_LOOKS = (Op.COMPARE, Op.ERROR, Op.MODES)
 
 
 def _evaluations(frame: list[float]) -> int:

@@ -10,8 +10,10 @@ import numpy as np
 
 from kompono.compile import AdaptiveRun, FixedRun, Kernel
 from kompono.compile.kernel import Unanswered
+from kompono.compile.law_state import LawStates
 from kompono.elsewhere.hosts import Host
 from kompono.elsewhere.keeper import BOOK
+from kompono.elsewhere.law_states import AwayStates
 from kompono.elsewhere.session import KeptSession, Session, session_of
 from kompono.errors import RunError
 from kompono.translate.program import Program
@@ -68,12 +70,27 @@ class AwayKernel(Kernel):
         return [session for handle in handles if (session := session_of(handle)) is not None]
 
     def fixed(self, method: str, time: float, state: Any, **options: Any) -> FixedRun:
+        refuse_elsewhere(self.program, "contact='steps'", getattr(self.settle, "steps", False))
         self._clear(state)
         return super().fixed(method, time, state, **{**options, "capacity": _capacity(options)})
 
     def adaptive(self, time: float, state: Any, **options: Any) -> AdaptiveRun:
         self._clear(state)
         return super().adaptive(time, state, **{**options, "capacity": _capacity(options)})
+
+    def evaluate(self, routine: str, time: float, state: Any, inputs: Any = (), parameters: Any = ()) -> Any:
+        found = super().evaluate(routine, time, state, inputs, parameters)
+        if routine.startswith("law_"):
+            self.check_answered(state)
+        return found
+
+    def check_answered(self, state: np.ndarray) -> None:
+        """Raise Unanswered if a part cannot be asked any more."""
+        if why := self.trouble(state):
+            raise Unanswered(f"{why}.")
+
+    def law_states(self) -> LawStates:
+        return AwayStates(self)
 
     def _clear(self, state: Any) -> None:
         """What was not finite in another run is nothing to this one."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 from kompono.compile.sealed import check_target
-from kompono.elsewhere.greeting import PROTOCOL, Hello, Welcome
+from kompono.elsewhere.greeting import Hello, Welcome
 from kompono.elsewhere.keeper import Keeper
 from kompono.errors import RemoteError, SealedError
 from kompono.sealed.code import SealedCode, load_sealed
@@ -40,6 +39,10 @@ def opener(part: SealedCode | str | Path) -> Opener:
     return open_session
 
 
-def digest(code: SealedCode) -> bytes:
-    """A hash of all that replies depend on."""
-    return hashlib.sha256(f"{PROTOCOL} {code.manifest.digest}".encode()).digest()
+def told_of_laws(path: str | Path) -> str:
+    """What customers will see of contact and friction inside a sealed part, in words; empty if there is none."""
+    shape = load_sealed(path).manifest.shape
+    count = max(len(variant.laws.units) for variant in shape.variants)
+    if not count:
+        return ""
+    return f"{shape.name}: customers see gaps, slip and friction of its {count} laws, without names (docs/remote.md)"

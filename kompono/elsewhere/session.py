@@ -183,16 +183,45 @@ class Session:
         rows = np.array([base, np.full(self.lanes, factor), vector])
         return self._post(Op.COMBINE, rows, VECTOR)
 
+    def with_speeds(self, state: np.ndarray, base: np.ndarray) -> np.ndarray:
+        """The handle of a state with the speeds of another one, of handles (lanes,)."""
+        return self._post(Op.COMBINE_SPEEDS, np.array([state, base]), VECTOR)
+
+    def push(self, state: np.ndarray, factor: float, jump: np.ndarray) -> np.ndarray:
+        """The handle of a state whose speeds have changed by factor * jump, of handles (lanes,)."""
+        return self._post(Op.PUSH, np.array([state, np.full(self.lanes, factor), jump]), VECTOR)
+
+    def settle(self, state: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """The handle of a state (lanes,) with these modes of laws (count, lanes)."""
+        return self._post(Op.SETTLE, np.concatenate([state[None, :], modes]), VECTOR)
+
+    def modes(self, state: np.ndarray, count: int) -> np.ndarray:
+        """Modes of laws (count, lanes) at a state by its handle (lanes,); NaN if nobody answers."""
+        if not count:
+            return np.zeros((0, self.lanes))
+        self._put(Op.MODES, 0, np.asarray(state, dtype=float))
+        self["wanted"] = self["wanted"] + count * self.lanes
+        if not self.sync():
+            return np.full((count, self.lanes), np.nan)
+        first = HEADER + self.lanes
+        return self._reply[first : first + count * self.lanes].reshape(count, self.lanes).copy()
+
     def _post(self, op: int, rows: np.ndarray, kind: int) -> np.ndarray:
         field = "next" if kind == VECTOR else "next_pinned"
-        number, flat = self[field], rows.ravel()
-        if self["out_length"] + OPERATION + len(flat) > FRAME - _POSTED:
+        number = self[field]
+        self._put(op, number, rows.ravel())
+        self[field] = number + 1
+        return np.full(self.lanes, float((self.index << NUMBER_BITS) + number))
+
+    def _put(self, op: int, number: int, arguments: np.ndarray) -> None:
+        """Append an operation to the frame; one without room is sent first."""
+        end = OPERATION + len(arguments)
+        if self["out_length"] + end > FRAME - _POSTED:
             self.sync()
         place = self["out_length"]
-        self._out[place : place + OPERATION] = int(op), number, len(flat)
-        self._out[place + OPERATION : place + OPERATION + len(flat)] = flat
-        self["out_length"], self[field] = place + OPERATION + len(flat), number + 1
-        return np.full(self.lanes, float((self.index << NUMBER_BITS) + number))
+        self._out[place : place + OPERATION] = int(op), number, len(arguments)
+        self._out[place + OPERATION : place + end] = arguments
+        self["out_length"] = place + end
 
     @property
     def first(self) -> np.ndarray:

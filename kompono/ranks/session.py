@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from kompono.compile import Kernel
+from kompono.elsewhere.hosts import InProcess
 from kompono.errors import KomponoError, RunError
 from kompono.interruption import listening
 from kompono.keeping import checked_file
@@ -35,7 +36,7 @@ from kompono.simulation import Simulation
 from kompono.solve.settings import Settings
 from kompono.starting import closed_start
 from kompono.translate import Translation, closed_parts
-from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.structure.topology import Topology
 from kompono.translate.translate import structured
 
@@ -78,8 +79,11 @@ def run_on_ranks(model: Subsystem, settings: Settings, request: Request) -> Resu
             with listening() as heard:
                 heard.install(ENDINGS)
                 checked_file(file, "hdf5")
-                return work(Simulation.of(model, replace(request, elsewhere=hosts)))
+                return work(Simulation.of(model, replace(request, elsewhere={**home, **hosts})))
 
+        # where laws settle, parts are asked by rows if one is elsewhere: so they are on any number of ranks
+        settles = elaborate(model).laws or any(part.laws.size for part in parts)
+        home = {part.path: InProcess() for part in parts} if settles else {}
         with nullcontext() if World().leads else _deaf():
             return run_by_parts(parts, dict(request.place or {}), lead, _plain)
 

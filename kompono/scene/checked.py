@@ -29,12 +29,15 @@ def check_scene(scene: Scene) -> None:
         _need(all(isinstance(path, str) for path in (*scene.redundant, *scene.violated)), "a path")
         for carrier in scene.carriers:
             _need(isinstance(carrier.path, str) and isinstance(carrier.kind, str), "a carrier")
-            _numbers((carrier.pose or (0.0,) * 7, carrier.reach), 7, 1)
+            _numbers((carrier.pose or (0.0,) * 7, carrier.reach, carrier.mass), 7, 1, 1)
             _need(carrier.kind != "ground" or carrier.pose is not None or carrier.motion is not None, "a ground")
             if carrier.motion is not None:
                 _need(np.asarray(carrier.motion, dtype=float).shape == (len(carrier.motion), 8), "a motion")
         for part in scene.parts:
             _need(all(isinstance(text, str) for text in (part.path, part.kind, part.type)), "a part")
+            on = part.carrier
+            _need(on is None or (type(on) is int and 0 <= on < len(scene.carriers)), "where a part acts")
+            _numbers((part.position,), 3)
         for piece in scene.pieces:
             _piece(scene, piece)
         scene.meshes()

@@ -65,10 +65,11 @@ class _Describer:
         name = type(self.model.model).__name__
         return Scene(name, moving, tuple(self.parts), tuple(self.pieces), up, self.size)
 
-    def _part(self, element: Any, kind: str) -> int:
+    def _part(self, element: Any, kind: str, at: Frame | None = None) -> int:
         path = self.model.path(element)
         if not self.parts or self.parts[-1].path != path:
-            self.parts.append(SceneMember(path, kind, type(element).__name__))
+            on, place, _ = (None, (0.0, 0.0, 0.0), None) if at is None else self._located(at)
+            self.parts.append(SceneMember(path, kind, type(element).__name__, on, tuple(map(float, place))))
         return len(self.parts) - 1
 
     def _carrier(self, k: int, carrier: Carrier) -> None:
@@ -94,12 +95,12 @@ class _Describer:
         return self._colours.setdefault(role, PALETTE[len(self._colours) % len(PALETTE)])
 
     def _element(self, kind: str, element: Any, draw: Any) -> None:
-        part = self._part(element, kind)
+        part = self._part(element, kind, element.second)
         first, second = element.first or element.second, element.second
         self.pieces += draw(Sign(part, self._located(first), self._located(second), self._sign_size(first, second)))
 
     def _on_joint(self, kind: str, element: Any, joint: Any, draw: Any) -> None:
-        part = self._part(element, kind)
+        part = self._part(element, kind, joint.second)
         size = self._sign_size(joint.first, joint.second)
         self.pieces += draw(Sign(part, self._located(joint.first), self._located(joint.second), size))
 
@@ -120,10 +121,17 @@ class _Describer:
             return float(rest.ravel()[0])
         return 12 * self._sign_size(*(frame for frame in (force.first, force.second) if frame is not None))
 
+    def _mass(self, carrier: Any) -> float:
+        """Mass [kg] of a body, 0 if it is not known without more than parameters."""
+        solid = getattr(carrier, "solid", None)
+        found = self.values.array(solid.mass) if solid is not None else None
+        mass = float(found.ravel()[0]) if found is not None and found.size == 1 else 0.0
+        return mass if np.isfinite(mass) else 0.0
+
     def _moving(self, carrier: Carrier, times: np.ndarray) -> SceneBody:
         path = self.model.path(carrier)
         if not isinstance(carrier, Ground):
-            return SceneBody(path, "body", None)
+            return SceneBody(path, "body", None, mass=self._mass(carrier))
         position, turn = self.values.motion(carrier, times)
         rows = np.column_stack([position, quaternions(turn)])
         pose = tuple(rows[0].tolist())

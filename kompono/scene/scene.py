@@ -25,7 +25,7 @@ class SceneBody:
     """A body or ground: its path, and its `pose` (x, y, z, e0, e1, e2, e3) in the world at the start, if known.
 
     A moving ground has `motion`, rows (time, pose): channels tell only of bodies. Points of contacts are carriers, too
-    (`contacts.py`), with the length [m] of the largest force as `reach`.
+    (`contacts.py`), with the length [m] of the largest force as `reach`. `mass` [kg] is 0 where it is not known.
     """
 
     path: str
@@ -33,15 +33,21 @@ class SceneBody:
     pose: tuple[float, ...] | None = None
     motion: tuple[tuple[float, ...], ...] | None = None
     reach: float = 0.0
+    mass: float = 0.0
 
 
 @dataclass(frozen=True)
 class SceneMember:
-    """A member that can be seen: its path, its kind (body, ground, joint, constraint, force, coupling), its class."""
+    """A member that can be seen: its path, its kind (body, ground, joint, constraint, force, coupling), its class.
+
+    What acts between two frames acts at `position` (3) [m] on the carrier number `carrier`, the second one's.
+    """
 
     path: str
     kind: str
     type: str
+    carrier: int | None = None
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -103,8 +109,12 @@ class Scene:
         plain |= {"opacity": 1.0, "target": None, "hold": ""}
         kept = [{k: v for k, v in p.items() if k not in plain or v != plain[k]} for p in data.pop("pieces")]
         for carrier in data["carriers"]:
-            if not carrier["reach"]:
-                del carrier["reach"]
+            for name in ("reach", "mass"):
+                if not carrier[name]:
+                    del carrier[name]
+        for part in data["parts"]:
+            if part["carrier"] is None:
+                del part["carrier"], part["position"]
         return {"version": VERSION, **data, "pieces": kept}
 
     @staticmethod

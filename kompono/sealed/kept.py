@@ -20,7 +20,9 @@ class Gives(Enum):
     VALUES = "values"  # go to who asked
     STARTS = "starts"  # go to who asked, but only of the start moved by offsets: for assembly, never of a run
     RATE = "rate"  # of x, stays with the keeper
+    JUMP = "jump"  # changes of speeds alone, stays with the keeper
     STATE = "state"  # x corrected, stays with the keeper
+    SAMPLED = "sampled"  # x after an instant of samples, stays with the keeper
     MODES = "modes"  # take the place of some entries of x; the vector stays
 
 
@@ -42,11 +44,14 @@ class KeptFunction:
 
 @dataclass(frozen=True)
 class KeptPart:
-    """The length of x, which entries of it are speeds, and the functions by number."""
+    """The length of x, which entries of it are speeds, the functions by number, and the entries that are modes of laws,
+    unit by unit.
+    """
 
     size: int
     speeds: tuple[int, ...]
     functions: tuple[KeptFunction, ...]
+    modes: tuple[int, ...] = ()
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -60,9 +65,13 @@ def gives(name: str) -> Gives:
         return Gives.MODES
     if name == "resolve":
         return Gives.RATE
+    if name in ("moved", "law_resolve"):
+        return Gives.JUMP
     if name in _ASSEMBLING:
         return Gives.STARTS
-    return Gives.STATE if name == "normalize" or name.startswith(("corrected_", "tick_")) else Gives.VALUES
+    if name.startswith("tick_"):
+        return Gives.SAMPLED
+    return Gives.STATE if name == "normalize" or name.startswith("corrected_") else Gives.VALUES
 
 
 def tells(what: Gives) -> bool:
@@ -71,12 +80,8 @@ def tells(what: Gives) -> bool:
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
-    """The number of each function, by name; what is asked at events of laws is offered by no keeper."""
-    return {name: number for number, name in enumerate(sorted(n for n in names if not _of_laws(n)))}
-
-
-def _of_laws(name: str) -> bool:
-    return name == "moved" or name.startswith("law_")
+    """The number of each function, by name."""
+    return {name: number for number, name in enumerate(sorted(names))}
 
 
 def place_of_x(groups: Sequence[str], sizes: Mapping[str, int]) -> tuple[bool, int]:
@@ -88,7 +93,8 @@ def place_of_x(groups: Sequence[str], sizes: Mapping[str, int]) -> tuple[bool, i
 def kept_variant(variant: Variant, stem: str) -> KeptPart:
     """The keeper of a sealed part, entered by one of its ports; functions are called `stem` and their number there."""
     sizes = variant.sizes()
-    modes = tuple(range(variant.coordinates + variant.speeds, variant.size))
+    first = variant.coordinates + variant.speeds
+    modes = tuple(range(first, variant.size))
 
     def kept(name: str, described: Described) -> KeptFunction:
         takes, before = place_of_x(described.groups, sizes)
@@ -99,5 +105,5 @@ def kept_variant(variant: Variant, stem: str) -> KeptPart:
         return KeptFunction(f"{stem}_{described.number}", *given, still=name == "rates")
 
     functions = tuple(kept(name, variant.functions[name]) for name in numbered(variant.functions))
-    speeds = tuple(range(variant.coordinates, variant.coordinates + variant.speeds))
-    return KeptPart(variant.size, speeds, functions)
+    of_laws = tuple(first + place for unit in variant.laws.units for place in unit.modes)
+    return KeptPart(variant.size, tuple(range(variant.coordinates, first)), functions, of_laws)

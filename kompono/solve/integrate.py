@@ -19,7 +19,7 @@ from kompono.compile.listening import listen
 from kompono.compile.snapshot import recall, snapshot
 from kompono.elsewhere.filed import filed
 from kompono.ending import Ending
-from kompono.errors import RunError
+from kompono.errors import NoForces, RunError
 from kompono.interruption import calls_users
 from kompono.solve.asking import Asking
 from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
@@ -73,11 +73,14 @@ class Problem:
     report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
 
 
-def _choose_modes(problem: Problem) -> None:
-    """Choose the modes of laws at the start anew, now that callables have told the inputs."""
+def _choose_modes(problem: Problem, step: float) -> None:
+    """Choose the modes of laws at the start, now that callables have told the inputs and parts elsewhere have begun."""
     if getattr(problem.kernel, "settle", None) is not None and problem.lanes == 1:
         start = problem.kernel.settle.start
-        problem.state = start(0.0, problem.state, problem.feed.at(0.0), problem.parameters)
+        try:
+            problem.state = start(0.0, problem.state, problem.feed.at(0.0), problem.parameters, step)
+        except NoForces as found:  # the run ends at once
+            problem.jam = found.message
 
 
 def integrate(problem: Problem, settings: Settings, progress: Progress | bool | None) -> Trajectory:
@@ -93,8 +96,9 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         raise RunError(f"guard_checks goes with other methods than {method.name}.", fix=fix)
     check_events(problem.kernel.program, settings.method)
     if problem.journal is None or problem.journal.resumed is None:
-        if problem.feed.sample(0.0, _reader(problem, 0.0, problem.state)) and problem.feed.stop is None:
-            _choose_modes(problem)
+        told = problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
+        if (told or problem.kernel.program.opaque) and problem.feed.stop is None:
+            _choose_modes(problem, 0.0 if method.chooses_steps else settings.step)
         if problem.started is not None and problem.feed.stop is None:
             problem.started(problem.feed.at(0.0))
     given = (

@@ -39,18 +39,18 @@ class Step:
         out: bool = False,
     ) -> None:  # fmt: skip
         self.settler, self.kernel, self.parameters, self.size = settler, settler.kernel, parameters, size
-        self.speeds = slice(settler.first_speed, settler.first_mode)
-        first = settler.first_mode + len(self.kernel.program.modes)
+        self.law_states = settler.states
+        first = self.law_states.places.stop
         self.states = slice(first, first + len(self.kernel.program.states))
         half, end = time + size / 2, time + size
         rate = self.kernel.evaluate("derivative", time, state, feed(time), parameters)[0]
-        middle = state + size / 2 * rate
+        middle = self.law_states.moved(state, size / 2, rate)
         self.now = Instant(settler, half, middle, feed(half), parameters, size)
-        free = state + size * rate  # where it comes to: on what is curved, rows have turned until then
+        free = self.law_states.moved(state, size, rate)  # on what is curved, rows have turned until then
         if self.kernel.program.states:
             rate = self._evaluate("derivative", half, middle, feed(half))
             free[self.states] = state[self.states] + size * rate[self.states]
-        free[self.speeds] = state[self.speeds] + size * self._evaluate("law_free", half, middle, feed(half))
+        free = self.law_states.faster(free, state, size, self._evaluate("law_free", half, middle, feed(half)))
         self.rates = self.kernel.evaluate("law_view", end, free, feed(end), parameters)[1]  # of the rows
         self.struck: list[int] = []
         self.apart: set[int] = set()  # what parts again
@@ -60,6 +60,7 @@ class Step:
         self.end[self.states] = free[self.states]
         self.now.state = self.end
         self._write(chosen, found)
+        self.end = self.now.settled()
         self._correct(end, feed(end), out)
         self.happened = [(k, STRIKES) for k in self.struck] + self.now._changes()
 
@@ -67,10 +68,9 @@ class Step:
         return self.kernel.evaluate(routine, time, state, inputs, self.parameters)[0]
 
     def _impelled(self, free: np.ndarray, chosen: Sequence[int]) -> tuple[np.ndarray, Choice | None]:
-        """Speeds (nv) with impulses of units that touch, and their modes."""
-        speeds = free[self.speeds].copy()
+        """A state whose speeds have impulses of units that touch, and their modes."""
         if not chosen:
-            return speeds, None
+            return free, None
         back = np.zeros(len(self.rates))
         for k in chosen:
             back[self.settler.units[k].row] += self._rebound(k)
@@ -86,8 +86,8 @@ class Step:
         self.slow = self.now._slow(replace(part, problem=problem), found) / self.size
         for row, impulse in zip(part.rows, found.z, strict=True):
             if impulse:
-                speeds += impulse * self.now.column(row)[2]
-        return speeds, found
+                free = self.law_states.faster(free, free, impulse, self.now.column(row)[2])
+        return free, found
 
     def _rebound(self, number: int) -> float:
         """The speed with which a gap that closes shall open, none where it would last but a few steps."""
@@ -115,27 +115,25 @@ class Step:
                 directions[i, : len(slip)] = slip / length
         return Choice(modes, directions, np.zeros(sum(len(self.now.rows(number)) for number in chosen)))
 
-    def _moved(self, middle: np.ndarray, speeds: np.ndarray, time: float, feed: Feed) -> np.ndarray:
-        """The state at the end, from that in the middle and the speeds at the end."""
-        end = middle.copy()
-        end[self.speeds] = speeds
-        rate = self._evaluate("rates", time, end, feed(time))
-        end[: len(rate)] += self.size / 2 * rate
-        return end
+    def _moved(self, middle: np.ndarray, after: np.ndarray, time: float, feed: Feed) -> np.ndarray:
+        """The state at the end, from that in the middle and one with the speeds at the end."""
+        end = self.law_states.faster(middle, after)
+        return self.law_states.coasted(time, end, feed(time), self.parameters, self.size / 2)
 
     def _correct(self, time: float, inputs: np.ndarray, out: bool) -> None:
         """Bring the end on all conditions that hold there, and `out` of what they are inside of."""
         if "project" not in self.settler.program.routines:
             return
-        end, first = self.end, self.settler.first_mode
+        end = self.end
         gap = self._evaluate("law_view", time, end, inputs) if out else np.zeros(0)
         inside = [unit for unit in self.settler.units if out and unit.level == "position" and gap[unit.row] < 0]
         if inside:
-            closed = end.copy()
-            closed[[first + unit.modes[0] for unit in inside]] = 1.0
-            count = self.settler.first_speed
-            end[:count] = self._evaluate("project", time, closed, inputs)[:count]
-        end[:] = self._evaluate("project", time, end, inputs)
+            modes = self.law_states.modes(end)
+            shut = modes.copy()
+            shut[[unit.modes[0] for unit in inside]] = 1.0
+            closed = self._evaluate("project", time, self.law_states.with_modes(end, shut), inputs)
+            end = self.law_states.with_modes(self.law_states.faster(closed, end), modes)
+        self.end = self._evaluate("project", time, end, inputs)
 
     def _write(self, chosen: Sequence[int], found: Choice | None) -> None:
         """Modes at the end: what parts from what it struck is open."""

@@ -48,12 +48,9 @@ class Settler:
 
     def __init__(self, kernel: Any, steps: bool = False) -> None:
         self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
-        self.kernel, self.program = kernel, kernel.program
+        self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
-        program = kernel.program
-        self.first_speed = len(program.coordinates)
-        self.first_mode = self.first_speed + len(program.speeds)
-        self.first_event = len(program.events) - len(LAW_EVENTS) * len(self.units)
+        self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
 
     def __call__(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int],
@@ -68,7 +65,9 @@ class Settler:
             changed = instant.choose(fired)
         except NoForcesFit as found:
             raise NoForces(instant.jam(found)) from found
-        return instant.state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
+        return instant.settled(), [
+            self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
+        ]
 
     def step(
         self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float,
@@ -124,6 +123,7 @@ class Instant:
         self.step = step or BRIEF
         self.units = settler.units
         self._columns: dict[int, tuple[np.ndarray, ...]] = {}
+        self._modes = settler.states.modes(state)  # all of them, as they change
         self.asked: list[int] = []  # units of the last small problem
         self.before = self.modes()
         self.view = self.look()
@@ -131,8 +131,11 @@ class Instant:
 
     def modes(self) -> list[np.ndarray]:
         """The modes of each unit now."""
-        first = self.settler.first_mode
-        return [self.state[[first + k for k in unit.modes]].copy() for unit in self.units]
+        return [self._modes[list(unit.modes)] for unit in self.units]
+
+    def settled(self) -> np.ndarray:
+        """The state with the modes that were chosen."""
+        return self.settler.states.with_modes(self.state, self._modes)
 
     def look(self) -> View:
         """What the laws are at the present state."""
@@ -201,10 +204,9 @@ class Instant:
 
     def _push(self, rows: Sequence[int], impulses: np.ndarray) -> None:
         """Change the speeds by impulses on some rows."""
-        first, end = self.settler.first_speed, self.settler.first_mode
         for row, impulse in zip(rows, impulses, strict=True):
             if impulse:
-                self.state[first:end] += impulse * self.column(row)[2]
+                self.state = self.settler.states.faster(self.state, self.state, impulse, self.column(row)[2])
 
     # -- modes
 
@@ -290,7 +292,7 @@ class Instant:
         return np.array([max(speeds[unit.row], speeds[end], SLOW) for unit, end in zip(part.units, ends, strict=True)])
 
     def _write(self, number: int, mode: Mode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
-        unit, first = self.units[number], self.settler.first_mode
+        unit = self.units[number]
         if unit.kind == Kind.ONE_SIDED:
             values = [float(mode == Mode.HELD)]
         elif unit.kind == Kind.DRY:
@@ -298,7 +300,7 @@ class Instant:
         else:
             values = [slow * (mode == Mode.SLIDES), *direction]
         for place, value in zip(unit.modes, values, strict=True):
-            self.state[first + place] = value
+            self._modes[place] = value
 
     def _changes(self) -> list[tuple[int, int]]:
         found = []

@@ -23,13 +23,13 @@ def unsettled(settler: Any, time: float, state: np.ndarray, feed: Feed, paramete
     """Paths of the laws whose forces cannot be found at or shortly after a state, in words; empty if that is not it."""
 
     def rate(share: float) -> tuple[float, np.ndarray, np.ndarray]:
-        at, there = time + share * step, state + share * step * ahead
+        at = time + share * step
+        there = settler.states.moved(state, share * step, ahead) if share else state
         return at, there, settler.kernel.evaluate("derivative", at, there, feed(at), parameters)[0]
 
-    ahead = np.zeros_like(state)
     found = rate(0.0)
-    if np.all(np.isfinite(found[2])):
-        ahead = found[2]
+    ahead = found[2]
+    if np.all(np.isfinite(ahead)):
         found = rate(1.0)
         if np.all(np.isfinite(found[2])):
             return ""

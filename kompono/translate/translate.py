@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from kompono import kinds
-from kompono.errors import ModelError, RunError
+from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT, Request
@@ -277,15 +277,6 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"{', '.join(paths)}: parts elsewhere are closed components of a model in joint coordinates.",
             fix="Use engine='relative', and close the components.",
         )
-    if near.program.laws:
-        raise ModelError(
-            f"contact and dry friction cannot be in a model with parts elsewhere ({', '.join(paths)}).",
-            path=near.program.laws[0].path, fix="Keep all parts in this process.",
-        )  # fmt: skip
-    if near.program.rates:
-        path = next(near.model.path(mode) for mode in near.model.sampled)
-        fix = "Keep all parts in this process."
-        raise ModelError(f"a model with parts elsewhere ({', '.join(paths)}) cannot sample.", path=path, fix=fix)
     engine = AwayEngine(near.engine, paths)
     routines = _routines(engine, None, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):
@@ -293,7 +284,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
     program = replace(
         near.program, kernels=engine.kernels, routines=routines, coordinates=engine.coordinate_names(),
         speeds=engine.speed_names(), modes=engine.mode_names(), states=engine.state_names(), groups=engine.groups,
-        opaque=tuple((part.path, part.near.inside.size) for part in engine.parts),
+        opaque=tuple((part.path, part.near.inside.size) for part in engine.parts), laws=engine.law_rows.units,
     )  # fmt: skip
     return Translation(near.model, near.topology, engine, program, near.make_engine)
 

@@ -6,13 +6,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from elsewhere.machines import Controlled
 from elsewhere.suppliers import PARTS, Supplier
+from nonsmooth.rubbing_parts import Double, Rough, Skid, Tray
 from sealed.machines import PAIRS
 
 from kompono import seal
 from kompono.compile import targets
 from kompono.examples.car import standing_damper
 from kompono.sealed import keys
+
+MADE = {
+    "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -31,7 +37,7 @@ def supplier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Suppli
     def find(name: str) -> Supplier:
         if name not in made:
             path: Path = folder / f"{name}.part"
-            part = standing_damper() if name == "damper" else PAIRS[name][0]()
+            part = MADE[name]() if name in MADE else PAIRS[name][0]()
             seal(part, path, public=PARTS.get(name, ()), targets=[str(targets.fitting(targets.TARGETS))])
             made[name] = Supplier(str(path))
         return made[name]

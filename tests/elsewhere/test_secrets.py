@@ -160,6 +160,26 @@ def test_an_error_is_that_of_a_step(wheel: Any) -> None:
     assert customer.error(other, other, *[rate] * count)[0] == Broken.REFUSED
 
 
+def test_a_jump_is_no_rate(wheel: Any) -> None:
+    """It has no rates of coordinates: beside a rate, the speed inside would be left. It makes a state of its own."""
+    customer = wheel()
+    x = customer.start(0.0, 0.0)
+    rate, jump = customer.made("resolve", x), customer.made("moved", x, push=1.0)
+    assert customer.status == 0
+    rates = [rate] * len(ESTIMATE)
+    assert customer.error(x, x, *rates[1:], jump)[0] == Broken.REFUSED
+    for arguments in ((x, 1.0, jump), (rate, 1.0, jump), (jump, 1.0, rate), (jump, 1.0, jump)):
+        customer.make(Op.COMBINE, *arguments)
+        assert customer.status == Broken.REFUSED, arguments
+    pushed = customer.make(Op.PUSH, x, 0.5, jump)
+    assert customer.status == 0
+    assert customer.compared(pushed, x)[0] == Broken.REFUSED
+    assert customer.error(x, x, *rates[1:], customer.made("resolve", pushed))[0] == Broken.REFUSED
+    for arguments in ((x, 1.0, rate), (x, 1.0, x), (rate, 1.0, jump), (customer.start(1.0, 0.0), 1.0, jump)):
+        customer.make(Op.PUSH, *arguments)
+        assert customer.status == Broken.REFUSED, arguments
+
+
 def test_what_assembly_asks_is_not_answered_of_a_run(wheel: Any) -> None:
     customer = wheel()
     x = customer.start(0.0, 0.0)
@@ -193,7 +213,9 @@ def _attacks(draw: Any) -> list[tuple[Any, ...]]:
     """Steps of an attack by names of the methods above; vectors by number, most of which exist."""
     steps: list[tuple[Any, ...]] = [("start", *draw(_OFFSETS)), ("made", "resolve", 1.0, draw(_PUSHES))]
     for _ in range(draw(st.integers(3, 14))):
-        kind = draw(st.sampled_from(["start", "sum", "rate", "corrected", "compare", "error", "ask", "check"]))
+        kind = draw(
+            st.sampled_from(["start", "sum", "rate", "jump", "push", "corrected", "compare", "error", "ask", "check"])
+        )
         x = draw(_NUMBERS)
         if kind == "start":
             steps.append(("start", *draw(_OFFSETS)))
@@ -202,6 +224,10 @@ def _attacks(draw: Any) -> list[tuple[Any, ...]]:
             steps.append(("make", Op.COMBINE, x, *[v for p in pairs for v in p]))
         elif kind == "rate":
             steps.append(("made", "resolve", x, draw(_PUSHES)))
+        elif kind == "jump":
+            steps.append(("made", "moved", x, draw(_PUSHES)))
+        elif kind == "push":
+            steps.append(("make", Op.PUSH, x, draw(_FACTORS), draw(_NUMBERS)))
         elif kind == "corrected":
             steps.append(("made", draw(st.sampled_from(["corrected_speed", "corrected_residual"])), x, draw(_PUSHES)))
         elif kind == "compare":

@@ -132,6 +132,8 @@ def _served(target: str) -> Served:
         except ModuleNotFoundError:
             raise RunError(f"this Kompono cannot serve {SUFFIX} files.", fix="Use another version.") from None
         path, opener = Path(target), keeper.opener(target)
+        if told := keeper.told_of_laws(target):
+            say(told)
     else:
         if ":" not in target:
             raise RunError(f"{target}: serve a {SUFFIX} file, or FILE.py:NAME of what opens sessions.")

@@ -34,6 +34,7 @@ def add_command(commands: Any) -> None:
     add("--channels", action="append", metavar="GLOB", help="curves to offer and draw; may be repeated")
     add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
     add("--html", metavar="FILE", help="write one self-contained page instead of serving it")
+    add("--live", action="store_true", help="the machine itself runs in the page, beside a stored run of it")
     add("--viser", action="store_true", help="on viser's server (extra view), as live views are")
     add("--speed", type=float, default=1.0, metavar="X", help="of time at the start (default: 1)")
     add("--host", default="127.0.0.1", metavar="NAME", help="listen here (default: this machine only; 0.0.0.0: all)")
@@ -48,10 +49,10 @@ def command(options: argparse.Namespace) -> int:
         check_target(options.html)
     from kompono.edges.view import view  # other commands start without it
 
-    source, model = _source(options)
+    source, model, wanted = _source(options)
     shown = view(
         source, model=model, channels=options.channels, html=options.html, host=options.host, port=options.port,
-        speed=options.speed, viser=options.viser,
+        speed=options.speed, viser=options.viser, live=options.live, options=wanted,
     )  # fmt: skip
     if isinstance(shown, Path):
         print(f"{shown}: {shown.stat().st_size / 1e6:.2f} MB")
@@ -64,22 +65,23 @@ def command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _source(options: argparse.Namespace) -> tuple[Any, Any]:
-    """What to show, and the model it is of if that must be said."""
-    model = load(options.model, {}).model if options.model else None
+def _source(options: argparse.Namespace) -> tuple[Any, Any, dict[str, Any] | None]:
+    """What to show, the model it is of if that must be said, and how it runs."""
+    other = load(options.model, {}) if options.model else None
+    model = other.model if other is not None else None
     if Path(options.target).suffix.lower() in READERS:
-        return load_result(options.target), model
+        return load_result(options.target), model, request(options, other) if other is not None else None
     loaded = load(options.target, pairs(options.set, "--set"))
     asked = ("until", "step", "method", "every")
-    if not options.run and all(getattr(options, name) is None for name in asked):
-        return loaded.model, None
-    return _simulated(options, loaded), None
+    if not options.run and not options.live and all(getattr(options, name) is None for name in asked):
+        return loaded.model, None, None
+    wanted = request(options, loaded)
+    return _simulated(options, loaded, wanted), loaded.model if options.live else None, wanted
 
 
-def _simulated(options: argparse.Namespace, loaded: Loaded) -> Result:
+def _simulated(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any]) -> Result:
     """A run of a model with all its channels; if some are asked for, with those and the poses."""
     from kompono.scene import POSE_CHANNELS
 
-    wanted = request(options, loaded)
-    wanted["channels"] = [*(options.channels or ["*"]), *POSE_CHANNELS]
-    return kompono.simulate(loaded.model, **wanted)
+    channels = [*(options.channels or ["*"]), *POSE_CHANNELS]
+    return kompono.simulate(loaded.model, **{**wanted, "channels": channels})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kompono.edges.view.living import living
 from kompono.edges.view.page import fragment, page
 from kompono.edges.view.serve import PageServer
 from kompono.edges.view.viewer import Viewer
@@ -32,6 +33,8 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
     speed: float = 1.0,
+    live: bool = False,
+    options: Mapping[str, Any] | None = None,
     viser: bool = False,
 ) -> Any:
     """Show a model as assembled at its start, or the motion of a result (or of a file with one), in the browser.
@@ -40,21 +43,36 @@ def view(
     it returns the page itself, shown below the cell. With `html` the self-contained page is written to that file and
     its path returned. With `viser` it is a `Viewer` on viser's server (extra `view`), which Python can steer while
     people look. `model` is what a result is of that does not say so itself (CSV). `channels` are globs of the curves.
+
+    With `live` the machine itself runs in the page, as WebAssembly: equal steps of the model's own step loop, with
+    events and projections, sliders for inputs, parameters, springs and gravity, and bodies that can be pulled. A result
+    (give its `model`, too) is drawn beside it to compare. `options` are those of `simulate` the machine runs with; by
+    default the model's `run_defaults`. What cannot run in a page raises.
     """
     number(speed, "speed", error=RunError, fix="Give simulated seconds per second, e.g. speed=0.5.")
     path = None if html is None else check_target(html)
     scene, result = scene_of(source, model)
+    machine = _living(source, model, options) if live else None
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, page(scene, result, channels=channels, speed=speed))
+        write_text(path, page(scene, result, channels=channels, speed=speed, living=machine))
         return path
     if viser:
         return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
     if in_notebook():
         from IPython.display import HTML  # type: ignore[import-not-found]
 
-        return HTML(f"<div>{fragment(scene, result, channels=channels, speed=speed)}</div>")
-    return PageServer(page(scene, result, channels=channels, speed=speed), host=host, port=port)
+        return HTML(f"<div>{fragment(scene, result, channels=channels, speed=speed, living=machine)}</div>")
+    return PageServer(page(scene, result, channels=channels, speed=speed, living=machine), host=host, port=port)
+
+
+def _living(source: Any, model: Subsystem | None, options: Mapping[str, Any] | None) -> Any:
+    """The machine for a page."""
+    machine = source if isinstance(source, Subsystem) else model
+    if machine is None:
+        fix = "Give the model itself, or say which model the result is of (model=..., --model FILE.py)."
+        raise RunError("only a model can live in a page, a result is over.", fix=fix)
+    return living(machine, machine.run_defaults if options is None else options)
 
 
 def scene_of(source: Subsystem | Result | str | Path, model: Subsystem | None = None) -> tuple[Scene, Result | None]:

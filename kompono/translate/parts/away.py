@@ -15,7 +15,7 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.model.signal import time
-from kompono.sealed.kept import gives, place_of_x, tells
+from kompono.sealed.kept import Gives, gives, place_of_x, tells
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
 from kompono.translate.motion.kinematics import Kinematics
@@ -36,6 +36,7 @@ class AwayInside:
         inside = part.inside
         self.handed, self.laws = inside.handed, inside.laws
         self.whole, self.settles, self.keeps = inside.whole, inside.settles, inside.keeps
+        self.sample_rates, self.ticks = inside.sample_rates, inside.ticks
         self.parts: tuple[Part, ...] = ()
         self.size, self._number = 1, number
 
@@ -75,7 +76,7 @@ class AwayPart(Part):
         if name not in self._made:
             near, size = self.near.closed(name), self.near.inside.size
             values = tells(gives(name))
-            if not near.function.nnz_out() or (values and not near.function.nnz_in()):
+            if values and not (near.function.nnz_out() and near.function.nnz_in()):
                 return near  # nothing, or always the same
             takes, before = place_of_x(near.groups, group_sizes(self.near))
             arguments = 1 + near.function.nnz_in() - (size if takes else 0)
@@ -89,10 +90,11 @@ class AwayPart(Part):
         self, kinematics: Kinematics, name: str, x: Any, *, base: Any = None, fields: Any = None, given: Any = None,
         forces: Any = None,
     ) -> Any:  # fmt: skip
-        made = not tells(gives(name))
-        if made and (not self.near.inside.size or (name == "normalize" and not self.turns)):
+        what = gives(name)
+        idle = not self.near.inside.size or (name == "normalize" and not self.turns)
+        if idle and what in (Gives.STATE, Gives.SAMPLED, Gives.MODES):
             return x
-        if not made and "x" not in self.near.closed(name).groups:
+        if tells(what) and "x" not in self.near.closed(name).groups:
             x = self.first  # what does not depend on x is asked once
         return super().ask(kinematics, name, x, base=base, fields=fields, given=given, forces=forces)
 
@@ -135,7 +137,7 @@ class AwayEngine(ByParts):
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
         self.kernels, self.shared = near.kernels, False
-        self.law_rows, self.unit_order, self.by_rows = near.law_rows, near.unit_order, near.by_rows
+        self._stack(near.compartment, by_rows=True)
         self.sample_rates, self.ticks = near.sample_rates, near.ticks
         chosen = [part for part in near.compartment.parts if part.path in paths]
         for path in set(paths) - {part.path for part in chosen}:
@@ -152,6 +154,9 @@ class AwayEngine(ByParts):
         known = {place: k for k, place in enumerate(self.kept)}
         own = len(self.kept)
         self.places = [known[p] if p >= 0 else own - 1 - p for p in self.compartment.places(near)]
+        modes, first = {mode: k for k, mode in enumerate(near.model.modes)}, near.nq + near.nv
+        self.modes_here = [place - first for place in self.kept if 0 <= place - first < len(modes)]
+        self.modes_away = [[modes[m] for unit in p.laws.modes for m in unit] for p in self.parts]  # those of laws
 
     @property
     def projects(self) -> bool:
@@ -179,6 +184,13 @@ class AwayEngine(ByParts):
     def _names_of(self, names: tuple[str, ...], first: int) -> tuple[str, ...]:
         return tuple(names[place - first] for place in self.kept if 0 <= place - first < len(names))
 
+    def _speeds(self, rates: Any) -> Any:
+        """Own speeds in their order, then what parts elsewhere keep."""
+        places = {place: k for k, place in enumerate(self.places)}
+        first, own = len(self.coordinate_names()), len(self.kept)
+        here = range(first, first + len(self.speed_names()))
+        return ca.vertcat(ca.SX(0, 1), *[rates[places[k]] for k in (*here, *range(own, own + len(self.parts)))])
+
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Places of each closed part."""
@@ -186,9 +198,10 @@ class AwayEngine(ByParts):
         found = []
         for part in self.compartment.parts:
             away = isinstance(part, AwayPart)
-            places = [len(self.kept) + part.number] if away else [known[p] for p in part.inside.places(self.near)]
-            found.append(tuple(places))
-        return tuple(group for group in found if group)
+            places = part.near.inside.places(self.near) if away else part.inside.places(self.near)
+            if places:
+                found.append((len(self.kept) + part.number,) if away else tuple(known[p] for p in places))
+        return tuple(found)
 
     def _symbols(self) -> list[tuple[str, Any]]:
         near, model = self.near, self.model

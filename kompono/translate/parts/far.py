@@ -86,7 +86,9 @@ def kept_part(part: Part) -> tuple[KeptPart, dict[str, ca.Function]]:
         found.append(KeptFunction(function.name(), takes, before, others, function.nnz_out(), what, entries))
         if function.nnz_out():
             functions[function.name()] = function
-    return KeptPart(inside.size, tuple(_speeds(inside)), tuple(found)), functions
+    places = _mode_places(inside)
+    of_laws = tuple(places[mode] for modes in inside.laws.modes for mode in modes)
+    return KeptPart(inside.size, tuple(_speeds(inside)), tuple(found), of_laws), functions
 
 
 def _speeds(inside: Any, first: int = 0) -> list[int]:

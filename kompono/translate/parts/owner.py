@@ -52,10 +52,10 @@ class ByParts(SolvedEngine):
         found = (tuple(part.inside.places(self)) for part in self.compartment.parts)
         return tuple(group for group in found if group)
 
-    def _stack(self, compartment: Compartment) -> None:
+    def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
         self.unit_order = compartment.laws.order(LawRows(self.model))
-        self.by_rows = bool(sealed_in(compartment))
+        self.by_rows = by_rows or bool(sealed_in(compartment))
         if self.by_rows:
             stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
             self.law_rows = stacked  # type: ignore[assignment]

@@ -1,165 +1,134 @@
-// The machine in 3D: carriers move, fixed pieces ride on them, spanned pieces follow two points.
+// The machine in 3D: carriers move, fixed pieces ride on them, spanned pieces follow two points. A machine of many pieces
+// is drawn mesh by mesh, all instances of one at once.
 "use strict";
 
 const LIT = 0xffc220, REDUNDANT = 0x8e44ad, VIOLATED = 0xe0231c;
+const SINGLE = 1500; // pieces up to which each is an object of its own
 
-// Whether the processor draws instead of a graphics card: then shadows and smooth edges are left out.
-function withoutGraphicsCard() {
-  const gl = document.createElement("canvas").getContext("webgl2");
-  if (!gl) throw new Error("this browser has no WebGL 2");
-  const info = gl.getExtension("WEBGL_debug_renderer_info");
-  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
-  gl.getExtension("WEBGL_lose_context")?.loseContext();
-  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name) && !location.hash.includes("fine");
-}
-
-class Machine {
+class Machine extends Stage {
   constructor(canvas, data) {
-    this.data = data;
-    this.canvas = canvas;
-    this.plain = withoutGraphicsCard();
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.plain });
-    this.sharpness = Math.min(window.devicePixelRatio || 1, 2);
-    this.renderer.setPixelRatio(this.sharpness);
-    this.renderer.shadowMap.enabled = !this.plain;
-    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
-    this.world = new THREE.Scene();
-    this.world.background = new THREE.Color(0xe9edf1);
-    this.camera = new THREE.PerspectiveCamera(35, 1, 0.001, 1000);
-    this.up = new THREE.Vector3(...data.up);
-    this.camera.up.copy(this.up);
-    this.low = new THREE.Vector3(...data.low);
-    this.high = new THREE.Vector3(...data.high);
-    this.controls = new THREE.OrbitControls(this.camera, canvas);
-    this.controls.enableDamping = true;
-    this.controls.dampingFactor = 0.15;
-    this.controls.addEventListener("change", () => { this.stale = true; });
-    this.stale = true;
-    this.changed = performance.now();
-    this.drawn = 0;
-    this.surroundings();
+    super(canvas, data);
+    this.hiddenParts = new Set();
+    this.litParts = new Set();
+    this.glassy = false;
     this.build();
-    this.fit();
     this.resize();
+    this.fit();
   }
 
-  // A right-handed frame with its third axis up.
-  basis() {
-    const aside = Math.abs(this.up.x) < 0.9 ? new THREE.Vector3(1, 0, 0) : new THREE.Vector3(0, 1, 0);
-    const y = new THREE.Vector3().crossVectors(this.up, aside).normalize();
-    const x = new THREE.Vector3().crossVectors(y, this.up);
-    return [x, y, this.up];
-  }
-
-  surroundings() {
-    const radius = this.low.distanceTo(this.high) / 2 || 1;
-    const [x, y, z] = this.basis();
-    const centre = this.low.clone().add(this.high).multiplyScalar(0.5);
-    const floor = new THREE.Group();
-    floor.matrixAutoUpdate = false;
-    const below = z.clone().multiplyScalar(this.data.floor);
-    const flat = centre.clone().addScaledVector(z, -centre.dot(z));
-    const cell = this.data.cell;
-    const snap = (v, axis) => axis.clone().multiplyScalar(Math.round(v.dot(axis) / cell) * cell);
-    below.add(snap(flat, x)).add(snap(flat, y));
-    floor.matrix.makeBasis(x, y, z).setPosition(below);
-    const cells = Math.ceil(3 * radius / cell);
-    const lines = [];
-    for (let k = -cells; k <= cells; k++) {
-      lines.push(k * cell, -cells * cell, 0, k * cell, cells * cell, 0, -cells * cell, k * cell, 0, cells * cell, k * cell, 0);
-    }
-    const grid = new THREE.BufferGeometry();
-    grid.setAttribute("position", new THREE.BufferAttribute(new Float32Array(lines), 3));
-    floor.add(new THREE.LineSegments(grid, new THREE.LineBasicMaterial({ color: 0xc3cbd4 })));
-    if (!this.plain) floor.add(this.sheet(8 * cells * cell, -0.002 * radius));
-    this.world.add(floor);
-    const sky = new THREE.HemisphereLight(0xffffff, 0xb9c0c8, 1.9);
-    sky.position.copy(z);
-    this.world.add(sky);
-    const sun = new THREE.DirectionalLight(0xffffff, 2.0);
-    sun.position.copy(centre).addScaledVector(x, -1.1 * radius).addScaledVector(y, -1.6 * radius).addScaledVector(z, 3.2 * radius);
-    sun.target.position.copy(centre);
-    sun.castShadow = true;
-    sun.shadow.mapSize.set(2048, 2048);
-    const box = sun.shadow.camera;
-    [box.left, box.right, box.bottom, box.top, box.near, box.far] = [-1.5 * radius, 1.5 * radius, -1.5 * radius, 1.5 * radius, 0.1 * radius, 9 * radius];
-    sun.shadow.normalBias = 0.01 * radius;
-    this.world.add(sun, sun.target);
-  }
-
-  // A floor that shows nothing but shadows.
-  sheet(width, height) {
-    const sheet = new THREE.Mesh(new THREE.PlaneGeometry(width, width), new THREE.ShadowMaterial({ opacity: 0.22 }));
-    sheet.receiveShadow = true;
-    sheet.position.z = height;
-    return sheet;
-  }
-
-  build() {
-    const { arrays, meshes, pieces, parts } = this.data;
-    const geometries = meshes.map(([vertex, vertices, face, faces]) => {
+  geometries() {
+    const { arrays, meshes } = this.data;
+    return meshes.map(([vertex, vertices, face, faces]) => {
       const geometry = new THREE.BufferGeometry();
       geometry.setAttribute("position", new THREE.BufferAttribute(arrays.vertices.slice(3 * vertex, 3 * (vertex + vertices)), 3));
       geometry.setIndex(new THREE.BufferAttribute(arrays.faces.slice(3 * face, 3 * (face + faces)), 1));
       geometry.computeVertexNormals();
       return geometry;
     });
-    this.carriers = this.data.carriers.map(() => { const group = new THREE.Group(); this.world.add(group); return group; });
-    this.spans = [];
-    this.meshes = [];
-    this.byPart = parts.map(() => []);
+  }
+
+  build() {
+    const { pieces, parts } = this.data, geometries = this.geometries();
     const bad = new Set(Object.keys(this.data.violated)), spare = new Set(this.data.redundant);
-    for (const piece of pieces) {
-      const path = parts[piece.part].path;
-      const mark = bad.has(path) ? VIOLATED : spare.has(path) ? REDUNDANT : null;
-      const look = {
-        color: mark ?? piece.colour, transparent: piece.opacity < 1, opacity: piece.opacity, side: THREE.DoubleSide,
-        depthWrite: piece.opacity >= 1,
-      };
-      const material = this.plain ? new THREE.MeshLambertMaterial(look)
-        : new THREE.MeshStandardMaterial({ ...look, roughness: 0.55, metalness: 0.12 });
-      const mesh = new THREE.Mesh(geometries[piece.mesh], material);
+    this.carriers = this.data.carriers.map(() => { const group = new THREE.Group(); group.matrixAutoUpdate = false; this.world.add(group); return group; });
+    this.colours = pieces.map((piece) => new THREE.Color(bad.has(parts[piece.part].path) ? VIOLATED : spare.has(parts[piece.part].path) ? REDUNDANT : piece.colour));
+    this.locals = pieces.map((piece) => {
+      const [w, i, j, k] = piece.orientation;
+      return new THREE.Matrix4().compose(new THREE.Vector3(...piece.position), new THREE.Quaternion(i, j, k, w), new THREE.Vector3(1, 1, 1));
+    });
+    this.byPart = parts.map(() => []);
+    pieces.forEach((piece, index) => this.byPart[piece.part].push(index));
+    this.meshes = [];
+    this.crowds = null;
+    if (pieces.length <= SINGLE) this.buildEach(geometries); else this.buildCrowds(geometries);
+  }
+
+  isSolid(piece) { return ["body", "ground"].includes(this.data.parts[piece.part].kind); }
+
+  material(look) {
+    const side = { side: THREE.DoubleSide, transparent: look.opacity < 1, depthWrite: look.opacity >= 1, ...look };
+    return this.plain ? new THREE.MeshLambertMaterial(side) : new THREE.MeshStandardMaterial({ ...side, roughness: 0.55, metalness: 0.12 });
+  }
+
+  buildEach(geometries) {
+    this.data.pieces.forEach((piece, index) => {
+      const mesh = new THREE.Mesh(geometries[piece.mesh], this.material({ color: this.colours[index], opacity: piece.opacity }));
       mesh.castShadow = piece.opacity >= 1;
       mesh.receiveShadow = true;
       mesh.userData.part = piece.part;
+      mesh.userData.piece = index;
+      mesh.matrixAutoUpdate = false;
       if (piece.target === null) {
-        mesh.position.set(...piece.position);
-        const [w, i, j, k] = piece.orientation;
-        mesh.quaternion.set(i, j, k, w);
+        mesh.matrix.copy(this.locals[index]);
         this.carriers[piece.carrier].add(mesh);
       } else {
-        mesh.matrixAutoUpdate = false;
-        this.spans.push({ mesh, piece, start: new THREE.Vector3(...piece.position), end: new THREE.Vector3(...piece.end) });
         this.world.add(mesh);
       }
       this.meshes.push(mesh);
-      this.byPart[piece.part].push(mesh);
-    }
+    });
   }
 
-  // Put everything where it is at `time`, between two recorded instants along the shortest turn.
-  pose(time) {
-    const { times, poses } = this.data.arrays;
-    const [row, share] = locate(times, time);
-    const count = this.carriers.length, a = row * count * 7, b = Math.min(row + 1, times.length - 1) * count * 7;
-    const from = new THREE.Quaternion(), to = new THREE.Quaternion();
-    for (let k = 0; k < count; k++) {
-      const i = a + 7 * k, j = b + 7 * k, group = this.carriers[k];
-      group.position.set(
-        poses[i] + share * (poses[j] - poses[i]), poses[i + 1] + share * (poses[j + 1] - poses[i + 1]),
-        poses[i + 2] + share * (poses[j + 2] - poses[i + 2]));
-      from.set(poses[i + 4], poses[i + 5], poses[i + 6], poses[i + 3]);
-      to.set(poses[j + 4], poses[j + 5], poses[j + 6], poses[j + 3]);
-      group.quaternion.slerpQuaternions(from, to, share);
-      group.updateMatrixWorld();
-    }
-    for (const span of this.spans) this.stretch(span);
+  buildCrowds(geometries) {
+    const groups = new Map();
+    this.data.pieces.forEach((piece, index) => {
+      const key = `${piece.mesh} ${piece.opacity} ${this.isSolid(piece)}`;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(index);
+    });
+    this.crowds = [...groups.values()].map((indices) => {
+      const { mesh: which, opacity } = this.data.pieces[indices[0]];
+      const mesh = new THREE.InstancedMesh(geometries[which], this.material({ opacity }), indices.length);
+      mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
+      mesh.frustumCulled = false;
+      mesh.castShadow = opacity >= 1 && indices.length < 4000;
+      mesh.receiveShadow = true;
+      mesh.userData.pieces = indices;
+      indices.forEach((index, slot) => mesh.setColorAt(slot, this.colours[index]));
+      this.world.add(mesh);
+      return mesh;
+    });
+  }
+
+  // Put everything where a table of poses (x, y, z, e0, e1, e2, e3 of each carrier) says.
+  place(table) {
+    const position = new THREE.Vector3(), turn = new THREE.Quaternion(), one = new THREE.Vector3(1, 1, 1);
+    this.carriers.forEach((group, k) => {
+      const i = 7 * k;
+      position.set(table[i], table[i + 1], table[i + 2]);
+      turn.set(table[i + 4], table[i + 5], table[i + 6], table[i + 3]);
+      group.matrix.compose(position, turn, one);
+      group.matrixWorld.copy(group.matrix);
+      group.position.copy(position);
+      group.quaternion.copy(turn);
+      for (const child of group.children) child.matrixWorldNeedsUpdate = true;
+    });
+    if (this.crowds) this.placeCrowds();
+    else this.data.pieces.forEach((piece, index) => {
+      if (piece.target === null) return;
+      this.stretch(piece, this.meshes[index].matrix);
+      this.meshes[index].matrixWorldNeedsUpdate = true;
+    });
     this.stale = true;
   }
 
-  stretch({ mesh, piece, start, end }) {
-    let a = start.clone().applyMatrix4(this.carriers[piece.carrier].matrixWorld);
-    let b = end.clone().applyMatrix4(this.carriers[piece.target].matrixWorld);
+  placeCrowds() {
+    const matrix = new THREE.Matrix4(), nothing = new THREE.Matrix4().makeScale(0, 0, 0), { pieces } = this.data;
+    for (const mesh of this.crowds) {
+      mesh.userData.pieces.forEach((index, slot) => {
+        const piece = pieces[index];
+        if (this.hiddenParts.has(piece.part)) { mesh.setMatrixAt(slot, nothing); return; }
+        if (piece.target === null) matrix.multiplyMatrices(this.carriers[piece.carrier].matrix, this.locals[index]);
+        else this.stretch(piece, matrix);
+        mesh.setMatrixAt(slot, matrix);
+      });
+      mesh.instanceMatrix.needsUpdate = true;
+      mesh.boundingSphere = null;
+    }
+  }
+
+  stretch(piece, target) {
+    let a = new THREE.Vector3(...piece.position).applyMatrix4(this.carriers[piece.carrier].matrix);
+    let b = new THREE.Vector3(...piece.end).applyMatrix4(this.carriers[piece.target].matrix);
     if (piece.hold === "second") [a, b] = [b, a];
     const z = b.sub(a), length = z.length();
     if (length > 1e-12) z.divideScalar(length); else z.set(0, 0, 1);
@@ -168,95 +137,84 @@ class Machine {
     const grown = Math.max(length, 1e-9);
     if (piece.hold === "both" || piece.hold === "all") z.multiplyScalar(grown);
     if (piece.hold === "all") { x.multiplyScalar(grown); y.multiplyScalar(grown); }
-    mesh.matrix.makeBasis(x, y, z).setPosition(a);
-    mesh.matrixWorldNeedsUpdate = true;
+    target.makeBasis(x, y, z).setPosition(a);
   }
 
   show(part, visible) {
-    for (const mesh of this.byPart[part]) mesh.visible = visible;
+    this.hiddenParts[visible ? "delete" : "add"](part);
+    if (!this.crowds) for (const index of this.byPart[part]) this.meshes[index].visible = visible;
     this.stale = true;
   }
 
+  // Light up parts; joints and forces among them are seen through whatever hides them.
   light(parts) {
-    const chosen = new Set(parts);
-    for (const mesh of this.meshes) {
-      const lit = chosen.has(mesh.userData.part);
+    const chosen = new Set(parts), { pieces } = this.data;
+    if (this.crowds) {
+      for (const mesh of this.crowds) {
+        mesh.userData.pieces.forEach((index, slot) => mesh.setColorAt(slot, chosen.has(pieces[index].part) ? new THREE.Color(LIT) : this.colours[index]));
+        mesh.instanceColor.needsUpdate = true;
+      }
+    }
+    this.meshes.forEach((mesh, index) => {
+      const lit = chosen.has(pieces[index].part), above = lit && !this.isSolid(pieces[index]);
       mesh.material.emissive.setHex(lit ? LIT : 0);
       mesh.material.emissiveIntensity = lit ? 0.75 : 0;
-    }
+      mesh.material.depthTest = !above;
+      mesh.renderOrder = above ? 5 : 0;
+    });
+    this.litParts = chosen;
     this.stale = true;
   }
 
   // Bodies as if of glass, so that joints inside are seen.
   glass(yes) {
-    this.data.pieces.forEach((piece, index) => {
-      if (!["body", "ground"].includes(this.data.parts[piece.part].kind)) return;
-      const material = this.meshes[index].material, opacity = yes ? 0.25 * piece.opacity : piece.opacity;
+    this.glassy = yes;
+    const dim = (material, opacity) => {
       Object.assign(material, { opacity, transparent: opacity < 1, depthWrite: opacity >= 1 });
       material.needsUpdate = true;
+    };
+    this.meshes.forEach((mesh, index) => {
+      const piece = this.data.pieces[index];
+      if (this.isSolid(piece)) dim(mesh.material, yes ? 0.25 * piece.opacity : piece.opacity);
     });
-    this.stale = true;
-  }
-
-  pick(x, y) {
-    const box = this.canvas.getBoundingClientRect();
-    const point = new THREE.Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height);
-    const ray = new THREE.Raycaster();
-    ray.setFromCamera(point, this.camera);
-    const hit = ray.intersectObjects(this.meshes.filter((mesh) => mesh.visible), false)[0];
-    return hit ? hit.object.userData.part : null;
-  }
-
-  fit() {
-    const [x, y, z] = this.basis();
-    const centre = this.low.clone().add(this.high).multiplyScalar(0.5);
-    const away = new THREE.Vector3().addScaledVector(x, 0.62).addScaledVector(y, -1.25).addScaledVector(z, 0.52).normalize();
-    const right = new THREE.Vector3().crossVectors(z, away).normalize(), top = new THREE.Vector3().crossVectors(away, right);
-    const tall = Math.tan(this.camera.fov * Math.PI / 360), wide = tall * this.camera.aspect;
-    let distance = 0;
-    for (let corner = 0; corner < 8; corner++) {
-      const point = new THREE.Vector3(
-        corner & 1 ? this.high.x : this.low.x, corner & 2 ? this.high.y : this.low.y, corner & 4 ? this.high.z : this.low.z).sub(centre);
-      const depth = point.dot(away);
-      distance = Math.max(distance, depth + Math.abs(point.dot(right)) / wide, depth + Math.abs(point.dot(top)) / tall);
+    for (const mesh of this.crowds || []) {
+      const piece = this.data.pieces[mesh.userData.pieces[0]];
+      if (this.isSolid(piece)) dim(mesh.material, yes ? 0.25 * piece.opacity : piece.opacity);
     }
-    distance = Math.max(1.08 * distance, 1e-3);
-    this.camera.position.copy(centre).addScaledVector(away, distance);
-    this.camera.near = distance / 200;
-    this.camera.far = distance * 60;
-    this.camera.updateProjectionMatrix();
-    this.controls.target.copy(centre);
-    this.controls.update();
     this.stale = true;
   }
 
-  resize() {
-    const width = this.canvas.clientWidth || 1, height = this.canvas.clientHeight || 1;
-    this.renderer.setSize(width, height, false);
-    this.camera.aspect = width / height;
-    this.camera.updateProjectionMatrix();
-    this.stale = true;
+  // What is under the mouse: its part, the carrier it rides on (null for what is spanned), and the point there.
+  hit(x, y, wanted = () => true) {
+    const targets = this.crowds || this.meshes.filter((mesh) => mesh.visible);
+    for (const found of this.ray(x, y).intersectObjects(targets, false)) {
+      const index = this.crowds ? found.object.userData.pieces[found.instanceId] : found.object.userData.piece;
+      const piece = this.data.pieces[index];
+      if (this.hiddenParts.has(piece.part) || !wanted(piece)) continue;
+      if (this.renderer.clippingPlanes.some((plane) => plane.distanceToPoint(found.point) < 0)) continue;
+      return { part: piece.part, carrier: piece.target === null ? piece.carrier : null, point: found.point, distance: found.distance };
+    }
+    return null;
   }
 
-  // Draw if anything changed. While things move too slowly for the eye, pictures get coarser; at rest they are sharp.
-  draw(now, passed) {
-    this.controls.update();
-    if (this.stale) this.changed = now;
-    const moving = now - this.changed < 300, fine = Math.min(window.devicePixelRatio || 1, 2);
-    this.slow = moving ? 0.9 * (this.slow ?? 0.03) + 0.1 * passed : 0.03;
-    if (moving && this.slow > 0.045 && this.sharpness > 0.5) this.sharpen(Math.max(0.5, 0.75 * Math.min(this.sharpness, fine)));
-    if (!moving) this.sharpen(this.plain ? 2 : fine);
-    if (!this.stale) return;
-    this.stale = false;
-    this.drawn += 1;
-    this.renderer.render(this.world, this.camera);
-  }
+  pick(x, y) { return this.hit(x, y)?.part ?? null; }
 
-  sharpen(ratio) {
-    if (ratio === this.sharpness) return;
-    this.sharpness = ratio;
-    this.slow = 0.03;
-    this.renderer.setPixelRatio(ratio);
-    this.renderer.render(this.world, this.camera);
+  // A point of the world in the axes of a carrier, and back.
+  inside(carrier, point) { return point.clone().applyMatrix4(this.carriers[carrier].matrix.clone().invert()); }
+  outside(carrier, point) { return point.clone().applyMatrix4(this.carriers[carrier].matrix); }
+
+  // The box around parts.
+  around(parts) {
+    const box = new THREE.Box3(), { pieces } = this.data;
+    this.world.updateMatrixWorld();
+    for (const part of parts) for (const index of this.byPart[part]) {
+      if (!this.crowds) { box.expandByObject(this.meshes[index]); continue; }
+      const piece = pieces[index];
+      box.expandByPoint(this.outside(piece.carrier, new THREE.Vector3(...piece.position)));
+    }
+    if (box.isEmpty()) return null;
+    const least = 0.04 * this.radius, size = box.max.clone().sub(box.min);
+    if (Math.max(size.x, size.y, size.z) < least) box.expandByScalar(least);
+    return box;
   }
 }

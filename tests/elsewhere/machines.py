@@ -1,0 +1,42 @@
+"""Parts that sample, have states of their own, or nothing that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kompono import Body, Ground, Mode, State, Subsystem
+from kompono.library import Gravity, JointEffort, Revolute
+
+
+class Controlled(Subsystem):
+    """A pendulum in a box whose controller samples, and has a state."""
+
+    def __init__(self) -> None:
+        self.box, self.bob = Body(mass=1.0, inertia=(0.1,) * 3), Body(mass=0.5, inertia=(0.01,) * 3)
+        self.pin = Revolute(self.box, self.bob.at(0, 0, 0.3), axis="y", angle=0.4)
+        self.slow = State(0.1)
+        self.slow.rate = self.pin.angle - 2 * self.slow
+        self.torque = Mode(0.0, every=0.01)
+        self.torque.next = self.slow - 3 * self.pin.angle - 0.5 * self.pin.angle_rate
+        self.push = JointEffort(self.pin, self.torque)
+        self.expose(self.box)
+
+
+class Swinging(Subsystem):
+    """It hangs on a pin with a controller that samples less often."""
+
+    def __init__(self, kind: Callable[[], Any] = Controlled) -> None:
+        self.ground, self.gravity, self.part = Ground(), Gravity(), kind()
+        self.top = Revolute(self.ground, self.part.box.at(0, 0, 0.5), axis="y", angle=0.3)
+        self.torque = Mode(0.0, every=0.02, offset=0.005)
+        self.torque.next = -self.top.angle
+        self.push = JointEffort(self.top, self.torque)
+
+
+class Weight(Subsystem):
+    """A body, and nothing that moves in it."""
+
+    def __init__(self) -> None:
+        self.box = Body(mass=1.0, inertia=(0.1, 0.1, 0.1))
+        self.expose(self.box)
