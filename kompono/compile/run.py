@@ -187,8 +187,6 @@ class Run(ABC):
         while True:
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
-            if status is ChunkEnd.OK and not self._program.opaque:
-                return status
             if status is ChunkEnd.LAWS:
                 try:
                     self._settle()

@@ -11,8 +11,9 @@ import ctypes
 import itertools
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -41,7 +42,9 @@ class Described:
 
 
 class Functions:
-    """The functions of one instance."""
+    """The functions of one instance; `answers` are callbacks for native code, where that cannot call the FMU itself."""
+
+    answers: Mapping[int, Any] = MappingProxyType({})
 
     def __init__(self, instance: Instance, still: Sequence[Variable], through: Sequence[Variable]) -> None:
         self.instance, told = instance, instance.told
@@ -55,12 +58,15 @@ class Functions:
         }
         self.epochs: Epochs | None = None
         if told.indicators or instance.next_event < NEVER:
-            self.epochs = Epochs(instance, self.inputs)
+            self.epochs = self._make_epochs()
             self.described[GUARDS] = Described(True, (), told.indicators)
             self.described[EVENT] = Described(True, (), self.epochs.size)
         self.asked = Answer(self._restore), Answer(self._event)  # for native code: another epoch, an event
         self._native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
         _made[self.stem] = self
+
+    def _make_epochs(self) -> Epochs:
+        return Epochs(self.instance, self.inputs)
 
     def arguments(self, number: int) -> int:
         """How many numbers a function takes: time, states, perhaps inputs, perhaps the epoch."""
