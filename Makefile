@@ -1,4 +1,4 @@
-# make run    simulate the car: summary on the terminal, curves and data in build/
+# make run    simulate the car: summary here, the machine moving on a page, curves and data in build/
 # make check  lint, format, types, import contracts, the tests of what was changed: under 90 s
 # make test   the same with all tests, and which took longest
 # make docs   the documentation site: build/site/index.html
@@ -15,10 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: run check lint test docs bench bench-internal browser clean
 
 run: $(VENV)/.ready-run
-	$(BIN)/kompono run examples/car.py \
-	    --channels 'body.position.z' --channels '*_wheel.ring.position.z' --channels 'body.acceleration.z' \
-	    --channels 'left_wheel.ring.acceleration.z' --channels 'energy.*' --channels 'drift.*' \
-	    --csv build/car.csv --plot build/car.png
+	$(BIN)/kompono demo car --out build/car.html --csv build/car.csv --plot build/car.png
 
 # Tests of one file stay on one processor, where they share translated models. Bytecode is kept, whatever the
 # environment says: hundreds of processes are started, and each would compile the package again.

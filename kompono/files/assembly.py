@@ -154,7 +154,8 @@ class Loaded:
 @dataclass(frozen=True)
 class Actuated:
     """A force gain u + bias (b0, b1, b2) of (1, x, x_dot), u a signal from outside, x the sum of `terms` (joint,
-    factor); limits are None where there are none.
+    factor); limits are None where there are none. With a `lag` u follows the signal so many seconds behind, with the
+    lag 0 it is its sum over time, held in `level_limits`.
     """
 
     name: str
@@ -166,6 +167,8 @@ class Actuated:
     unit: str = ""
     where: str = ""
     controlled: bool = True  # False: u is zero, it is a spring
+    lag: float | None = None
+    level_limits: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,3 +211,4 @@ class Assembly:
     gravity: tuple[float, ...] | None = None
     notes: tuple[Noted, ...] = ()
     file: str = ""
+    hints: tuple[str, ...] = ()  # what a file of Python shall say at its end; {0}, {1} are bodies

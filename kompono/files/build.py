@@ -86,7 +86,7 @@ def _warn(assembly: Assembly, told: Told) -> None:
     for fate in ("repaired", "ignored"):
         lines = [line for line in told.lines if line.fate == fate]
         if fate == "ignored":
-            lines = [line for line in lines if "moves nothing" in line.told or "armature" in line.told]
+            lines = [line for line in lines if "moves nothing" in line.told]
         if lines:
             more = f", and {len(lines) - 1} more (see .imported)" if len(lines) > 1 else ""
             warn(f"{assembly.file}: {lines[0].name} was {fate}: {lines[0].told}{more}.", ModelWarning)
@@ -112,6 +112,7 @@ class Level:
         }
         self.bodies: dict[Path, str] = {}
         self.controls: dict[str, str] = {}  # inputs by actuator
+        self.activations: dict[str, str] = {}  # states between input and force, by actuator
 
     def recipe(self) -> Recipe:
         """All declarations."""
@@ -136,8 +137,14 @@ class Level:
         title = f"{self.assembly.name}. {what}" if self.assembly.name else what
         return Recipe(
             camel(self.assembly.name or "machine"), title, self.members, self._exposed(), self.homes, channels,
-            bool(self.inner),
+            bool(self.inner), self._hints(),
         )  # fmt: skip
+
+    def _hints(self) -> tuple[str, ...]:
+        """What the written file says at its end."""
+        bodies = [name for path, (name, _) in self.homes.items() if path] or ["body"]
+        two = (bodies[0], next((name for name in bodies if name != bodies[0]), bodies[0]))
+        return tuple(line.format(*two) for line in self.assembly.hints)
 
     def _exposed(self) -> tuple[str, ...]:
         """What an owner may use: of a part, all its bodies, which other parts may be connected to."""
@@ -242,9 +249,9 @@ class Level:
                 continue
             standing = self.standing and instance.fixed
             key = content(what), standing, self.choices.limits, self.choices.friction
-            path = (*self.inner, instance.name)
             name = self.called(instance.name, "part")
-            level = Level(what, self.choices, self.told, self.known, standing=standing, inner=path)
+            inner = (*self.inner, name)
+            level = Level(what, self.choices, self.told, self.known, standing=standing, inner=inner)
             found = level.recipe()  # also of an equal one: the table names its bodies
             recipe = self.known.setdefault(key, found)
             place = instance.place or Place()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kompono.errors import FileError
 from kompono.files.assembly import Actuated, Coupled, End, Loaded, Summed
-from kompono.files.machine import WORDS
 from kompono.files.place import Place
 from kompono.files.recipe import Make, Ref
 
@@ -72,7 +72,10 @@ def acting(level: Level) -> None:
     level.members[table] = {key: Make("Input", (), {"unit": each.unit} if each.unit else {}) for each, key in named}
     for each, key in named:
         level.controls[each.name] = f"{table}.{key}"
-        _actuator(level, each, Ref(table, key))
+        control = Ref(table, key)
+        if each.lag is not None:
+            control, each = _activation(level, each, control)
+        _actuator(level, each, control)
 
 
 def _left_out(level: Level, each: Actuated) -> bool:
@@ -113,11 +116,20 @@ def _loaded(level: Level, each: Loaded) -> None:
     if each.friction and level.choices.friction:
         name = level.names.give(f"{each.joint}_friction")
         level.members[name] = Make("DryFriction", (joint,), {"preload": each.friction, "coordinate": coordinate})
-    if each.inertia and "Rotor" not in WORDS:
-        level.told.note("ignored", each.joint, f"its armature {each.inertia:g}")
-    elif each.inertia:
+    if each.inertia:
         name = level.names.give(f"{each.joint}_rotor")
         level.members[name] = Make("Rotor", (joint,), {"inertia": each.inertia, "coordinate": coordinate})
+
+
+def _activation(level: Level, each: Actuated, control: Ref) -> tuple[Ref, Actuated]:
+    """What lies between signal and force, and the actuator behind it."""
+    keywords: dict[str, Any] = {"lag": each.lag} if each.lag else {}
+    keywords |= {"limits": each.level_limits} if each.level_limits else {}
+    keywords |= {"control_limits": each.control_limits} if each.control_limits else {}
+    name = level.names.give(f"{each.name}_activation")
+    level.members[name] = Make("Activation", (control,), keywords, each.where)
+    level.activations[each.name] = f"{name}.level"
+    return Ref(f"{name}.level"), replace(each, control_limits=None)
 
 
 def _actuator(level: Level, each: Actuated, control: Any) -> None:

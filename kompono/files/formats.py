@@ -30,6 +30,8 @@ def sniffed(path: Path) -> tuple[str, Any]:
         return "urdf", _expanded(path)
     if head.startswith(b"PK\x03\x04"):
         return "freecad", None
+    if head.lstrip().startswith(b"ISO-10303-21"):
+        return "step", None
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if text.startswith(b"<"):
         root = parse(read_bytes(path), path.name)
@@ -70,6 +72,12 @@ def _freecad(_: None, path: Path, *, density: Any = None) -> Assembly:
     return read_freecad(path, density=density)
 
 
+def _step(_: None, path: Path, *, density: Any = None, fixed: Iterable[str] = (), rigid: Any = ()) -> Assembly:
+    from kompono.files.step import read_step
+
+    return read_step(path, density=density, fixed=fixed, rigid=rigid)
+
+
 def _expanded(path: Path) -> Node:
     """A xacro file with its macros expanded, by the package of that name."""
     from kompono.result.extras import extra
@@ -82,12 +90,21 @@ def _expanded(path: Path) -> Node:
     return parse(text.encode(), path.name)
 
 
-KNOWN = "URDF, MJCF, Simscape Multibody XML and FreeCAD assemblies are."
-ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf", ".fcstd")  # of files the command line takes for machines
+KNOWN = "URDF, MJCF, Simscape Multibody XML, FreeCAD assemblies and STEP are."
+ENDINGS = (
+    ".urdf",
+    ".xacro",
+    ".xml",
+    ".mjcf",
+    ".fcstd",
+    ".step",
+    ".stp",
+)  # of files the command line takes for machines
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "SimscapeMultibodyImportXML": "simscape"}
 FORMATS = {
     "urdf": Format("URDF", _urdf, ("loops", "floating", "packages")),
     "simscape": Format("Simscape Multibody", _simscape, ("density",)),
     "freecad": Format("FreeCAD", _freecad, ("density",)),
+    "step": Format("STEP", _step, ("density", "fixed", "rigid")),
     "mjcf": Format("MJCF", _mjcf, ("start", "ignore")),
 }

@@ -20,6 +20,7 @@ from kompono.result.extras import extra
 
 MM = 1e-3
 MOST_TRIANGLES = 20_000
+ROUNDING = 1e-12  # of its size: what integrals over surfaces leave where there is nothing
 LARGEST = 200_000_000  # bytes of a STEP file
 
 
@@ -72,6 +73,9 @@ def solid_of(shape: Any, colour: str | None, *, scale: float = MM) -> Solid:
     for size, centre, tensor in tensors:
         arm = centre - middle
         inertia += tensor + size * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    length = np.sqrt(np.abs(inertia).max() / volume)
+    middle[np.abs(middle) < ROUNDING * length] = 0.0
+    inertia[np.abs(inertia) < ROUNDING * np.abs(inertia).max()] = 0.0
     return Solid(volume * scale**3, middle * scale, inertia * scale**5, _triangles(shape, colour, scale))
 
 

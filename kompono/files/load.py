@@ -28,14 +28,15 @@ def load(
     masses: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Machine:
-    """The model of a URDF, MJCF, Simscape Multibody XML or FreeCAD file, as a `Subsystem` to run or to build on.
+    """The model of a URDF, MJCF, Simscape Multibody XML, FreeCAD or STEP file, as a `Subsystem` to run or to build on.
 
     `ignore`: names of connections to leave out. `repair`: take the nearest possible inertia where one is impossible.
     `limits`, `friction`: whether those of joints are taken. `gravity`: that of the file (else 9.81 m/s^2 down z), a
     vector, or False. `masses` [kg] by part replace those of the file; inertias are scaled along.
     URDF: `loops` (a YAML file or [(first, second, "3d" or "6d")]), `floating`, `packages` (folders of meshes).
     MJCF: `start` (a keyframe).
-    CAD: `density` [kg/m^3], one or by part. `machine.imported` tells what became of the file.
+    CAD: `density` [kg/m^3], one or by part; of bare STEP also `fixed` (parts held on the ground), `rigid` (assemblies
+    that are one body). `machine.imported` tells what became of the file.
     """
     names = [ignore] if isinstance(ignore, str) else list(ignore)
     assembly = read(file, masses=masses, ignore=names, **options)

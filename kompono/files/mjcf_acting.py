@@ -11,6 +11,8 @@ from kompono.files.assembly import Actuated, Loaded, Pushed
 from kompono.files.mjcf_equal import reference, terms_of
 from kompono.files.mjcf_names import Compiled, finite
 
+LAGS = ("none", "integrator", "filter", "filterexact")  # kinds of dynamics that are read
+
 
 def loads(model: Compiled) -> Iterable[Loaded]:
     """What acts on single coordinates."""
@@ -55,9 +57,11 @@ def _actuator(model: Compiled, index: int) -> Actuated | None:
     if terms is None:
         kind = model.word("mjtTrn", m.actuator_trntype[index])
         return model.refuse(name, f"an actuator of a {kind}, or of a joint of several coordinates")
-    if m.actuator_dyntype[index] != model.constant("mjtDyn", "mjDYN_NONE"):
-        kind = model.word("mjtDyn", m.actuator_dyntype[index])
-        return model.refuse(name, f"an actuator with dynamics of the kind {kind}")
+    dynamics = model.word("mjtDyn", m.actuator_dyntype[index])
+    if dynamics not in LAGS:
+        return model.refuse(name, f"an actuator with dynamics of the kind {dynamics}")
+    lag = {"none": None, "integrator": 0.0}.get(dynamics, float(m.actuator_dynprm[index, 0]))
+    held = finite(m.actuator_actrange[index]) if lag is not None and m.actuator_actlimited[index] else None
     kinds = model.word("mjtGain", m.actuator_gaintype[index]), model.word("mjtBias", m.actuator_biastype[index])
     fixed = kinds[0] == "fixed" or (kinds[0] == "affine" and not gain[1:3].any())
     if not fixed or kinds[1] not in ("none", "affine"):
@@ -70,7 +74,7 @@ def _actuator(model: Compiled, index: int) -> Actuated | None:
     force = finite(m.actuator_forcerange[index]) if m.actuator_forcelimited[index] else None
     where = f"{model.file}: {name}"
     return Actuated(name, terms, float(gain[0]), (b[0], b[1], b[2]), limits, _joint_limited(model, terms, force, name),
-                    where=where)  # fmt: skip
+                    where=where, lag=max(lag, 1e-10) if lag else lag, level_limits=held)  # fmt: skip
 
 
 def _driven(model: Compiled, index: int) -> tuple[tuple[str, float], ...] | None:

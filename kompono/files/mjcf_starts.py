@@ -9,7 +9,7 @@ import numpy as np
 from kompono.errors import FileError, suggest
 from kompono.files.mjcf_names import Compiled
 from kompono.files.place import Place
-from kompono.files.starts import CONTROL, RATE
+from kompono.files.starts import CONTROL, LEVEL, RATE
 
 
 def starts(model: Compiled) -> dict[str, dict[str, Any]]:
@@ -32,7 +32,10 @@ def _values(model: Compiled, key: int) -> dict[str, Any]:
         else:
             found[name], found[name + RATE] = float(q[at] - m.qpos0[at]), float(v[dof])
     for index in range(m.nu):
-        found[model.name("ACTUATOR", index, "actuator") + CONTROL] = float(m.key_ctrl[key, index])
+        name, state = model.name("ACTUATOR", index, "actuator"), int(m.actuator_actadr[index])
+        found[name + CONTROL] = float(m.key_ctrl[key, index])
+        if state >= 0:
+            found[name + LEVEL] = float(m.key_act[key, state])
     return found
 
 

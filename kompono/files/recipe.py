@@ -59,6 +59,7 @@ class Recipe:
     homes: Mapping[tuple[str, ...], tuple[str, Place]]
     coordinates: Mapping[str, str]
     placed: bool = False  # it is a part of another, which says where
+    hints: tuple[str, ...] = ()  # comments at its end
 
 
 def at(carrier: str, place: Place) -> At:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
-_WORDS = ("where", "file", "notes")  # where it was written does not matter
+from kompono.files.assembly import Assembly
+
+_WORDS = ("where", "file", "notes", "hints")  # where it was written does not matter
 
 
-def content(value: Any) -> Any:
-    """A key of what an assembly consists of; equal keys, equal components."""
+def content(value: Any, *, unnamed: bool = True) -> Any:
+    """A key of what an assembly consists of; equal keys, equal components, whatever they are called (`unnamed`)."""
+    if isinstance(value, Assembly):  # by what its instances are, not by the keys the file has for them
+        kinds = {key: content(part, unnamed=False) for key, part in value.parts.items()}
+        instances = tuple((kinds[each.of], content(replace(each, of=""))) for each in value.instances)
+        rest = replace(value, name="" if unnamed else value.name, parts={}, instances=())
+        parts = [(each.name, content(getattr(rest, each.name))) for each in fields(rest) if each.name not in _WORDS]
+        return instances, tuple(parts)
     if is_dataclass(value) and not isinstance(value, type):
         parts = [(each.name, content(getattr(value, each.name))) for each in fields(value) if each.name not in _WORDS]
         return type(value).__name__, tuple(parts)

@@ -75,7 +75,7 @@ class _Reader:
     def assembly(self, node: Node, tree: Node) -> Assembly:
         """An assembly from what its kind says and from its instances in the tree."""
         children = tree.all("Instance")
-        names = _unique([child.get("name") or child.named("uid") for child in children])
+        names = unique([child.get("name") or child.named("uid") for child in children])
         uids = {child.named("uid"): (name, child) for child, name in zip(children, names, strict=True)}
         parts: dict[str, Part | Assembly] = {}
         instances = []
@@ -150,7 +150,7 @@ class _Reader:
             name, child = known[word]
             names.append(name)
             inner = child.all("Instance")
-            called = _unique([each.get("name") or each.named("uid") for each in inner])
+            called = unique([each.get("name") or each.named("uid") for each in inner])
             known = {each.named("uid"): (n, each) for each, n in zip(inner, called, strict=True)}
         return tuple(names)
 
@@ -198,7 +198,7 @@ class _Reader:
             child = known[name]
             place = place @ self.place(child)
             inner = child.all("Instance")
-            called = _unique([each.get("name") or each.named("uid") for each in inner])
+            called = unique([each.get("name") or each.named("uid") for each in inner])
             known = dict(zip(called, inner, strict=True))
         return place
 
@@ -219,7 +219,7 @@ class _Reader:
         return found
 
 
-def _unique(names: list[str]) -> list[str]:
+def unique(names: list[str]) -> list[str]:
     """Names, each once: the second of a name has a number."""
     seen: dict[str, int] = {}
     found = []

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 RATE = "/rate"  # behind the name of a joint: the value is that of its speed
 CONTROL = "/control"  # behind the name of an actuator: the value is its signal
+LEVEL = "/level"  # the same: the value is that of its activation
 
 
 def named_starts(level: Level) -> dict[str, dict[str, float]]:
@@ -22,6 +23,10 @@ def named_starts(level: Level) -> dict[str, dict[str, float]]:
         found[name] = {}
         for of, value in values.items():
             if of.endswith(CONTROL):
+                continue
+            if of.endswith(LEVEL):
+                known = level.activations.get(of.removesuffix(LEVEL))
+                found[name].update({known: value} if known else {})
                 continue
             found[name].update(_of_body(level, of, *value) if isinstance(value, tuple) else _of_joint(level, of, value))
     return found

@@ -1,7 +1,7 @@
 """The catalogue of joints, constraints, forces and solids, and a bench for parts. It uses only what a user may use."""
 
 from kompono.library import profiles, shapes, solids
-from kompono.library.actuators import Actuator, Damping
+from kompono.library.actuators import Activation, Actuator, Damping
 from kompono.library.bench import Bench
 from kompono.library.blocks import (
     PID,
@@ -87,6 +87,7 @@ from kompono.library.thermal import Ambient, Conductor, HeatCapacity, HeatSource
 __all__ = [
     "EMF",
     "PID",
+    "Activation",
     "Actuator",
     "Ambient",
     "AngleBetween",

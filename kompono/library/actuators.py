@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 
-from kompono.given import numbers, scalar
+from kompono.given import number, numbers, scalar
 from kompono.library.constraints import chosen, coordinate_of
 from kompono.model.force import Effort
 from kompono.model.joint import Joint
+from kompono.model.state import State
+from kompono.model.subsystem import Subsystem
+
+
+class Given(NamedTuple):
+    """What an actuator was made of."""
+
+    gear: float
+    gain: float
+    bias: tuple[float, float, float]
+    control_limits: Any
+    force_limits: Any
+    tendon: Any
 
 
 class Actuator(Effort):
@@ -44,11 +57,37 @@ class Actuator(Effort):
         if stiffness:
             force += stiffness * (weight * coordinate_of(joint, coordinate) if length is None else length)
         self.value = ca.SX(weight * _clipped(force, force_limits))
+        self.given = Given(gear, gain, (offset, stiffness, damping), control_limits, force_limits, tendon)
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)
         effort[self.index] = self.value
         return effort
+
+
+class Activation(Subsystem):
+    """What an actuator makes of its `control` before it pulls: `level` follows it with `lag` [s], or, with none, sums
+    it up over time. `limits` = (lower, upper) hold the level, `control_limits` cut the control off.
+    """
+
+    def __init__(
+        self,
+        control: Any,
+        *,
+        lag: float | None = None,
+        limits: Sequence[float] | None = None,
+        control_limits: Sequence[float] | None = None,
+        start: float = 0.0,
+    ) -> None:
+        self.level = State(start)
+        wanted = _clipped(scalar(control, "the control"), control_limits)
+        rate = wanted if lag is None else (wanted - self.level) / number(lag, "the lag [s]", positive=True)
+        if limits is not None:
+            lower, upper = numbers(limits, (2,), "the limits", finite=False, fix="Use (lower, upper).").tolist()
+            rate = ca.if_else(self.level >= upper, ca.fmin(rate, 0.0), rate)
+            rate = ca.if_else(self.level <= lower, ca.fmax(rate, 0.0), rate)
+        self.level.rate = rate
+        self.expose(self.level)
 
 
 class Damping(Effort):

@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kompono.result.telling import TOLD, telling
+
 if TYPE_CHECKING:
     from kompono.result.ensemble import Ensemble
     from kompono.result.result import Result
 
 RANGES = 8  # channels whose range is shown
 JITTER = {"mean": "mean", "99": "99 %", "max": "at most"}
-TOLD = ("drift.", "energy.", "realtime.")  # channels with lines of their own
 NAMES = 12  # events that are told, by name
 FAILURES = 5  # failed runs that are told one by one
 
 
 def summarize(result: Result) -> str:
-    """How the run ended, what it cost, drift, energy, what happened, and the ranges of the first channels."""
+    """How the run ended, what it cost, drift, energy, what happened, and the ranges of the channels that move."""
     lines = [_outcome(result), *_cost(result), *_pace(result), *_quality(result), *_ambiguity(result)]
     return "\n".join([*lines, *_happened(result), *_ranges(result)])
 
 
 def summarize_ensemble(ensemble: Ensemble) -> str:
-    """How many runs, what was varied, what they cost, which failed and why, ranges of the first channels."""
+    """How many runs, what was varied, what they cost, which failed and why, ranges of what moves."""
     time, failed = ensemble.time, ensemble.failed
     span = f"{time[0]:g} to {time[-1]:g} s" if len(time) else "no times"
     size = f"{span}, {len(time)} rows of {len(ensemble.names)} channels"
@@ -127,16 +128,15 @@ def _happened(result: Result) -> list[str]:
 
 
 def _ranges(result: Result | Ensemble) -> list[str]:
-    """Smallest and largest value of the first few channels, without those told above."""
-    names = [name for name in result.names if not name.startswith(TOLD) and len(result.time)]
-    width = max(map(len, names[:RANGES]), default=0)
+    """Smallest and largest value of the channels that tell most, without those told above."""
+    names = telling(result)[:RANGES]
+    width = max(map(len, names), default=0)
     lines = []
-    for name in names[:RANGES]:
+    for name in names:
         values = result[name][np.isfinite(result[name])]
-        span = f"{values.min():12.6g} .. {values.max():<12.6g}" if len(values) else "not finite"
-        lines.append(f"  {name:{width}s}  {span} {result.units[name]}".rstrip())
-    more = len(names) - RANGES
-    return [*lines, f"  and {more} more channels"] if more > 0 else lines
+        lines.append(f"  {name:{width}s}  {values.min():12.6g} .. {values.max():<12.6g} {result.units[name]}".rstrip())
+    more = sum(not name.startswith(TOLD) for name in result.names) - len(names)
+    return [*lines, f"  and {more} more channels"] if more > 0 and len(result.time) else lines
 
 
 def _short(seconds: float) -> str:

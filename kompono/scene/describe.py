@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kompono.model.body import Carrier, Frame, Ground
+from kompono.model.lumped import Lumped
 from kompono.model.subsystem import Subsystem
 from kompono.scene import loads, marks
 from kompono.scene.bodies import PALETTE, body_shapes, bounds
@@ -16,6 +17,7 @@ from kompono.scene.scene import Scene, SceneBody, SceneMember, ScenePiece
 from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import quaternions
 from kompono.translate.declared.elaborate import Elaborated, elaborate
+from kompono.translate.structure.lumps import without
 
 GROUND = "#8b9096"
 
@@ -24,7 +26,9 @@ def describe(
     model: Subsystem, *, times: np.ndarray | None = None, parameters: Mapping[str, float] | None = None
 ) -> Scene:
     """The scene of a model; `times` (n,) [s] are where the motion of moving grounds shall be known."""
-    return _Describer(elaborate(model), SymbolValues(model, parameters)).scene(np.zeros(1) if times is None else times)
+    whole = elaborate(model)
+    seen = without(whole, [part for part in whole.subsystems if isinstance(part, Lumped)])  # they are no bodies to see
+    return _Describer(seen, SymbolValues(model, parameters)).scene(np.zeros(1) if times is None else times)
 
 
 class _Describer:

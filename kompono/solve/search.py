@@ -17,6 +17,7 @@ from kompono.solve.newton import Task, newton
 
 LARGEST_CHANGE = 0.7  # of a coordinate [rad or sizes of the machine] within one small step: more is another branch
 SHORTEST = 1.0 / 512  # of the way to what was asked
+AGREES = 0.03  # [rad or sizes of the machine] by which values that are rounded may miss a closed position
 
 
 def search(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task) -> tuple[np.ndarray, np.ndarray]:
@@ -25,6 +26,8 @@ def search(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Ta
     tight = [_tight(loops, state, part, task) for part in parts]
     for attempt in (_from_neutral, _from_start, _few, _from_elsewhere):
         left = [k for k in range(len(parts)) if not found[k] and tight[k] == (attempt is _few)]
+        if attempt is _few:
+            left = [k for k in left if not _rounded(loops, state, parts[k])]
         if not left:
             continue
         candidate, good = attempt(loops, state, [parts[k] for k in left], task)
@@ -41,6 +44,17 @@ def _tight(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> bool
     movable = part.speeds[task.movable[part.speeds]]
     everything, free = (np.linalg.matrix_rank(slopes[:, chosen], tol=COARSE) for chosen in (part.speeds, movable))
     return bool(everything > free)
+
+
+def _rounded(loops: Loops, state: np.ndarray, part: LoopGroup) -> bool:
+    """Whether what was given is next to a closed position and only too many digits short of it, as where a file lists
+    all coordinates: then no other position agrees with it better.
+    """
+    near, gaps = newton(loops, state, [part], _free(loops), limit=20)
+    size = loops.extent(state, part)
+    scale = np.array([size if loops.start.units[k] == "m" else 1.0 for k in part.coordinates])
+    change = np.abs(near - state)[part.coordinates]
+    return bool(closed(loops, near, [part], gaps)[0] and (change < AGREES * scale).all())
 
 
 def closed(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], gaps: np.ndarray) -> np.ndarray:

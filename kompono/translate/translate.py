@@ -37,6 +37,7 @@ from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Channel, Program, Routine, law_events
+from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
 from kompono.translate.tracer import add_kernel, operations
 
@@ -159,6 +160,9 @@ def translated(
         nested = _nested(elaborated, topology, kernels)
         if nested is not None:
             return nested
+    if entry.by_joints and parted is None:
+        named = (*request.cut, *request.independent)
+        elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:

@@ -47,7 +47,7 @@ def test_the_readme_from_top_to_bottom(clone: Path) -> None:
             continue
         for command in commands(block):
             user.run(command)
-    assert user.done >= 15
+    assert user.done >= 7
 
 
 def test_commands_in_the_text_exist() -> None:
@@ -65,9 +65,9 @@ def test_commands_in_the_text_exist() -> None:
     )
     assert not [target for target in targets if f"\n{target}:" not in makefile]
     assert not [file for file in files if not (ROOT / file).is_file()]
-    assert (modules, examples) == ({"kompono.examples.NAME"}, {"examples/NAME.py"})
-    assert len(targets) >= 2
-    assert len(files) >= 2
+    assert not modules
+    assert not examples
+    assert targets == {"bench"}
 
 
 class User:
@@ -126,7 +126,7 @@ class User:
         if "kompono view" in line and "--html" not in line:
             url = served(process.stdout)
             with urlopen(url, timeout=120) as page:
-                assert b"left_wheel.ring" in page.read(), line
+                assert b"right_mount" in page.read(), line
             os.killpg(process.pid, signal.SIGINT)
         elif "--until inf" in line:
             with pytest.raises(subprocess.TimeoutExpired):

@@ -29,7 +29,7 @@ MACHINE = """<mujoco model="machine">
     <body name="trunk" pos="0 0 1" quat="0.9 0.1 0.2 0.3"><freejoint/>
       <site name="eye"/><geom type="box" size="0.1 0.2 0.05" mass="3"/>
       <body name="thigh" pos="0.1 0 0" gravcomp="0.5">
-        <joint name="hip x" axis="1 0 0" pos="0.01 0.02 0.03" damping="0.4" ref="0.2"/>
+        <joint name="hip x" axis="1 0 0" pos="0.01 0.02 0.03" damping="0.4" ref="0.2" armature="0.03"/>
         <joint name="hip y" axis="0 1 0" pos="0 0.05 0" stiffness="7" springref="0.3" range="-2 2" limited="true"/>
         <joint name="stretch" type="slide" axis="0 0.6 0.8" stiffness="30" damping="1"/>
         <geom type="capsule" fromto="0 0 0 0 0.02 -0.4" size="0.04" mass="1.5"/>
@@ -41,7 +41,7 @@ MACHINE = """<mujoco model="machine">
         <geom type="ellipsoid" size="0.1 0.05 0.07" pos="0 0.1 -0.2" mass="0.7"/></body>
     </body>
     <body name="crank" pos="1 0 1"><joint name="crank" axis="0 1 0"/><geom type="box" size="0.1 0.02 0.02" mass="1"/>
-      <body name="rod" pos="0.1 0 0"><joint name="rod" axis="0 1 0"/>
+      <body name="rod" pos="0.1 0 0"><joint name="rod" axis="0 1 0" armature="0.02"/>
         <geom type="box" size="0.15 0.02 0.02" pos="0.15 0 0" mass="1"/></body></body>
     <body name="rocker" pos="1.4 0 0.7"><joint name="rocker" axis="0 1 0"/>
       <geom type="box" size="0.02 0.02 0.15" pos="0 0 0.15" mass="1"/></body>
@@ -78,7 +78,6 @@ def apart(
     """Largest difference of accelerations of bodies, relative to the largest; and the machine."""
     machine = load(file, limits=False, friction=False, **options)
     model = mujoco.MjSpec.from_file(str(file)).compile()
-    model.dof_armature[:] = 0 if "Rotor" not in str(machine.recipe.members) else model.dof_armature
     model.dof_frictionloss[:] = 0
     start = model.key_qpos[0] if model.nkey else model.qpos0
     reference = Rigid(mujoco, model, seed=seed, start=start, spread=spread)
@@ -165,6 +164,34 @@ def test_a_keyframe_is_a_start(written: Write) -> None:
     assert result.status.ok
 
 
+LAGGING = """<mujoco model="lag"><option gravity="0 0 0" timestep="1e-4" integrator="RK4"/>
+  <worldbody><body name="wheel"><joint name="spin" axis="0 0 1" damping="0.1"/>
+    <geom type="cylinder" size="0.1 0.02" mass="2" contype="0" conaffinity="0"/></body>
+  <body name="cart" pos="0 1 0"><joint name="run" type="slide" axis="1 0 0" damping="1"/>
+    <geom size="0.1" mass="1" contype="0" conaffinity="0"/></body></worldbody>
+  <actuator>
+    <general name="slow" joint="spin" dyntype="filter" dynprm="0.2" gainprm="3" ctrlrange="-1 1" ctrllimited="true"/>
+    <intvelocity name="sum" joint="run" kp="40" actrange="-0.3 0.3"/>
+  </actuator>
+  <keyframe><key name="begun" act="0.5 0.1" ctrl="2 0.8"/></keyframe></mujoco>
+"""
+
+
+def test_activations_of_actuators_are_states_that_move_as_mujocos(written: Write) -> None:
+    machine = load(written(LAGGING, "lag.xml"))
+    assert machine.keyframe("begun")["slow_activation.level"] == 0.5
+    start, controls = machine.keyframe("begun"), machine.controls("begun")
+    result = simulate(machine, until=0.5, step=1e-3, initial=start, inputs=controls)
+    model = mujoco.MjModel.from_xml_string(LAGGING)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    for _ in range(5000):
+        mujoco.mj_step(model, data)
+    assert [result["spin.angle"][-1], result["run.displacement"][-1]] == pytest.approx(data.qpos, rel=1e-3)
+    assert result["slow_activation.level"][-1] == pytest.approx(data.act[0], rel=1e-6)
+    assert result["sum_activation.level"][-1] == pytest.approx(0.3, abs=2e-3)  # held at its limit
+
+
 @pytest.mark.parametrize(
     ("old", "new", "name"),
     [
@@ -175,7 +202,7 @@ def test_a_keyframe_is_a_start(written: Write) -> None:
             "puller",
         ),
         ('<motor name="knee motor" joint="knee"', '<motor name="knee motor" site="eye"', "knee motor"),
-        ('<general name="puller"', '<general dyntype="filter" dynprm="0.1" name="puller"', "puller"),
+        ('<general name="puller"', '<general dyntype="user" name="puller"', "puller"),
         ('<body name="wheel"', '<body name="hand" mocap="true"/><body name="wheel"', "hand"),
     ],
 )

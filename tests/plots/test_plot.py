@@ -105,11 +105,23 @@ def test_an_ensemble_is_drawn_as_bands() -> None:
 
 def test_many_channels_are_capped_with_a_note() -> None:
     names = [f"part{i}.angle" for i in range(100)] + [f"part{i}.other" for i in range(20)]
-    words = texts(some(names, {f"part{i}.other": f"unit{i}" for i in range(20)}).plot())
+    words = texts(some(names, {f"part{i}.other": f"unit{i}" for i in range(20)}).plot("*"))
     assert "and 92 more, not drawn" in words
     assert "13 more panels not drawn" in words
     assert "part7" in words
     assert "part8\n" not in words
+
+
+def test_of_many_channels_what_moves_is_drawn_from_its_start() -> None:
+    time = np.linspace(0.0, 1.0, 11)
+    names = [*(f"pin{i}.angle" for i in range(3)), *(f"pin{i}.angle.rate" for i in range(3)), "energy.total"]
+    names += [f"rod{i}.position.x" for i in range(20)]
+    table = np.zeros((11, len(names)))
+    table[:, 1], table[:, 6] = 5.0 + time, 100.0 - time
+    units = dict.fromkeys(names[:3], "rad") | {"energy.total": "J"}
+    (angle,), (energy,) = lines(Result(time, names, table, units=units).plot())
+    assert angle == pytest.approx(time)
+    assert energy == pytest.approx(-time)
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf, -1e300, 1e-320])

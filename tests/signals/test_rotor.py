@@ -5,8 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, ModelError, Subsystem, simulate
+from kompono import (
+    Body,
+    Ground,
+    ModelError,
+    Output,
+    Parameter,
+    Simulation,
+    Subsystem,
+    TranslationError,
+    evaluate,
+    simulate,
+)
 from kompono.library import Cylindrical, Gravity, Prismatic, Revolute, Rotor
+from kompono.scene.describe import describe
 
 
 class Arm(Subsystem):
@@ -49,3 +61,44 @@ def test_a_slide_and_a_joint_with_two_freedoms():
 def test_an_inertia_is_positive():
     with pytest.raises(ModelError, match="inertia -1"):
         Rotor(Revolute(Ground(), Body(mass=1.0, inertia=(1, 1, 1)), axis="z"), inertia=-1.0)
+
+
+class Linkage(Subsystem):
+    """A four-bar with a rotor on one of its hinges; `look` reads the rotor's own bearing."""
+
+    def __init__(self, hinge="foot1", *, look=False):
+        self.ground, self.gravity = Ground(), Gravity()
+        self.left, self.right, self.top = (Body(mass=1.0, inertia=(0.1, 0.1, 0.1)) for _ in range(3))
+        self.foot1 = Revolute(self.ground, self.left.at(0, 0, -0.5), axis="y", angle=0.4)
+        self.foot2 = Revolute(self.ground.at(1.2, 0, 0), self.right.at(0, 0, -0.5), axis="y", angle=0.4)
+        self.knee1 = Revolute(self.left.at(0, 0, 0.5), self.top.at(-0.6, 0, 0), axis="y", angle=-0.4)
+        self.knee2 = Revolute(self.right.at(0, 0, 0.5), self.top.at(0.6, 0, 0), axis="y", angle=-0.4)
+        self.size = Parameter(2e-3)
+        self.rotor = Rotor(getattr(self, hinge), inertia=self.size, ratio=10.0)
+        if look:
+            self.rotor.expose(self.rotor.bearing)
+            self.seen = Output(self.rotor.bearing.angle)
+
+
+def test_a_rotor_on_the_tree_is_a_number_and_moves_as_one_of_bodies():
+    at, names = {"foot1.angle.rate": 2.0}, ("foot1.angle.acceleration", "energy.kinetic", "foot1.force.x")
+    number, seen = Simulation(Linkage()), Simulation(Linkage(look=True))
+    assert (len(number.translation.model.bodies), len(seen.translation.model.bodies)) == (3, 4)
+    cases = [
+        (Linkage(), {}), (Linkage(look=True), {}), (Linkage(), {"engine": "absolute"}), (Linkage(), {"cut": ["knee1"]}),
+    ]  # fmt: skip
+    found = [evaluate(model, at, **options) for model, options in cases]
+    for other in found[1:]:
+        assert [other[name] for name in names] == pytest.approx([found[0][name] for name in names], rel=1e-9)
+    assert found[0]["rotor.bearing.angle.acceleration"] == pytest.approx(10 * found[0]["foot1.angle.acceleration"])
+    heavy = evaluate(Linkage(), at, parameters={"size": 4e-3})
+    assert abs(heavy["foot1.angle.acceleration"]) < abs(found[0]["foot1.angle.acceleration"])
+
+
+def test_the_loop_is_cut_at_a_hinge_without_a_rotor():
+    given = [evaluate(Linkage("knee2"), {"foot1.angle.rate": 2.0}, **cut) for cut in ({}, {"cut": ["foot2"]})]
+    values = [one["knee2.angle.acceleration"] for one in given]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+    with pytest.raises(TranslationError, match="closes a loop"):
+        evaluate(Linkage("knee2"), cut=["knee2"])
+    assert len(describe(Linkage()).carriers) == 4  # what turns along is not drawn

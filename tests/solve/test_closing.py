@@ -257,3 +257,19 @@ def test_contradicting_drives_name_the_unit_and_what_was_given() -> None:
 
 def test_the_report_of_a_model_shows_moves(four_bar: Simulation) -> None:
     assert inspect(FourBar(foot1_angle=0.3)).moved["foot2.angle"] == pytest.approx(0.3, abs=1e-9)
+
+
+@quiet
+def test_values_that_miss_a_closed_position_by_rounding_only_are_closed_without_a_search(
+    monkeypatch: pytest.MonkeyPatch, four_bar: Simulation
+) -> None:
+    from kompono.solve import search
+
+    tried: list[int] = []
+    looked = search._from_elsewhere
+    monkeypatch.setattr(search, "_from_elsewhere", lambda *given, **named: tried.append(1) or looked(*given, **named))
+    near = four_bar.assemble({"foot1.angle": 4e-3, "foot2.angle": 3.9e-3})
+    assert not tried
+    assert all(abs(change) < 5e-3 for change in near.moved.values())
+    four_bar.assemble({"foot1.angle": 0.4, "foot2.angle": 0.3})
+    assert tried  # values that are wrong are looked at with care

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 
 import kompono
 
@@ -30,3 +32,10 @@ def test_public_methods_are_documented() -> None:
     }
     assert len(members) > 50
     assert not [name for name, member in members.items() if not inspect.getdoc(member)]
+
+
+def test_what_few_runs_need_is_not_imported_by_all() -> None:
+    code = "import sys; from kompono import load, simulate; print([m for m in sys.modules if m.startswith('scipy.')])"
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "optimize" not in shown
+    assert "integrate" not in shown

@@ -1,5 +1,5 @@
-"""The command line: `kompono run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`, `statics`, `modes`,
-`export`, `seal`, `keys`, `trust`, `serve`, `cert`, `cache`.
+"""The command line: `kompono demo`, `new`, `run`, `view`, `plot`, `animate`, `report`, `inspect`, `cost`,
+`statics`, `modes`, `export`, `seal`, `keys`, `trust`, `serve`, `cert`, `cache`.
 
 Exit codes: 0 done, 1 wrong model or request, or a file that could not be written, 2 wrong usage or a file that cannot
 be loaded, 3 a run that ended early or whose result is not right (it is written all the same), 130 interrupted (143 by
@@ -25,10 +25,12 @@ from kompono.edges.cli import (
     cache,
     cert,
     cost,
+    demo,
     export,
     imported,
     inspect,
     keys,
+    new,
     plot,
     report,
     run,
@@ -44,10 +46,21 @@ from kompono.interruption import listening
 # What a run takes like Ctrl-C: to be ended by others, or by a terminal that is closed.
 ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
+SHORT = """Kompono simulates mechanisms built from components.
+
+  kompono demo                            the car of the papers, on a page that moves
+  kompono new machine.py                  a model of your own to begin from
+  kompono run machine.py --plot           simulate it, print a summary, draw curves
+
+All commands: kompono --help. The options of one: kompono run --help."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors are one message on stderr, a traceback only with `--debug`."""
     _open_streams()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        print(SHORT)
+        return 0
     try:
         options = _parser().parse_args(arguments)
     except SystemExit:
@@ -146,6 +159,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (
+        demo,
+        new,
         run,
         view,
         plot,

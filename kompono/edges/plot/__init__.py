@@ -5,9 +5,10 @@ Draws without a display; needs the extra `plot` (matplotlib).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from kompono.edges.plot.curves import alongside, channels, curves, named
+from kompono.edges.plot.curves import alongside, channels, curves, named, since_start
 from kompono.edges.plot.happened import happened
 from kompono.edges.plot.names import method
 from kompono.edges.plot.panels import Sheet, axis_label, group
@@ -15,6 +16,9 @@ from kompono.edges.plot.picture import Picture, check_path
 from kompono.edges.plot.style import COLOURS, STYLE, WIDTH
 from kompono.errors import RunError
 from kompono.result import Ensemble, Result
+from kompono.result.telling import telling
+
+FEW, MOST = 16, 8  # channels that are all drawn; coordinates that are, of more
 
 __all__ = ["COLOURS", "STYLE", "WIDTH", "Picture", "alongside", "check_path", "plot"]
 
@@ -31,7 +35,8 @@ def plot(
     name: str = "",
     caption: str = "",
 ) -> Picture:
-    """A picture of the channels that match `patterns` (globs; all of them if none is given).
+    """A picture of the channels that match `patterns` (globs; none: how coordinates that move, and energies,
+    change since the start).
 
     results: a `Result` or `Ensemble` (median, middle 90 % and range), several, or a dictionary of label to result.
     `x` is the channel of the horizontal axis. `difference` subtracts a reference result, interpolated in time.
@@ -45,8 +50,11 @@ def plot(
         raise RunError(
             "an ensemble has no difference to one result.", fix="Draw single runs: ensemble.run(i).plot(...)."
         )
-    wanted = channels(shown, patterns or ("*",))
-    found = curves(shown, wanted, over=x, less=difference)
+    chosen = list(patterns) or default_channels(shown)
+    found = curves(shown, channels(shown, chosen), over=x, less=difference)
+    changes = not patterns and chosen != ["*"] and difference is None and x == "time"
+    if changes:
+        found = [since_start(curve) for curve in found]
     unit = "s" if x == "time" else next(result.units[x] for result in shown)
     sheet = Sheet(
         group(found, panels),
@@ -54,10 +62,24 @@ def plot(
         _title(by_label, difference) if title is None else title,
         axis_label(x, unit),
         log,
-        "difference of" if difference is not None else "",
+        "difference of" if difference is not None else "change of" if changes else "",
         happened(shown) if events and x == "time" else (),
     )
     return Picture(sheet.draw, size=sheet.size, name=name or "plot", caption=caption)
+
+
+def default_channels(results: Sequence[Result | Ensemble]) -> list[str]:
+    """What is drawn of results if nobody says what: all of few channels, else coordinates that move, or bodies that do,
+    and energies.
+    """
+    first = results[0]
+    if len(first.names) <= FEW:
+        return ["*"]
+    moving = telling(first)
+    coordinates = [name for name in moving if f"{name}.rate" in first.names]
+    places = [name for name in moving if ".position." in name]
+    energies = [name for name in first.names if name.startswith("energy.")]
+    return [*(coordinates or places or moving)[:MOST], *energies] or ["*"]
 
 
 def _title(results: dict[str, Any], reference: Result | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,14 @@ def _single(result: Result, run: int, name: str, over: str, less: Result | None)
         rows, reference = at_times(less, name, result.time)
         values = values[rows] - reference
     return Curve(name, run, result[over][rows], values, result.units[name])
+
+
+def since_start(curve: Curve) -> Curve:
+    """The same less the value it begins with."""
+    finite = curve.y[np.isfinite(curve.y)]
+    first = finite[0] if len(finite) else 0.0
+    bands = tuple((low - first, high - first) for low, high in curve.bands)
+    return replace(curve, y=curve.y - first, bands=bands)
 
 
 def at_times(reference: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

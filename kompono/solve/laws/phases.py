@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from scipy.optimize import brentq
 
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Choice, Kind, Layout, Mode, Problem, Unit
@@ -76,4 +75,6 @@ class Phases:
                 return high
         if missing(0.0) >= 0.0:
             return 0.0
+        from scipy.optimize import brentq  # half a second that only such impacts need
+
         return cast(float, brentq(missing, 0.0, high, xtol=1e-14))

@@ -21,6 +21,7 @@ from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.model.law import Law, PairLaw
 from kompono.model.load_cell import LoadCell
+from kompono.model.lumped import Lump
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.state import State, check_states
@@ -63,6 +64,7 @@ class Elaborated:
     controllers: tuple[Controller, ...] = ()
     fed: tuple[Input, ...] = ()  # inputs that connections feed; they are not among `inputs`
     networks: tuple[Network, ...] = ()
+    lumps: tuple[Lump, ...] = ()  # see `lumps.py`
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
 
     @property

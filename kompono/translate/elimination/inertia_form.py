@@ -244,7 +244,8 @@ class Condensation:
             maps[Unknown.body(top)] = carried
         self.chains[link.carrier] = offsets
         if link.joint is not None and link.joint.freedoms:
-            self.elimination.add(Unknown.joint(link.joint), link.joint.freedoms)
+            own = lump_block(self.kinematics, link.joint)
+            self.elimination.add(Unknown.joint(link.joint), link.joint.freedoms, own)
         self.elimination.hang(Unknown.body(link.carrier), maps, path)
 
     def _close(self, element: Closing) -> None:
@@ -367,6 +368,17 @@ class Condensation:
             lambda b, a, p, r: b + carry_twist(held @ Pose(p, r), a),
             local, base, step.pose.position, step.pose.rotation, path=self.kinematics.label(link),
         )  # fmt: skip
+
+
+def lump_block(kinematics: Kinematics, joint: Joint) -> Matrix | None:
+    """Inertia on the speeds of a joint itself (freedoms, freedoms), None where there is none."""
+    own = [lump for lump in kinematics.model.lumps if lump.joint is joint]
+    if not own:
+        return None
+    total = ca.SX(joint.freedoms, joint.freedoms)
+    for lump in own:
+        total[lump.place, lump.place] += lump.inertia
+    return kinematics.tracer.call(lambda: total, path=kinematics.model.path(joint))
 
 
 def ground_acceleration(kinematics: Kinematics, loads: Loads, ground: Carrier) -> Vector:

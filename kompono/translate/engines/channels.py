@@ -14,11 +14,12 @@ from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.law import Law, is_law
+from kompono.model.lumped import Lump
 from kompono.model.sensor import SENSED, Sensor
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
 from kompono.spatial.vectors import carry_wrench_back
-from kompono.translate.elimination.inertia_form import ground_acceleration
+from kompono.translate.elimination.inertia_form import ground_acceleration, lump_block
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.seen import LawReadings
 from kompono.translate.motion.conditions import Closure
@@ -97,6 +98,8 @@ class ChannelWriter:
             self.load(element)
         for sensor in model.sensors:
             self.sensor(sensor)
+        for lump in model.lumps:
+            self.lump(lump)
 
     def acceleration(self, carrier: Carrier) -> Vector:
         """Spatial acceleration in the world (the uniform field added back)."""
@@ -171,10 +174,11 @@ class ChannelWriter:
 
         return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
 
-    def reaction(self, joint: Joint) -> Vector:
+    def reaction(self, joint: Joint | Constraint) -> Vector:
         """Force and torque (6) on the second body at the second frame's origin, in that frame's axes."""
         if joint in self.closures:
             return closing_wrench(self.kinematics, self.closures[joint], self.solution.rows)
+        assert isinstance(joint, Joint)
         return self._tree_reaction(joint, self.model.path(joint))
 
     def _tree_reaction(self, joint: Joint, path: str) -> Vector:
@@ -193,8 +197,11 @@ class ChannelWriter:
         return self.tracer.call(trace, total, q, effort, path=path)
 
     def _driving_effort(self, joint: Joint, path: str) -> Vector:
-        """What efforts, gears and drives exert on a tree joint's speeds: not part of its reaction."""
+        """What efforts, gears, drives and inertia on its speeds exert on a tree joint: not part of its reaction."""
         total = self.loads.efforts.get(joint, ca.SX(joint.freedoms, 1))
+        block = lump_block(self.kinematics, joint)
+        if block is not None:
+            total = self.tracer.call(lambda t, m, a: t - m @ a, total, block, self.solution.joint(joint), path=path)
         for key, closure in self.closures.items():
             if isinstance(closure.element, Coupling) and joint in closure.columns:
                 total = self.tracer.call(
@@ -212,6 +219,16 @@ class ChannelWriter:
         for kind, (names, unit) in SENSED.items():
             value = sensor_signal(self.kinematics, sensor, kind, self.acceleration)
             self.write(f"{path}.{kind}", names, unit, value)
+
+    def lump(self, lump: Lump) -> None:
+        """The coordinate of what turns along with a joint."""
+        path, place = self.model.path(lump.shown), lump.place
+        q, v = self.kinematics.joint_state(lump.joint)
+        values = (q[place], v[place], self.solution.joint(lump.joint)[place])
+        (name,), (unit,) = lump.shown.coordinates, lump.shown.units
+        for value, kind, per in zip(values, ("", ".rate", ".acceleration"), ("", "/s", "/s^2"), strict=True):
+            turned = self.tracer.call(lambda x, r=lump.ratio: r * x, value, path=path)
+            self.write(path, (f"{name}{kind}",), f"{unit}{per}", turned)
 
     def transmitted(self) -> dict[Carrier, Vector]:
         """Wrench each tree joint exerts on its child, in the child's working frame: Newton-Euler, leaves to root."""
@@ -288,6 +305,9 @@ class ChannelWriter:
         """Kinetic and potential energy."""
         call = self.tracer.call
         kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
+        for lump in self.model.lumps:
+            speed = self.kinematics.v[lump.joint][lump.place]
+            kinetic = call(lambda e, v, m=lump.inertia: e + m * v * v / 2, kinetic, speed)
         for body in self.bodies:
             inertia = body_inertia(self.kinematics, body)
             twist = self.kinematics.absolute(body).twist

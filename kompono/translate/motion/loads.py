@@ -5,6 +5,7 @@ coordinates.
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier
@@ -155,7 +156,9 @@ def body_inertia(kinematics: Kinematics, body: Body) -> Matrix:
 
 
 def effort_wrench(joint: Joint, subspace: Matrix, effort: Vector) -> Vector:
-    """A wrench w with S^T w = f: a torque for efforts on angles, a force for efforts on displacements."""
+    """A wrench w with S^T w = f: a torque for efforts on angles, a force for efforts on displacements; the least one
+    where that cannot be, as of two turns about axes that stay parallel.
+    """
     subspace = ca.SX(subspace)
     chosen = ca.SX(subspace)
     if joint.speeds is None:
@@ -164,4 +167,14 @@ def effort_wrench(joint: Joint, subspace: Matrix, effort: Vector) -> Vector:
             rest = subspace[3:, k] if unit == "rad" else subspace[:3, k]
             if unit in ("rad", "m") and rest.nnz():
                 chosen[other, k] = 0
+        if joint.freedoms > 1 and _never_regular(ca.mtimes(subspace.T, chosen)):
+            chosen = subspace
     return ca.sparsify(chosen) @ ca.solve(ca.mtimes(subspace.T, chosen), effort)
+
+
+def _never_regular(matrix: Matrix) -> bool:
+    """Whether a matrix is singular at an arbitrary place."""
+    symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(matrix))
+    random = np.random.default_rng(7).uniform(0.3, 1.2, symbols.numel())
+    values = ca.Function("there", [symbols], [ca.densify(matrix)])(random).full()
+    return bool(np.linalg.matrix_rank(values, tol=1e-9 * max(np.abs(values).max(), 1e-300)) < len(values))

@@ -116,7 +116,16 @@ class Probe:
         states[speeds, 1 + np.arange(self.nv)] = 1.0
         twists, inertias = self._twists.map(self.nv + 1).call([ca.DM(states)])
         moved = twists.full()[:, 1:] - twists.full()[:, :1]
-        return moved.T @ (moved if unit else inertias[:, : len(moved)].sparse() @ moved)
+        found = moved.T @ (moved if unit else inertias[:, : len(moved)].sparse() @ moved)
+        return found if unit or not self.model.lumps else found + np.diag(self._lumps(values).full().ravel())
+
+    @cached_property
+    def _lumps(self) -> ca.Function:
+        """All inputs -> inertia on the speeds themselves."""
+        total = [ca.SX(joint.freedoms, 1) for joint in self.joints]
+        for lump in self.model.lumps:
+            total[self.joints.index(lump.joint)][lump.place] += lump.inertia
+        return ca.Function("lumps", [self.tracer.symbols], [ca.densify(ca.vertcat(ca.SX(0, 1), *total))])
 
     # -- at positions where the conditions hold
 

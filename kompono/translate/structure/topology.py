@@ -210,7 +210,7 @@ class _Growth:
         self.neighbours: dict[Carrier, list[tuple[tuple[int, bool, int], Joint]]] = {
             carrier: [] for carrier in (*model.bodies, *model.grounds, world)
         }
-        referenced = set(referenced_joints(model))
+        referenced = {*referenced_joints(model), *(lump.joint for lump in model.lumps)}
         closing: dict[type, bool] = {}  # whether joints of a class can close a loop, asked of one of them
         for order, joint in enumerate(model.joints):
             if joint in cut:
