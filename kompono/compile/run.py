@@ -11,6 +11,7 @@ import ctypes
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -182,9 +183,7 @@ class Run(ABC):
 
     def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
-        if not self._helpers:
-            return self._advance(steps)
-        with self._helpers.at_work(self._vector("work")):
+        with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():
             return self._advance(steps)
 
     def _advance(self, steps: int) -> ChunkEnd:

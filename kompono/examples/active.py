@@ -56,6 +56,6 @@ class ActiveCar(Plant):
 
     def __init__(self, controller: str | Path | None = None, **options: Any) -> None:
         super().__init__()
-        self.control = Skyhook() if controller is None else Fmu(controller, every=EVERY, **options)
+        self.control: Any = Skyhook() if controller is None else Fmu(controller, every=EVERY, **options)
         self.connect(self.climb, self.control.speed)
         self.connect(self.control.force, self.force)

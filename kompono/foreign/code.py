@@ -150,7 +150,10 @@ class _Native(ca.Callback):
     def eval(self, arguments: Any) -> list[Any]:
         owner = self._owner()
         assert owner is not None
-        return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+        try:
+            return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+        except RunError:  # as in native code: what fails is not a number, which ends the step
+            return [ca.DM(np.full(self._sizes[1], np.nan))]
 
 
 def find(name: str) -> tuple[Functions, int] | None:
