@@ -77,7 +77,8 @@ def _source(options: argparse.Namespace) -> tuple[Any, Any, dict[str, Any] | Non
     if not options.run and not options.live and all(getattr(options, name) is None for name in asked):
         return loaded.model, None, None
     wanted = request(options, loaded)
-    return _simulated(options, loaded, wanted), loaded.model if options.live else None, wanted
+    result = _simulated(options, loaded, wanted)
+    return result, loaded.model if options.live or result.scene is None else None, wanted  # large ones keep none
 
 
 def _simulated(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any]) -> Result:

@@ -101,7 +101,12 @@ function arrange(page, living, steered) {
       machine.resize();
       curves.resize();
     };
-    get(button).addEventListener("click", () => set(get(panel).classList.contains("hidden")));
+    get(button).addEventListener("click", () => {
+      const yes = get(panel).classList.contains("hidden");
+      set(yes);
+      const other = panel === "tree" ? "plots" : "tree"; // a small screen has room for one
+      if (yes && window.innerWidth <= 720 && !get(other).classList.contains("hidden")) get(`show-${other}`).click();
+    });
     if (window.innerWidth < 900 || (panel === "plots" && !(data.channels.length && run.moves))) set(false);
   }
   for (const id of ["step", "reset", "hand", "rate"]) get(id).hidden = !steered;
