@@ -99,7 +99,7 @@ class Imu(Block):
     ) -> None:  # fmt: skip
         if not isinstance(sensor, Sensor) or sensor.base is not None or sensor.axes is not None:
             raise ModelError(f"{shown(sensor)} is no sensor without base and axes.", fix="Give Sensor(frame).")
-        first = None if seed is None else seed_of(seed)
+        first = None if seed is None else int(seed_of(seed))
         turned = rotation_of(sensor.orientation).T
         down = ca.DM(numbers(gravity, (3,), "gravity [m/s^2]"))
         self._cells("gyro", ca.mtimes(turned, sensor.angular_velocity), "rad/s", every, gyro, first)
