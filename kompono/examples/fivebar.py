@@ -3,8 +3,8 @@
 kompono run examples/fivebar.py --plot   2 s: two motors turn the upper arms
 kompono view examples/fivebar.py --run   the robot on a page
 
-URDF has no loops: the file is a tree, and `loops=` says which frames are one point. The motors follow angles that belong
-to a circle of the tip, found here by intersecting circles.
+URDF has no loops: the file is a tree, and `loops=` says which frames are one point. The motors follow angles that
+belong to a circle of the tip, found here by intersecting circles.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A toggle press from a CAD assembly: bodies, masses, shapes and colours are those of a STEP file, joints are written here.
+"""A toggle press from a CAD assembly: bodies, masses, shapes and colours of a STEP file, joints written here.
 
 kompono run examples/press.py --plot   1 s: the flywheel runs down, the ram goes up and down
 kompono view examples/press.py --run   the drawn parts, moving

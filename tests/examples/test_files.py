@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from examples.test_examples import example
+from reference.support import example
 
 from kompono import inspect, simulate
 
