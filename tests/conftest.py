@@ -1,7 +1,8 @@
 """`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`.
 
-A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that. Of all
-tests, files with such ones come first, so that no processor is left alone with one of them at the end.
+Folders of many small machines that run for a moment (SOON) are compiled quickly; what is compiled well is tested by the
+others. A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
+Of all tests, files with such ones come first, so that no processor is left alone with one of them at the end.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from changed import changed, rank, wanted
 
+SOON = ("analyses", "edges", "fuzz", "library", "model", "networks", "nonsmooth", "plots", "signals", "solve")
 OUT_OF_TIME = "left out, time is up"
 
 
@@ -54,7 +56,9 @@ def _takes(item: pytest.Item) -> float:
     return mark.args[0] if mark else 0.0
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    os.environ["KOMPONO_EFFORT"] = "quick" if item.path.relative_to(HERE).parts[0] in SOON else "full"
     if time.monotonic() + _takes(item) > item.config.stash[DEADLINE]:
         pytest.skip(OUT_OF_TIME)
 
@@ -67,4 +71,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"time was up before {len(left_out)} tests ({counts}): make test runs all")
 
 
+HERE = Path(__file__).parent
 DEADLINE: pytest.StashKey[float] = pytest.StashKey()

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from kompono.compile import host, store
+from kompono.compile.assembler import quick
 from kompono.translate.program import Routine, TableRoutine
 from kompono.trust import home
 
@@ -85,7 +86,7 @@ class DiskShelf:
 
 def key(kind: str, routines: Iterable[Routine], extra: object = ()) -> str:
     """The name of an object: what it is for, the routines in it, and what the code generator depends on."""
-    digest = hashlib.sha256(repr((kind, extra, _generator(), host.description())).encode())
+    digest = hashlib.sha256(repr((kind, extra, _generator(), host.description(), quick())).encode())
     for routine in routines:
         _digest_routine(digest, routine)
     return digest.hexdigest()

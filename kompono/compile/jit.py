@@ -24,6 +24,8 @@ loops of small models do profit from O2 with the loop vectorizer, by up to 15 %.
 and guards are long and wait for routines: there O2 took twice as long (the car, rk4) or more (3 s with four guards)
 and gained 1 % at most, so long ones get value numbering, too. The numbers are the same to the last bit. Compile time
 grows faster than the length of a function, which is why long ones are cut (see `split`).
+
+`KOMPONO_EFFORT=quick` takes the first row of the table, for models that are changed more than run.
 """
 
 from __future__ import annotations

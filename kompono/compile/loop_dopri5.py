@@ -16,7 +16,7 @@ from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square, plus_square
 from kompono.compile.loop_fixed import stages, weighted
 from kompono.compile.machine import Machine, combine_own, runs_of, stop_if_unanswered, tells_rates
-from kompono.compile.staying import note_rank, rate_at
+from kompono.compile.staying import note_rank, rate_at, rest
 from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
 
 _RATES = [f"rate{i}" for i in range(7)]
@@ -122,6 +122,7 @@ def _accept(machine: Machine, time: Value, end: Value, h: Value, error: Value, s
     _prepare_dense(machine, time, h)
     machine.copy("stage", "next")
     near = machine.project(end, "next")
+    rest(machine)
     note_rank(machine)
     finite = machine.finite("next", certain=True)
     stop_if_unanswered(machine)

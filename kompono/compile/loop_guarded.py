@@ -11,7 +11,7 @@ from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, Value
 from kompono.compile.loop_fixed import StepRule
 from kompono.compile.machine import Machine, stop_if_unanswered
-from kompono.compile.staying import come_back
+from kompono.compile.staying import come_back, rest
 
 
 def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
@@ -60,6 +60,7 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
             step.advance(machine, time, block.step_size)
     machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
     come_back(machine, end, "next")
+    rest(machine)
 
     def shorter(at: Value, size: Value) -> None:
         step.partial(machine, time, size)

@@ -14,6 +14,7 @@ from kompono.compile.emit import INT, REAL, Value, anywhere, plus_product, sprea
 from kompono.compile.machine import Beside, Machine, runs_of
 
 NEAR = 1e-2  # smallest pivot, relative to its reference, from which on stages may be off the constraints
+AT_REST = 1e-20  # the fastest speed [m/s, rad/s] of a machine that what laws hold leaves, by rounding
 MOST_DOUBLINGS = 30  # of the distance to states where no condition is lost
 MOST_STEPS = 64.0  # that these are away, where no speed says how far
 _AROUND = "kompono.rate_from_around"
@@ -167,6 +168,25 @@ def come_back(machine: Machine, time: Value, state: str) -> None:
     note_rank(machine)
     machine.fail(~machine.finite(state, certain=True), ChunkEnd.NOT_FINITE)
     machine.fail(~near, ChunkEnd.OFF_CONSTRAINTS)
+
+
+def rest(machine: Machine) -> None:
+    """Keep the coordinates of a machine that laws hold at rest over a step: what `next` moved is rounding."""
+    if not machine.program.laws or machine.away or machine.program.spread is not None:
+        return
+    code, before, after = machine.code, machine.vector("state"), machine.vector("next")
+    first, count = len(machine.program.coordinates), len(machine.program.speeds)
+    fastest = code.variable(machine.lanes.real, 0.0)
+    with code.loop(count) as i:
+        for vector in (before, after):
+            speed = code.math("fabs", vector[i + first])
+            fastest.set(code.select(speed > fastest.get(), speed, fastest.get()))
+    still = fastest.get() < AT_REST
+    with code.when(anywhere(still)):
+        with code.loop(first) as i:
+            after[i] = code.select(still, before[i], after[i])
+        with code.loop(count) as i:
+            after[i + first] = code.select(still, spread(code, 0.0), after[i + first])
 
 
 def note_rank(machine: Machine) -> None:

@@ -206,6 +206,7 @@ class Program:
     channels: Sequence[Channel] = field(default=())
     modes: tuple[str, ...] = ()  # names of the discrete states, behind q and v in the state
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
+    stops: tuple[int, ...] = ()  # numbers of the events that end a run
     independent: int = 0  # how many conditions are independent, if some of them
     slips: int = 0  # are implied by others wherever the machine can go
     away: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # functions that run elsewhere, by how their

@@ -251,6 +251,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         channels,
         tuple(model.path(mode) for mode in model.modes),
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
+        stops=tuple(k for k, event in enumerate(model.events) if event.stop),
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
         rates=engine.sample_rates,

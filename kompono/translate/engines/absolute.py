@@ -23,6 +23,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.body import Body
+from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.vectors import symmetric
@@ -38,6 +39,7 @@ from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_bodies import moved, pushed, trace_rows
+from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import Closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
@@ -100,12 +102,19 @@ class AbsoluteEngine(SolvedEngine):
         rows = trace_rows(kinematics, self.law_rows, self.laws, loads)
         shown = closures | {law._rows: closure for law, closure in rows.items()}
 
-        def reaction(solution: Solution, joint: Joint) -> Vector:
+        def reaction(solution: Solution, joint: Joint | Constraint) -> Vector:
             return ChannelWriter(kinematics, loads, shown, solution).reaction(joint)
+
+        relieved, redundancy = None, None
+        if self.law_rows.of_joints:
+            redundancy = redundancy_of(self.model, self._by_joints.topology, self._by_joints.live)
+        if redundancy:
+            still = partial(pushed, mobility)
+            relieved = SelfStress(kinematics, closures, redundancy, still, reaction, by_joints=False).relieved
 
         feedback = self.feedback if self.projection == "baumgarte" else (0.0, 0.0)
         answer = partial(moved, mobility, free, demands)
-        acting = act(self.law_rows, kinematics, rows, answer, reaction, feedback)
+        acting = act(self.law_rows, kinematics, rows, answer, reaction, feedback, relieved)
         return Present(tracer, kinematics, shown, loads, mobility.elimination, acting.solution, acting)
 
     def references(self, *, unit: bool) -> dict[Element, Reference]:

@@ -174,10 +174,11 @@ class ChannelWriter:
 
         return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
 
-    def reaction(self, joint: Joint) -> Vector:
+    def reaction(self, joint: Joint | Constraint) -> Vector:
         """Force and torque (6) on the second body at the second frame's origin, in that frame's axes."""
         if joint in self.closures:
             return closing_wrench(self.kinematics, self.closures[joint], self.solution.rows)
+        assert isinstance(joint, Joint)
         return self._tree_reaction(joint, self.model.path(joint))
 
     def _tree_reaction(self, joint: Joint, path: str) -> Vector:

@@ -15,7 +15,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from kompono.model.constraint import Coupling
+from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
@@ -37,6 +37,7 @@ from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_joints import trace_rows
+from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
@@ -122,11 +123,7 @@ class RelativeEngine(SolvedEngine):
         loads = Loads(kinematics)
 
         def answer(pushes: Mapping[Joint, Vector]) -> Solution:
-            solution = condensation.accelerations(loads, pushes)
-            for key in declared:
-                found = solution.get(Unknown.rows(key), ca.SX(0, 1))
-                solution[Unknown.rows(key)] = self.live[key].multipliers(found, tracer)
-            return solution
+            return self._declared(condensation.accelerations(loads, pushes), declared, tracer)
 
         shown: Closures = {key: replace(closure, rate=rates[key]) for key, closure in declared.items()}
         if not self.law_rows.size:
@@ -134,11 +131,26 @@ class RelativeEngine(SolvedEngine):
         rows = trace_rows(kinematics, self.law_rows, self.laws)
         shown |= {law._rows: closure for law, closure in rows.items()}
 
-        def reaction(solution: Solution, joint: Joint) -> Vector:
+        def reaction(solution: Solution, joint: Joint | Constraint) -> Vector:
             return ChannelWriter(kinematics, loads, dict(shown), solution).reaction(joint)
 
-        acting = act(self.law_rows, kinematics, rows, answer, reaction)
+        def pushed(pushes: dict[Joint, Vector]) -> Solution:
+            return self._declared(condensation.pushed(pushes), declared, tracer)
+
+        relieved, redundancy = None, None
+        if self.law_rows.of_joints:
+            redundancy = redundancy_of(self.model, self.topology, self.live)
+        if redundancy:
+            relieved = SelfStress(kinematics, declared, redundancy, pushed, reaction, by_joints=True).relieved
+        acting = act(self.law_rows, kinematics, rows, answer, reaction, relieved=relieved)
         return Present(tracer, kinematics, shown, loads, condensation.elimination, acting.solution, acting)
+
+    def _declared(self, solution: Solution, elements: Iterable[Element], tracer: Tracer) -> Solution:
+        """A solution with multipliers of conditions as declared in the place of those of live rows."""
+        for key in elements:
+            found = solution.get(Unknown.rows(key), ca.SX(0, 1))
+            solution[Unknown.rows(key)] = self.live[key].multipliers(found, tracer)
+        return solution
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         return super().routines() | ({"multipliers": self._multipliers} if self.closing else {})

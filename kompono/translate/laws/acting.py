@@ -24,22 +24,23 @@ from kompono.translate.tracer import Tracer
 
 Rows = dict[Law, Closure[Any]]  # of joints or of bodies
 Moved = Callable[[dict[Any, Vector]], Solution]  # the motion for forces on joints (freedoms), or on bodies (6)
+Relieved = Callable[[Solution], Solution]
 Reaction = Callable[[Solution, Joint], Vector]  # load (6) of a joint on its second frame, in that frame's axes
 
 
 def act(
     rows: LawRows, kinematics: Kinematics, closures: Rows, answer: Moved, reaction: Reaction,
-    feedback: tuple[float, float] = (0.0, 0.0),
+    feedback: tuple[float, float] = (0.0, 0.0), relieved: Relieved | None = None,
 ) -> LawAnswer:  # fmt: skip
-    """Forces of laws and the motion with them. Where nothing is projected, errors of what holds may be fed back with
-    two frequencies (a, b) [1/s]: w + 2 a g_dot + b^2 g = 0.
+    """Forces of laws and the motion with them; `relieved` chooses among reactions that are not unique. Where nothing is
+    projected, errors of what holds may be fed back with two frequencies (a, b) [1/s]: w + 2 a g_dot + b^2 g = 0.
     """
 
     def pushed(z: Vector) -> Solution:
         solution = answer(pushes(rows, closures, z))
         for law, span in rows.spans.items():
             solution[Unknown.rows(law._rows)] = -z[span, :]
-        return solution
+        return solution if relieved is None else relieved(solution)
 
     def seen(solution: Solution, z: Vector) -> Vector:
         accelerations = row_accelerations(rows, closures, solution)

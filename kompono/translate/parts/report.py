@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.model.body import Carrier
+from kompono.model.constraint import Constraint
+from kompono.model.joint import Joint
 from kompono.spatial.vectors import carry_wrench_back
+from kompono.translate.elimination.blocks import RightSide
+from kompono.translate.elimination.bordered import sweep
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter, drifts
+from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
+from kompono.translate.parts.twins import PlacedTwin
 from kompono.translate.program import Channel
 from kompono.translate.symbolic import Scalar, Vector
 
@@ -35,6 +42,37 @@ class PartedWriter(ChannelWriter):
             solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
         super().__init__(now.kinematics, condensed.loads, {**condensed.declared, **_laws_of(now)}, solution)
         self.bodies = now.compartment.bodies
+        self._relieve()
+
+    def _relieve(self) -> None:
+        """Choose among reactions of redundant joints here, where friction follows some (see `laws/stress.py`)."""
+        compartment = self.now.compartment
+        tree = compartment.twin._by_joints if isinstance(compartment.twin, PlacedTwin) else compartment.twin
+        if not compartment.law_rows.of_joints:
+            return
+        redundancy = redundancy_of(tree.model, tree.topology, tree.live, compartment.model)
+        if redundancy:
+            stress = SelfStress(
+                self.kinematics, self.condensed.declared, redundancy, self._pushed, self._load,
+                by_joints=not compartment.placed,
+            )  # fmt: skip
+            self.solution.update(stress.relieved(self.solution))
+
+    def _pushed(self, pushes: dict[Joint, Vector]) -> Solution:
+        """What forces on own joints do, with nothing at the border; multipliers as declared."""
+        elimination, keys = self.condensed.condensation.elimination, self.condensed.condensation.border_keys
+        right = RightSide({Unknown.joint(joint): -push for joint, push in pushes.items()})
+        solution = sweep(elimination, right, keys).resolve(ca.SX.zeros(6 * len(keys)))
+        for key in self.condensed.declared:
+            found = solution.get(Unknown.rows(key), ca.SX(0, 1))
+            solution[Unknown.rows(key)] = self.now.compartment.twin.live[key].multipliers(found, self.tracer)
+        return solution
+
+    def _load(self, solution: Solution, element: Joint | Constraint) -> Vector:
+        """What an element bears in another solution."""
+        other = copy(self)
+        other.solution, other._transmitted = solution, None
+        return other.reaction(element)
 
     @cached_property
     def inner(self) -> dict[Part, Vector]:

@@ -53,8 +53,15 @@ class LiveRows:
         found = share.T @ values
         return np.where(found > 1e-9 * values.max(initial=0.0), found, values.max(initial=1.0))
 
+    @property
+    def slips(self) -> int:
+        """How many slips there are."""
+        return 0 if self.slip is None else self.slip.shape[1]
+
     def implied(self) -> np.ndarray:
-        """Combinations (declared rows, implied) of rows that the joints of the loop, or others, imply."""
+        """Combinations (declared rows, implied) of rows that others (slips, the first ones), or the joints of the loop,
+        imply.
+        """
         live = np.zeros((len(self.size), 0)) if self.slip is None else self.slip / self.size[:, None]
         if self.combine is None or self.spread is None:
             return live
