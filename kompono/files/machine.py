@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kompono import library
 from kompono.errors import FileError, KomponoError, ModelError, suggest
@@ -35,6 +35,10 @@ class Machine(Subsystem):
     imported: ClassVar[Table]
     starts: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     inputs: ClassVar[Mapping[str, Mapping[str, float]]] = {}
+
+    if TYPE_CHECKING:  # members are those of the file
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, *, place: Place | None = None) -> None:
         here = place or Place()
