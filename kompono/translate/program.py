@@ -218,7 +218,7 @@ class Program:
     rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which modes are sampled
     ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
-    groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
+    groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels
 
     @property
     def state_size(self) -> int:

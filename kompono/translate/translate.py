@@ -176,7 +176,10 @@ def translated(
     kept = None if sealed else find_kept(shelf, declared, asked, kernels)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
-    return found if parted is None else replace(found, program=replace(found.program, away=parted.away))
+    if parted is None:
+        return found
+    groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
+    return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -257,7 +260,6 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         rates=engine.sample_rates,
         ticks=engine.ticks,
         controllers=controller_units(model, engine.sample_rates),
-        groups=getattr(engine, "groups", ()),
     )
 
 
