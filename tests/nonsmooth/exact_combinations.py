@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 
 from kompono import Event, JointLaw, Mode, Result, Unit, time
 from kompono.library import (
+    Brake,
     Clutch,
     Contact,
     Cylindrical,
@@ -266,8 +267,28 @@ def rattling_box(plan: Plan) -> Problem:
     return 2.0, errors
 
 
+def locked_wheels(plan: Plan) -> Problem:
+    """A car with all wheels braked slides to a stop on four rims."""
+    plan.gravity(0, 0, -G)
+    mu, speed = 0.8, 5.0
+    chassis = plan.body("chassis", 1000.0, 800.0, (0, 0, 0.6), velocity=(speed, 0, 0))
+    for k, (x, y) in enumerate([(1.3, 0.8), (1.3, -0.8), (-1.3, 0.8), (-1.3, -0.8)]):
+        wheel = plan.body(f"wheel{k}", 20.0, 0.9, (x, y, 0.3))
+        hub = plan.add(f"hub{k}", Revolute(chassis.at(x, y, -0.3), wheel, axis="y"))
+        plan.add(f"brake{k}", Brake(hub, limit=5e4))
+        plan.add(f"tyre{k}", Contact(plan.ground.plane(), wheel.circle(0.3, axis="y"), mu=mu))
+    rests = speed / (mu * G)
+
+    def errors(result: Result) -> Errors:
+        late = max(abs(when(result, f"tyre{k}.sticks") - rests) for k in range(4))
+        return {"rests": late, "way": plan.seen(result, "chassis")[0] - speed * rests / 2}
+
+    return 1.0, errors
+
+
 COMBINATIONS = [
     engaging_clutch, cart_on_a_slope, periodic_freewheel, ball_thrown_up_a_slope, wall_that_pushes,
     pendulum_with_a_stop, collar, sledge, play_before_friction, rod_that_slips_while_it_falls, rattling_box,
+    locked_wheels,
 ]  # fmt: skip
 QUICK_COMBINATIONS = [play_before_friction, wall_that_pushes, collar]
