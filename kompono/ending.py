@@ -13,7 +13,7 @@ class Ending(StrEnum):
 
     # as planned
     DONE = "done"  # the end time was reached
-    ENDED = "ended"  # who drives the run asked for its end and gave no reason
+    ENDED = "ended"  # an event, or who drives the run, asked for its end
 
     # the native loop or the method cannot go on
     NOT_FINITE = "not finite"  # NaN or infinity in the state or its rate

@@ -18,6 +18,7 @@ from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outcome
 from kompono.solve.verify import StepCheck, pick
 from kompono.translate.diagnose import diagnose
+from kompono.translate.elimination.pairs import UNSETTLED
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings
@@ -96,6 +97,8 @@ class Explainer:
                 return found
         if self.kernel.program.opaque:
             return message  # who is to blame may be inside a part
+        if outcome.ended is Ending.NOT_FINITE and (found := self._port(row, parameters)):
+            return found
         for record in (row, *before[before[:, 0] < outcome.time][-1:]):
             where = self._locked(record, settings, parameters)
             if where:
@@ -110,6 +113,18 @@ class Explainer:
         where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
         hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
         return f"{where}: {message}" if where else message + hint
+
+    def _port(self, row: np.ndarray, parameters: np.ndarray) -> str:
+        """The port of a closed part that bears too much for what it is fixed on, if there is one."""
+        program, end = self.kernel.program, 1 + self.kernel.program.state_size
+        if "ports" not in program.routines:
+            return ""
+        (values,) = self.kernel.evaluate("ports", float(row[0]), row[1:end], row[end:], parameters)
+        paths: tuple[str, ...] = getattr(self.translation.engine, "port_paths", ())
+        heavy = [path for path, value in zip(paths, values, strict=True) if not value <= UNSETTLED]
+        reason = "what hangs on this port of a closed part is too heavy for what carries it inside (some 1e9 times), so"
+        advice = "make what carries it heavier, or leave the part open;"
+        return f"{heavy[0]}: {reason} too few digits are left; {advice}" if heavy else ""
 
     def _step(self, records: np.ndarray, settings: Settings, parameters: np.ndarray) -> str:
         """Why the step was too long for the last records, if it was."""

@@ -11,13 +11,23 @@ from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
 
 CONTACTS = ("events", "steps", "soft")
+ERRORS = ("whole", "parts")
 
 
 def contact(name: str, value: Any) -> str:
     """How contact and dry friction are treated."""
+    return _one_of(name, value, CONTACTS)
+
+
+def errors(name: str, value: Any) -> str:
+    """How errors of steps are measured where there are closed parts."""
+    return _one_of(name, value, ERRORS)
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
     found = text(value, name, error=RunError, fix=f"Give {name} by its name.")
-    if found not in CONTACTS:
-        fix = nearest(found, CONTACTS) or f"Known: {', '.join(CONTACTS)}."
+    if found not in known:
+        fix = nearest(found, known) or f"Known: {', '.join(known)}."
         raise RunError(f"there is no {name} {found!r}.", fix=fix)
     return found
 

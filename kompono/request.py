@@ -57,6 +57,7 @@ class Request:
     metric: str | None = field(default=None, metadata=_solution(kinds.one_name))
     baumgarte: tuple[float, float] = field(default=(20.0, 20.0), metadata=_solution(kinds.frequencies))
     contact: str = field(default="events", metadata=_solution(kinds.contact))
+    errors: str = field(default="whole", metadata=_solution(kinds.errors))
     native: bool = field(default=True, metadata=_solution(kinds.flag, declared=False))
     cache: bool = field(default=True, metadata=_solution(kinds.flag, kept=False))
     threads: int | None = field(default=None, metadata=_solution(kinds.count, kept=False, declared=False))

@@ -115,8 +115,15 @@ def paced(settings: Settings, request: Request) -> tuple[Settings, bool | None]:
 def _watch(
     simulation: Any, watcher: Watcher, parameters: np.ndarray, feed: Feed
 ) -> Callable[[float, np.ndarray], None]:
-    """A function of time and state that tells a watcher the channels it wants, in its order."""
+    """A function of time and state that tells a watcher the channels it wants, in its order; one with `open` is told
+    their names before, and all others behind them.
+    """
     columns = [matching(name, simulation.program.channels)[0] for name in watcher.channels]
+    hear = getattr(watcher, "open", None)
+    if hear is not None:
+        known = set(columns)
+        columns += [k for k in range(len(simulation.program.channels)) if k not in known]
+        hear([simulation.program.channels[k] for k in columns])
     chosen = sorted(set(columns))
     routine, order = simulation.translation.select(chosen), [chosen.index(column) for column in columns]
 

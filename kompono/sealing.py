@@ -83,6 +83,13 @@ def _made(code: lifted.Lifted, target: machines.Target, lanes: int) -> bytes:
     return found
 
 
+def _refuse_stops(model: Any) -> None:
+    for event in model.events:
+        if event.stop:
+            fix = "Let it change a mode that is public; the owner's own event may stop the run."
+            raise SealedError("a sealed part cannot end the run of its owner.", path=model.path(event), fix=fix)
+
+
 def _version() -> str:
     return importlib.import_module("kompono").__version__
 
@@ -145,6 +152,7 @@ def seal(
     names = list(public)
     component = built(part, names) if isinstance(part, type) else part
     shown, entered = alone(component, names, closed_start)
+    _refuse_stops(shown.model)
     channels, visible = entered[0].reported()
     shown.check(channel.name for channel in channels)
     shape = Shape(

@@ -78,6 +78,7 @@ class Simulation:
         metric: str | None = None,
         baumgarte: tuple[float, float] = (20.0, 20.0),
         contact: str = "events",
+        errors: str = "whole",
         native: bool = True,
         cache: bool = True,
         threads: int | None = None,

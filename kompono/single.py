@@ -49,6 +49,7 @@ def simulate(
     metric: str | None = None,
     baumgarte: tuple[float, float] = (20.0, 20.0),
     contact: str = "events",
+    errors: str = "whole",
     native: bool = True,
     cache: bool = True,
     threads: int | None = None,
@@ -79,6 +80,8 @@ def simulate(
     equal steps (Moreau; the method does not matter, what happens is right to a step, about 0.2 ms a step); "soft" makes
     forces of them, springs and bristles as stiff as `step` allows or as `Unit.stiffness` says, on all engines, methods
     and lanes.
+    `errors="parts"` lets dopri5 measure errors inside closed parts as it must where parts are elsewhere (docs/ranks.md,
+    docs/remote.md): part by part, and coarsely. Steps then have the same bits wherever parts are.
     A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.
 
     `hdf5` is a file the result is written to, about once a second while the run is going (in real time: at its end);

@@ -32,12 +32,13 @@ class ChunkEnd(IntEnum):
     ELSEWHERE = 10  # a part that runs elsewhere gives no answers any more; state and time are the last good ones
     LAWS = 11  # a law must change its modes; `Run.advance` lets it and goes on, so nobody else sees this
     NO_FORCES = 12  # no forces of laws fit (`Run.jam` says where); state and time are those before the event
+    HALTED = 13  # an event that ends the run happened; state and time are those behind it
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
     def ending(self) -> Ending:
         """How a run ends whose chunk ended so; not for ends after which it goes on."""
-        return Ending[self.name]
+        return Ending.ENDED if self is ChunkEnd.HALTED else Ending[self.name]
 
 
 _POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask")

@@ -84,7 +84,10 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         law = _largest(machine, "pending", "pending", (first_law, machine.guards)) > 0.0
         machine.fail(law & ~any_, ChunkEnd.LAWS)
     with code.when(any_):
+        halting = code.variable(BOOL, False)
         for k in range(first_law):
+            if k in machine.program.stops:
+                halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
         with code.when(each):
             machine.record(time, "state", counts=False)
@@ -96,6 +99,8 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             block.set("step_size", 0.0)
             block.set("old_error", 1e-4)
             block.set("after_rejection", 0)
+        if machine.program.stops:
+            machine.fail(halting.get(), ChunkEnd.HALTED)
     return any_
 
 

@@ -118,7 +118,7 @@ class Objects:
             "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
             method, program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
-            *program.away, program.rates, program.ticks, len(program.modes),
+            *program.away, program.rates, program.ticks, len(program.modes), program.stops,
         )  # fmt: skip
 
     def _parts(

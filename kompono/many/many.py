@@ -78,7 +78,7 @@ def simulate_many(
     `threads` (default: one per core) each take `lanes` runs at a time (default: as many as a register of the processor
     holds). Models with events, callable inputs, and methods that choose their own steps run one by one. `client`, a
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
-    independent, closed, isolate, projection, metric, baumgarte, contact, native, cache.
+    independent, closed, isolate, projection, metric, baumgarte, contact, errors, native, cache.
     """
     check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
     request = Request.of({**locals(), **options})

@@ -95,10 +95,16 @@ class Event(Element):
 
     The instant is located to 1e-12 s. Guard and new values may be expressions of time, coordinates, motion, inputs,
     modes and results (loads, accelerations, what laws do) as they are at the event. An event is armed when its guard
-    was seen <= 0, at the start and again after it happened.
+    was seen <= 0, at the start and again after it happened. With `stop=True` the run ends there, as planned; such an
+    event need not change anything.
     """
 
-    def __init__(self, guard: Any, changes: Mapping[Mode | State, Any]) -> None:
+    def __init__(self, guard: Any, changes: Mapping[Mode | State, Any] | None = None, *, stop: bool = False) -> None:
+        if not isinstance(stop, bool):
+            raise ModelError(f"stop is {shown(stop)}.", fix="Use stop=True to end a run there.")
+        if changes is None and not stop:
+            raise ModelError("the event does nothing.", fix="Give new values, {self.stage: 1}, or stop=True.")
+        changes, self.stop = {} if changes is None else changes, stop
         if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode | State) for mode in changes):
             raise ModelError(f"the changes {shown(changes)} are no new values by mode.", fix="Use {self.stage: 1}.")
         self.guard, self.changes = guard, list(changes.items())

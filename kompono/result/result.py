@@ -104,7 +104,7 @@ class Result(Mapping[str, np.ndarray]):
         return self._scene
 
     def view(self, **options: Any) -> Any:
-        """Show the motion in 3D in the browser or notebook; options as of `kompono.view`. Needs the extra `view`."""
+        """Show the motion in 3D in the browser or notebook; options as of `kompono.view`."""
         return edge("view").view(self, **options)
 
     def __getitem__(self, name: str) -> np.ndarray:

@@ -127,6 +127,9 @@ class Feed:
     def _fail(self, source: Source, message: str, cause: BaseException | None = None) -> None:
         self.stop, self.cause = f"{source.name}: {message}", cause
 
+    def attach(self, run: Any) -> None:
+        """The run that is fed; it begins now."""
+
     def memory(self) -> dict[str, Any]:
         """What is held, and who was asked how often, as plain data."""
         return {"held": self.held.tolist(), "counts": list(self._counts)}

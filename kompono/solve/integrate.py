@@ -144,7 +144,8 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
 
 
 def _listen(problem: Problem, run: Any) -> None:
-    """Let the native loop ask the controllers of a run."""
+    """Let the feed know its run, and the native loop ask the controllers."""
+    problem.feed.attach(run)
     if problem.feed.controllers:
         functions: list[Any] = [one.function for one in problem.feed.controllers]
         listen(run, Asking(problem.kernel.program, functions, problem.feed))

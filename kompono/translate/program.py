@@ -206,6 +206,7 @@ class Program:
     channels: Sequence[Channel] = field(default=())
     modes: tuple[str, ...] = ()  # names of the discrete states, behind q and v in the state
     events: tuple[str, ...] = ()  # names of the guards: routine `guards`, and `switch_<k>` for each
+    stops: tuple[int, ...] = ()  # numbers of the events that end a run
     independent: int = 0  # how many conditions are independent, if some of them
     slips: int = 0  # are implied by others wherever the machine can go
     away: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # functions that run elsewhere, by how their
@@ -217,7 +218,7 @@ class Program:
     rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which modes are sampled
     ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
-    groups: tuple[tuple[int, ...], ...] = ()  # places in the state of each closed part, or of its handle
+    groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels
 
     @property
     def state_size(self) -> int:

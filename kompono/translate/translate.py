@@ -176,7 +176,10 @@ def translated(
     kept = None if sealed else find_kept(shelf, declared, asked, kernels)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
-    return found if parted is None else replace(found, program=replace(found.program, away=parted.away))
+    if parted is None:
+        return found
+    groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
+    return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -251,12 +254,12 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         channels,
         tuple(model.path(mode) for mode in model.modes),
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
+        stops=tuple(k for k, event in enumerate(model.events) if event.stop),
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
         rates=engine.sample_rates,
         ticks=engine.ticks,
         controllers=controller_units(model, engine.sample_rates),
-        groups=getattr(engine, "groups", ()),
     )
 
 

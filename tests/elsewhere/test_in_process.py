@@ -23,7 +23,7 @@ class Pair:
     """A model with parts closed, and with the same parts elsewhere."""
 
     def __init__(self, model: Any, paths: tuple[str, ...]) -> None:
-        self.closed = Simulation(model(), closed=paths)
+        self.closed = Simulation(model(), closed=paths, errors="parts")
         self.away = Simulation(model(), elsewhere=dict.fromkeys(paths, InProcess()))
 
     def run(self, method: str, until: float, step: float = 1e-3, **options: Any) -> tuple[Any, Any]:

@@ -34,7 +34,7 @@ PATHS, place = ("drive", "guide"), eval(sys.argv[1])
 def lead(hosts):
     if len(sys.argv) > 2:
         raise ValueError("the first rank has failed")
-    simulation = Simulation(Walker(), closed=PATHS, elsewhere=hosts)
+    simulation = Simulation(Walker(), closed=PATHS, elsewhere=hosts, errors="parts")
     made = []
     for method in ("rk4", "adams", "dopri5"):
         result = simulation.run(settings_of(Request(until=0.05, step=1e-3, method=method)))

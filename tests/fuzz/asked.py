@@ -30,7 +30,7 @@ OPTIONS: dict[str, Any] = {
     "independent": (), "projection": None, "metric": None, "baumgarte": (20.0, 20.0), "threads": 1, "stiffness": None,
     "damping": None, "progress": False, "realtime": False, "watcher": None, "method": "rk4", "guard_checks": 1,
     "max_steps": None, "closed": (), "before": None, "isolate": (), "ranks": False, "place": None,
-    "contact": "events",
+    "contact": "events", "errors": "whole",
 }  # fmt: skip
 ALONE = {"realtime", "watcher", "before", "stiffness", "damping", "ranks", "place"}  # that many runs do not take
 FILES = {"hdf5", "resume"}  # options that are files, met elsewhere

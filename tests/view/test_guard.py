@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from view.support import motion_of
 
-from kompono import RunError
-from kompono.edges.view import PageServer, Viewer, guard, guarded
+from kompono.edges.view import PageServer, guard
+from kompono.edges.view.stream import Stream
 
 HOSTS_HERE = ["localhost:8080", "127.0.0.1", "LocalHost:1", "[::1]:8080"]
 HOSTS_ELSEWHERE = [
@@ -76,15 +75,11 @@ def page_server() -> Any:
     return PageServer("<!doctype html>" + "x" * 3_000_000, port=0)
 
 
-def viser_server() -> Any:
-    pytest.importorskip("viser")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    return Viewer(*motion_of("car"), port=port, shadows=False)
+def stream_server() -> Any:
+    return PageServer("<!doctype html>" + "x" * 3_000_000, port=0, stream=Stream())
 
 
-@pytest.fixture(params=[page_server, viser_server], ids=["page", "viser"], scope="module")
+@pytest.fixture(params=[page_server, stream_server], ids=["page", "stream"], scope="module")
 def port(request: pytest.FixtureRequest) -> Iterator[int]:
     server = request.param()
     yield int(server.url.rsplit(":", 1)[1])
@@ -92,9 +87,9 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def viser_port() -> Iterator[int]:
-    server = viser_server()
-    yield int(server.url.rsplit(":", 1)[1])
+def stream_port() -> Iterator[tuple[int, Stream]]:
+    server = stream_server()
+    yield int(server.url.rsplit(":", 1)[1]), server.stream
     server.stop()
 
 
@@ -121,15 +116,6 @@ def status(port: int, *headers: str, path: str = "/") -> int:
         return int(line.split()[1]) if line else 0
 
 
-def upgrade() -> list[str]:
-    import viser
-
-    return [
-        "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Sec-WebSocket-Protocol: viser-v{viser.__version__}",
-    ]  # fmt: skip
-
-
 def test_the_page_is_there_for_its_own_name(port: int) -> None:
     assert status(port, f"Host: localhost:{port}") == 200
     assert status(port, f"Host: 127.0.0.1:{port}") == 200
@@ -151,55 +137,53 @@ def test_requests_of_other_pages_are_refused(port: int, origin: str) -> None:
     assert status(port, f"Host: localhost:{port}", f"Origin: {origin}") in (403, 404)
 
 
-def test_a_socket_is_opened_only_for_the_page_itself(viser_port: int) -> None:
-    here = f"Host: localhost:{viser_port}"
-    assert status(viser_port, here, f"Origin: http://localhost:{viser_port}", *upgrade()) == 101
-    assert status(viser_port, here, *upgrade()) == 101  # a program of this user, no page
-    assert status(viser_port, here, "Origin: http://evil.example", *upgrade()) == 403
-    assert status(viser_port, here, "Origin: null", *upgrade()) == 403
-    assert status(viser_port, here, f"Origin: http://127.0.0.1:{viser_port}", *upgrade()) == 403
-    assert status(viser_port, "Host: evil.example", "Origin: http://evil.example", *upgrade()) == 403
-    assert status(viser_port, "Host: evil.example", *upgrade()) == 403
+def told(port: int, *headers: str, body: bytes = b'{"do": "play"}', length: int | None = None) -> int:
+    """The status of the answer to an order with these headers."""
+    size = len(body) if length is None else length
+    with connect(port) as connection:
+        lines = ["POST /tell HTTP/1.1", f"Content-Length: {size}", *headers, "", ""]
+        connection.sendall("\r\n".join(lines).encode() + body)
+        line = connection.makefile("rb").readline()
+        return int(line.split()[1]) if line else 0
 
 
-def test_nobody_can_have_the_viewer_shared() -> None:
-    pytest.importorskip("viser")
-    from viser import _messages
-
-    shown = viser_server()
-    known = shown.server._websock_server._incoming_handlers
-    shown.stop()
-    assert _messages.ShareUrlRequest not in known
-    assert _messages.ShareUrlDisconnect not in known
-
-
-def test_a_viser_that_passes_by_the_guard_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    viser = pytest.importorskip("viser")
-    ended = []
-
-    class Other:
-        __version__ = "9.0"
-
-        class ViserServer:
-            def __init__(self, **_: Any) -> None:
-                pass
-
-            def stop(self) -> None:
-                ended.append(True)
-
-    with pytest.raises(RunError, match=r"viser 9\.0 cannot be guarded"):
-        guarded.start(Other, "127.0.0.1", 0, "title")
-    assert ended
-    assert viser
+def test_orders_are_taken_from_the_page_itself_only(stream_port: tuple[int, Stream]) -> None:
+    port, stream = stream_port
+    here = f"Host: localhost:{port}"
+    stream.orders()
+    assert told(port, here, f"Origin: http://localhost:{port}") == 204
+    assert stream.orders() == [{"do": "play"}]
+    assert told(port, here) == 404  # no page
+    assert told(port, here, "Origin: http://evil.example") == 404
+    assert told(port, here, "Origin: null") == 404
+    assert told(port, here, f"Origin: http://127.0.0.1:{port}") == 404
+    assert told(port, "Host: evil.example", "Origin: http://evil.example") == 404
+    assert told(port, here, f"Origin: http://localhost:{port}", body=b"x") == 400
+    assert told(port, here, f"Origin: http://localhost:{port}", length=10**8) == 400
+    assert told(port, here, f"Origin: http://localhost:{port}", length=-1) == 400
+    assert stream.orders() == []
 
 
-def test_other_servers_of_the_process_are_not_touched() -> None:
-    pytest.importorskip("viser")
-    import websockets.asyncio.server as module
+def test_rows_are_for_the_page_itself_only(stream_port: tuple[int, Stream]) -> None:
+    port, stream = stream_port
+    here = f"Host: localhost:{port}"
+    assert status(port, here, f"Origin: http://localhost:{port}", path="/stream") == 200
+    assert status(port, here, "Origin: http://evil.example", path="/stream") == 404
+    assert status(port, "Host: evil.example", path="/stream") == 404
+    assert status(port, here, path="/stream/x") == 404
+    with connect(port) as connection:
+        connection.sendall(f"GET /stream HTTP/1.1\r\n{here}\r\n\r\n".encode())
+        source = connection.makefile("rb")
+        assert any(stream.tell(begin=True) or source.readline() == b'data: {"begin": true}\n' for _ in range(24))
 
-    before = module.serve
-    viser_server().stop()
-    assert module.serve is before
+
+def test_a_page_without_a_run_hears_no_orders() -> None:
+    server = page_server()
+    port = int(server.url.rsplit(":", 1)[1])
+    here = f"Host: localhost:{port}"
+    assert told(port, here, f"Origin: http://localhost:{port}") == 404
+    assert status(port, here, path="/stream") == 404
+    server.stop()
 
 
 # -- slow and rude ones
@@ -211,7 +195,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "CONNECTIONS", 8)
 
 
-@pytest.fixture(params=[page_server, viser_server], ids=["page", "viser"])
+@pytest.fixture(params=[page_server, stream_server], ids=["page", "stream"])
 def strict(request: pytest.FixtureRequest, impatient: None) -> Iterator[int]:
     server = request.param()
     yield int(server.url.rsplit(":", 1)[1])
@@ -264,7 +248,7 @@ def test_an_endless_request_is_not_read(strict: int) -> None:
         assert closed(long)
 
 
-@pytest.mark.parametrize("start", [page_server, viser_server], ids=["page", "viser"])
+@pytest.mark.parametrize("start", [page_server, stream_server], ids=["page", "stream"])
 def test_connections_are_limited_and_come_back(start: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "PATIENCE", 600.0)
     monkeypatch.setattr(guard, "CONNECTIONS", 8)
@@ -301,7 +285,7 @@ def test_one_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     server.stop()
 
 
-@pytest.mark.parametrize("when", ["at once", "half a request", "before the answer", "in the answer", "after opening"])
+@pytest.mark.parametrize("when", ["at once", "half a request", "before the answer", "in the answer"])
 def test_who_hangs_up_is_not_worth_a_word(port: int, when: str, capfd: pytest.CaptureFixture[str]) -> None:
     request = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
     for _ in range(5):
@@ -310,12 +294,6 @@ def test_who_hangs_up_is_not_worth_a_word(port: int, when: str, capfd: pytest.Ca
             connection.sendall(request[:20])
         elif when in ("before the answer", "in the answer"):
             connection.sendall(request)
-        elif when == "after opening":
-            pytest.importorskip("viser")
-            lines = ["GET / HTTP/1.1", f"Host: localhost:{port}", *upgrade(), "", ""]
-            connection.sendall("\r\n".join(lines).encode())
-            connection.recv(100)
-            connection.sendall(b"\xff\xff\xff")
         if when == "in the answer":
             connection.recv(1000)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from view.support import Tab
 from kompono import view
 from kompono.edges import report
 from kompono.edges.report import write_report
-from kompono.edges.view import Viewer, fragment, page
-from kompono.edges.view.viewer import notes
+from kompono.edges.view import fragment, page
 from kompono.result import Result
 from kompono.result.result import Status
 from kompono.scene import Scene
@@ -33,12 +31,6 @@ def unharmed(tab: Tab) -> None:
     """Nothing of it ran, in any frame."""
     for frame in tab.page.frames:
         assert frame.evaluate("typeof window.hacked") == "undefined"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_the_markup_is_understood() -> None:
@@ -137,14 +129,6 @@ def test_pictures_hold_text(tmp_path: Path) -> None:
     assert named.plot(x="$a$").png()
 
 
-def test_notes_of_the_viewer_are_text() -> None:
-    lines = notes(scene(), hostile_run())
-    assert len(lines) == 3
-    for line in lines:
-        check(line)
-    assert "&lt;script&gt;" in lines[0]
-
-
 MESSAGES = (
     f"<script>{CODE}</script>",
     f"<b><svg><script>{CODE}</script></svg></b>",
@@ -154,19 +138,27 @@ MESSAGES = (
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_the_viewer_in_a_browser(message: str, tab: Tab) -> None:
-    pytest.importorskip("viser")
+def test_messages_in_a_browser(message: str, tab: Tab, tmp_path: Path) -> None:
     run = hostile_run()
     result = Result(run.time, run.names, run.table, units=run.units, status=Status(False, message, 0.01))
-    shown = Viewer(scene(), result, port=free_port(), shadows=False, channels=["* out", "*.angle"])
-    try:
-        tab.open(shown.url)
-        tab.page.get_by_role("button", name="Fit view").wait_for()
-        tab.page.wait_for_timeout(1500)
-        unharmed(tab)
-        assert tab.page.get_by_text(message[:10]).first.is_visible()
-    finally:
-        shown.stop()
+    file = tmp_path / "page.html"
+    file.write_text(page(scene(), result, channels=["* out", "*.angle"]), encoding="utf-8")
+    tab.open(file.as_uri())
+    tab.page.wait_for_selector("body[data-ready=yes]")
+    for path in [f"{name} joint" for name in PAYLOADS][:3]:
+        tab.page.evaluate("path => kompono.tree.light(path)", path)
+    tab.page.fill("#add", "script")
+    tab.page.evaluate("text => { location.hash = `sel=${text}&curves=${text}`; kompono.links.read(); }", message)
+    unharmed(tab)
+    assert message[:10] in tab.page.inner_text("#note")
+
+
+def test_names_of_a_living_machine_are_text() -> None:
+    from kompono.edges.view.living import living
+
+    text = page(scene(), hostile_run(), living=living(Hostile(), {"until": 0.1}))
+    check(text)
+    assert len(Markup(text).scripts) == 2
 
 
 def test_a_served_page_holds_text() -> None:

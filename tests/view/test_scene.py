@@ -14,7 +14,6 @@ from kompono import Body, Ground, ModelError, Parameter, Result, RunError, Subsy
 from kompono.library import Distance, Drive, Gravity, Prismatic, Revolute, Spherical, SpringDamper, shapes, solids
 from kompono.scene import Scene, describe, matrices, mesh_of, poses
 from kompono.scene.bodies import body_shapes
-from kompono.scene.frames import curve_channels
 from kompono.scene.record import record
 from kompono.scene.values import SymbolValues
 from kompono.spatial.numeric import quaternions, rotations
@@ -235,11 +234,3 @@ def test_a_record_knows_which_run_it_is_of() -> None:
     again = record(example("car").Car(), None, result)
     assert again.carriers[0].pose == pytest.approx((0, 0, 0.95, 1, 0, 0, 0))
     assert again.parts == scene.parts
-
-
-def test_the_first_curves_are_coordinates_not_what_forces_tell() -> None:
-    result = simulate(example("car").Car(), until=0.02)
-    offered, drawn = curve_channels(result)
-    assert drawn
-    assert all(name.endswith(("displacement", "angle")) for name in drawn)
-    assert "left.damper.spring.power" in offered

@@ -13,7 +13,7 @@ from kompono.edges.cli import ranks
 from kompono.edges.cli.load import Loaded
 from kompono.errors import RunError, either, nearest
 from kompono.given import shown
-from kompono.kinds import CONTACTS
+from kompono.kinds import CONTACTS, ERRORS
 from kompono.request import DECLARED, OF_CONCERN, Concern, Request
 from kompono.solve.methods import METHODS
 from kompono.translate.engines.registry import ENGINES
@@ -63,6 +63,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         names = next(entry.own[name].names for entry in ENGINES.values() if name in entry.own)
         add(f"--{name}", metavar="NAME", help=f"{_owners(name)}: {either(names)}")
     add("--contact", metavar="NAME", help=f"contact and dry friction: {either(list(CONTACTS))}")
+    add("--errors", metavar="NAME", help=f"errors of steps in closed parts: {either(list(ERRORS))}")
     add("--cut", action="append", metavar="JOINT", help="this joint shall close a loop; may be repeated")
     add("--closed", action="append", metavar="GLOB", help="components that stay closed parts; may be repeated")
     add("--isolate", action="append", metavar="GLOB", help="closed parts that run in processes of their own")

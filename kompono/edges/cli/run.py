@@ -95,9 +95,9 @@ def _run(options: argparse.Namespace, loaded: Loaded) -> int:
         code = 1 if delivery.problems else 3 if not result.status.ok else 128 + heard.number if heard.asked else 0
         if watching is not None and not heard.asked:
             print(f"{watching.url}  (Ctrl-C ends it)", flush=True)
-            viewer = watching.finish(result)
+            server = watching.finish(result)
             heard.release()
-            viewer.wait()
+            server.wait()
         elif watching is not None:
             watching.stop()
     return code

@@ -14,8 +14,9 @@ import kompono
 from kompono.edges.cli.asked import add_engine, add_set, add_solver, pairs, request
 from kompono.edges.cli.load import Loaded, load
 from kompono.edges.cli.plot import load as load_result
+from kompono.errors import RunError
 from kompono.interruption import listening
-from kompono.result import Result, extra
+from kompono.result import Result
 from kompono.result.store import READERS
 from kompono.result.target import check_target
 
@@ -35,7 +36,7 @@ def add_command(commands: Any) -> None:
     add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
     add("--html", metavar="FILE", help="write one self-contained page instead of serving it")
     add("--live", action="store_true", help="the machine itself runs in the page, beside a stored run of it")
-    add("--viser", action="store_true", help="on viser's server (extra view), as live views are")
+    add("--here", action="store_true", help="with --live: the machine runs in this process, the page shows it")
     add("--speed", type=float, default=1.0, metavar="X", help="of time at the start (default: 1)")
     add("--host", default="127.0.0.1", metavar="NAME", help="listen here (default: this machine only; 0.0.0.0: all)")
     add("--port", type=int, default=8080, metavar="N", help="listen here, or on the next free one (default: 8080)")
@@ -43,8 +44,8 @@ def add_command(commands: Any) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Show until interrupted, or write the page."""
-    if options.viser:
-        extra("viser", "view")  # say what is missing before anything takes time
+    if options.here and (not options.live or options.html is not None):
+        raise RunError("--here is for a living machine that is served.", fix="Use --live --here, without --html.")
     if options.html is not None:
         check_target(options.html)
     from kompono.edges.view import view  # other commands start without it
@@ -52,7 +53,7 @@ def command(options: argparse.Namespace) -> int:
     source, model, wanted = _source(options)
     shown = view(
         source, model=model, channels=options.channels, html=options.html, host=options.host, port=options.port,
-        speed=options.speed, viser=options.viser, live=options.live, options=wanted,
+        speed=options.speed, live="here" if options.here else options.live, options=wanted,
     )  # fmt: skip
     if isinstance(shown, Path):
         print(f"{shown}: {shown.stat().st_size / 1e6:.2f} MB")
@@ -76,7 +77,8 @@ def _source(options: argparse.Namespace) -> tuple[Any, Any, dict[str, Any] | Non
     if not options.run and not options.live and all(getattr(options, name) is None for name in asked):
         return loaded.model, None, None
     wanted = request(options, loaded)
-    return _simulated(options, loaded, wanted), loaded.model if options.live else None, wanted
+    result = _simulated(options, loaded, wanted)
+    return result, loaded.model if options.live or result.scene is None else None, wanted  # large ones keep none
 
 
 def _simulated(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any]) -> Result:

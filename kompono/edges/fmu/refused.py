@@ -35,6 +35,11 @@ def check_model(simulation: Simulation) -> None:
             "contact and dry friction choose their modes with a solver an FMU does not have.",
             path=program.laws[0].path, fix="Export with contact='soft' (--contact soft): forces take their place.",
         )  # fmt: skip
+    if program.stops:
+        raise ModelError(
+            "an FMU cannot end the run of its importer.", path=program.events[program.stops[0]],
+            fix="Let the event change a mode and give it out; the importer decides.",
+        )  # fmt: skip
     for k, numbers in enumerate(program.ticks):
         if len(program.routines[f"tick_{k}"].outputs) > 1:
             raise ModelError(

@@ -55,7 +55,8 @@ def content(
     data = {**_described(scene, which, meshes), **_room(scene, table), "carriers": carriers, "arrays": index}
     data |= {"constants": columns.constants, "refs": refs, "speed": speed, "stored": stored is not None}
     data["channels"] = [{"name": name, "unit": units[name]} for name in names]
-    data["chosen"] = [number[name] for name in _drawn(stored, offered, patterns, living, names) if name in number]
+    joints = {part.path for part in scene.parts if part.kind == "joint"}
+    data["chosen"] = [number[name] for name in _drawn(stored, offered, patterns, joints, names) if name in number]
     data["note"] = "" if result is None or result.status.ok else f"{result.ending}: {result.status.message}"
     data["living"] = None if living is None else living.described(number)
     return data, blocks
@@ -105,21 +106,35 @@ def _pose(
 
 
 def _drawn(
-    result: Result | None, offered: Mapping[str, None], patterns: Any, living: Living | None, names: list[str]
+    result: Result | None, offered: Mapping[str, None], patterns: Any, joints: set[str], names: list[str]
 ) -> list[str]:
     """Channels that are drawn by themselves: those asked for, else the coordinates of each unit that move most."""
     if patterns is not None:
         return (list(offered) or [names[i] for i in matching(patterns, names)])[:12]
     known = set(names)
-    coordinates = [name for name in names if f"{name}.rate" in known] or [n for n in names if ".position." in n]
+    coordinates = [name for name in names if f"{name}.rate" in known and name.rpartition(".")[0] in joints]
+    coordinates = coordinates or [name for name in names if ".position." in name]
     if result is None:
         return coordinates[:DRAWN]
     span = {name: float(np.ptp(result[name])) for name in coordinates if name in offered}
     chosen: list[str] = []
     for unit in dict.fromkeys(result.units[name] for name in span):
         alike = [name for name in span if result.units[name] == unit and span[name] > 1e-9]
-        chosen += sorted(alike, key=lambda name: -span[name])[:DRAWN]
+        chosen += _different(result, sorted(alike, key=lambda name: -span[name]))
     return chosen[:6] or [name for name in offered if np.ptp(result[name]) > 1e-9][:DRAWN]
+
+
+def _different(result: Result, names: list[str]) -> list[str]:
+    """The first few that do not look the same, up to a shift and the sign."""
+    found: dict[str, np.ndarray] = {}
+    for name in names[:200]:
+        curve = result[name] - result[name][0]
+        close = 0.02 * np.ptp(curve)
+        if all(min(np.abs(curve - one).max(), np.abs(curve + one).max()) > close for one in found.values()):
+            found[name] = curve
+        if len(found) == DRAWN:
+            break
+    return list(found)
 
 
 def _blocks(arrays: Mapping[str, tuple[str, np.ndarray]]) -> tuple[dict[str, tuple[str, int, int]], bytes]:

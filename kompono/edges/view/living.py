@@ -36,9 +36,11 @@ SAME = 1e-9  # what a start may move by when a parameter changes by a hundredth
 
 @dataclass(frozen=True)
 class Living:
-    """A machine that runs in a page: its module, its channels (name and unit), and the rest as plain data."""
+    """A machine that runs in a page, or is shown there while it runs elsewhere (then without a module): its channels
+    (name and unit), and the rest as plain data.
+    """
 
-    module: WebModule
+    module: WebModule | None
     channels: dict[str, str]
     angles: list[str]
     grounds: list[str]  # paths of those that move
@@ -48,7 +50,8 @@ class Living:
     def described(self, number: Mapping[str, int]) -> dict[str, Any]:
         """Plain data; `number` are those of channels in the page."""
         told = [number[name] for name in self.channels]
-        return {**self.facts, "places": self.module.places, "told": told, "angles": [number[n] for n in self.angles]}
+        places = None if self.module is None else self.module.places
+        return {**self.facts, "places": places, "told": told, "angles": [number[name] for name in self.angles]}
 
 
 def living(model: Subsystem, options: Mapping[str, Any]) -> Living:
@@ -104,8 +107,8 @@ def _made(simulation: Simulation, request: Request, settings: Settings, touched:
         warn(remark, ModelWarning)
     complete = simulation.completed(values, assembly.state, feed, settings.step)
     state = simulation.started(assembly.state, complete, feed, step=settings.step)
-    columns = _columns(simulation, touched)
-    grounds = [g for g in simulation.translation.model.grounds if _moves(g)]
+    columns = told_columns(simulation, touched)
+    grounds = [g for g in simulation.translation.model.grounds if moves(g)]
     routine = _with_grounds(simulation, columns, grounds)
     module = web_module(program, settings.method, routine, keep=request.cache)
     told = [program.channels[i] for i in columns]
@@ -115,17 +118,17 @@ def _made(simulation: Simulation, request: Request, settings: Settings, touched:
         "wasm": ("u1", np.frombuffer(module.code, dtype="u1")), "start": ("f8", state),
         "parameters": ("f8", complete), "table_times": ("f8", table[0]), "table_values": ("f8", table[1].ravel()),
     }  # fmt: skip
-    sliders = _sliders(simulation, request, values, feed, assembly.state)
+    sliders = sliders_of(simulation, request, values, feed, assembly.state)
     facts = {
         "step": settings.step, "method": settings.method, "projecting": bool(settings.stabilize),
         "guard_checks": settings.guard_checks, "parameters": sliders,
-        "inputs": _inputs(simulation, feed, touched), "pulls": _pulls(program, touched), "grounds": len(grounds),
+        "inputs": inputs_of(simulation, feed, touched), "pulls": pulls_of(program, touched), "grounds": len(grounds),
     }  # fmt: skip
     channels = {channel.name: channel.unit for channel in told}
     return Living(module, channels, [c.name for c in told if c.angle], paths, facts, arrays)
 
 
-def _columns(simulation: Simulation, touched: Touched) -> list[int]:
+def told_columns(simulation: Simulation, touched: Touched) -> list[int]:
     """Channels the page asks for: all but those of the hands; of very many the shortest names and all poses."""
     known = simulation.program.channels
     found = [i for i, channel in enumerate(known) if not touched.is_hand(channel.name)]
@@ -136,7 +139,7 @@ def _columns(simulation: Simulation, touched: Touched) -> list[int]:
     return sorted(poses | set(rest[: max(0, CHANNELS - len(poses))]))
 
 
-def _moves(ground: Ground) -> bool:
+def moves(ground: Ground) -> bool:
     return not (ca.SX(ground.motion.position).is_constant() and ca.SX(ground.motion.rotation).is_constant())
 
 
@@ -161,7 +164,7 @@ def _with_grounds(simulation: Simulation, columns: list[int], grounds: list[Grou
     return Routine("page", routine.inputs, (("channels", len(result)),), calls, (result,), workspace)
 
 
-def _sliders(
+def sliders_of(
     simulation: Simulation, request: Request, values: np.ndarray, feed: Feed, start: np.ndarray
 ) -> list[dict[str, Any]]:
     """The model's own parameters; `fixed` are those the start depends on."""
@@ -185,7 +188,7 @@ def _sliders(
     return found
 
 
-def _inputs(simulation: Simulation, feed: Feed, touched: Touched) -> list[dict[str, Any]]:
+def inputs_of(simulation: Simulation, feed: Feed, touched: Touched) -> list[dict[str, Any]]:
     """Inputs, with their places among those of the program."""
     units = {simulation.translation.model.path(one): one.unit for one in simulation.translation.model.inputs}
     found, table = [], feed.table()
@@ -207,7 +210,7 @@ def _range(value: float) -> tuple[float, float]:
     return (value / 10, value * 10) if value > 0 else (-1.0, 1.0) if value == 0 else (10 * value, value / 10)
 
 
-def _pulls(program: Program, touched: Touched) -> dict[str, int]:
+def pulls_of(program: Program, touched: Touched) -> dict[str, int]:
     """The first of six inputs by which each body is pulled."""
     place = {name: k for k, name in enumerate(program.inputs)}
     return {path: place[f"{path}.{PULL}.{AXES[0]}"] for path in touched.pulled}

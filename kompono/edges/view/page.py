@@ -22,9 +22,9 @@ from kompono.result import Result
 from kompono.scene import Scene
 
 CODE = (
-    "elements.js", "data.js", "stored.js", "history.js", "running.js", "living.js", "inpage.js", "stage.js",
-    "machine.js", "physics.js", "tree.js", "details.js", "curves.js", "channels.js", "knobs.js", "tools.js", "keys.js",
-    "main.js",
+    "elements.js", "data.js", "stored.js", "history.js", "running.js", "living.js", "inpage.js", "streamed.js",
+    "stage.js", "machine.js", "physics.js", "tree.js", "details.js", "curves.js", "channels.js", "knobs.js",
+    "tools.js", "keys.js", "main.js",
 )  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def page(
     read = {name: _asset(name) for name in ("page.html", "style.css")}
     three, code = scripts()
     fields = {
-        "policy": policy(living is not None),
+        "policy": policy(living),
         "title": html.escape(scene.model),
         "style": read["style.css"],
         "scene": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
@@ -66,12 +66,15 @@ def _ascii(code: str) -> str:
     return code if code.isascii() else "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in code)
 
 
-def policy(living: bool = False) -> str:
-    """What a browser may do in the page, and in one that holds it: run its scripts, show its pictures, nothing else; in
-    one with a `living` machine also compile WebAssembly, which can do no more than these scripts let it.
+def policy(living: Living | None = None) -> str:
+    """What a browser may do in the page, and in one that holds it: run its scripts, show its pictures, nothing else. In
+    one with a `living` machine also compile WebAssembly, which can do no more than these scripts let it, or, if it runs
+    elsewhere, ask the server it came from.
     """
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts()]
-    allowed = " ".join(f"'sha256-{value}'" for value in hashes) + (" 'wasm-unsafe-eval'" if living else "")
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    own = "" if living is None else " 'wasm-unsafe-eval'" if living.module is not None else "; connect-src 'self'"
+    allowed += own
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
 
 

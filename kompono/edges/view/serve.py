@@ -1,8 +1,10 @@
 """The self-contained page on a small server, for those who look at it from a shell or through a tunnel.
 
-The whole motion goes to the browser once, which then plays it by itself: nothing is sent while it moves. The server
-knows one page and answers nothing else, and only requests that are meant for it (see `guard`). Who sends a request, or
-takes the answer, too slowly is left, so nobody can hold all its connections; a browser that hangs up is no error.
+The whole motion of a stored run goes to the browser once, which then plays it by itself: nothing is sent while it
+moves. With a `Stream` the page also hears rows of a run that is going on here (`/stream`, server-sent events) and sends
+orders (`/tell`). The server answers nothing else, and only requests that are meant for it (see `guard`); orders must
+say that they come from its own page. Who sends a request, or takes the answer, too slowly is left, so nobody can hold
+all its connections; a browser that hangs up is no error.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from kompono.edges.view import guard
+from kompono.edges.view.stream import LARGEST, Stream
 from kompono.errors import RunError
 
 TRIES = 50  # ports after the one asked for
@@ -25,11 +28,11 @@ SLOWEST = 20e3  # bytes/s at which the page must be taken
 
 
 class PageServer:
-    """Serves one page at `url` until `stop`; on `port`, or the next free one (0: any)."""
+    """Serves one page at `url` until `stop`; on `port`, or the next free one (0: any). Its `text` may change."""
 
-    def __init__(self, text: str, *, host: str = "127.0.0.1", port: int = 8080) -> None:
-        self.host, self._ended = host, threading.Event()
-        self._server = _listen(host, port, _handler(text.encode(), host))
+    def __init__(self, text: str, *, host: str = "127.0.0.1", port: int = 8080, stream: Stream | None = None) -> None:
+        self.host, self.text, self.stream, self._ended = host, text, stream, threading.Event()
+        self._server = _listen(host, port, _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
@@ -42,6 +45,8 @@ class PageServer:
     def stop(self) -> None:
         """End the server."""
         self._ended.set()
+        if self.stream is not None:
+            self.stream.end()
         self._server.shutdown()
         self._server.server_close()
 
@@ -113,41 +118,95 @@ def _request(connection: socket.socket) -> bytes:
     return data
 
 
-def _handler(content: bytes, host: str) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        """Answers one address with one page."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one address with one page; with a stream, two more."""
 
-        def handle(self) -> None:
-            request = _request(self.connection)
-            if request:
-                self.connection.settimeout(guard.PATIENCE + len(content) / SLOWEST)  # for all of the answer
-                self.rfile = io.BytesIO(request)
-                self.close_connection = True
-                self.handle_one_request()
+    page: PageServer
 
-        def do_GET(self) -> None:
-            refused = guard.refusal(host, self.headers.get_all("Host", []), self.headers.get_all("Origin", []))
-            if refused or self.path.split("?")[0] not in ("/", "/favicon.ico"):
-                self.send_error(404, explain=refused or None)
-                return
-            if self.path == "/favicon.ico":
-                self.send_response(204)  # browsers ask, and complain about anything else
-                self.end_headers()
-                return
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("Content-Security-Policy", "frame-ancestors 'self'")
-            for name, value in guard.HEADERS.items():
-                self.send_header(name, value)
-            self.end_headers()
+    def handle(self) -> None:
+        request = _request(self.connection)
+        if request:
+            self.connection.settimeout(guard.PATIENCE + len(self.page.text) / SLOWEST)  # for all of the answer
+            self.rfile = io.BytesIO(request)
+            self.close_connection = True
+            self.handle_one_request()
+
+    def _refused(self, known: tuple[str, ...], *, page: bool = False) -> bool:
+        """Whether a request is not for us, which it is told; with `page` it must come from a page of ours."""
+        origins = self.headers.get_all("Origin", [])
+        refused = guard.refusal(self.page.host, self.headers.get_all("Host", []), origins)
+        if page and not origins:
+            refused = refused or "orders are for the page alone"
+        if refused or self.path.split("?")[0] not in known:
+            self.send_error(404, explain=refused or None)
+            return True
+        return False
+
+    def _head(self, status: int, kind: str = "", **more: str) -> None:
+        self.send_response(status)
+        if kind:
+            self.send_header("Content-Type", kind)
+        for name, value in {**more, **guard.HEADERS, "Cache-Control": "no-store"}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        stream = self.page.stream
+        if self._refused(("/", "/favicon.ico", *(["/stream"] if stream is not None else []))):
+            return
+        if self.path == "/favicon.ico":
+            self._head(204)  # browsers ask, and complain about anything else
+        elif self.path.split("?")[0] == "/stream" and stream is not None:
+            self._head(200, "text/event-stream")
+            self._follow(stream)
+        else:
+            content = self.page.text.encode()
+            policy = "frame-ancestors 'self'"
+            self._head(
+                200, "text/html; charset=utf-8", Content_Length=str(len(content)), Content_Security_Policy=policy
+            )
             self.wfile.write(content)
 
-        def version_string(self) -> str:
-            return "kompono"
+    def _follow(self, stream: Stream) -> None:
+        """Send messages until the page has gone."""
+        self.connection.settimeout(guard.PATIENCE)
+        number, found = stream.begin()
+        while not stream.ended:
+            text = "".join(f"data: {message}\n\n" for message in found) or ": still here\n\n"
+            self.wfile.write(text.encode())
+            self.wfile.flush()
+            number, found = stream.after(number, 5.0)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing on the terminal."""
+    def do_POST(self) -> None:
+        stream = self.page.stream
+        if stream is None or self._refused(("/tell",), page=True):
+            if stream is None:
+                self.send_error(404)
+            return
+        length = self.headers.get("Content-Length", "")
+        size = int(length) if length.isdecimal() and len(length) < 9 else LARGEST + 1
+        body = self._body(size) if size <= LARGEST else b""
+        self._head(204 if size <= LARGEST and stream.order(body) else 400)
 
-    return Handler
+    def _body(self, size: int) -> bytes:
+        """The body of a request: what came with its head, and the rest."""
+        data = self.rfile.read(size)
+        end = time.monotonic() + guard.PATIENCE
+        while len(data) < size and (rest := end - time.monotonic()) > 0:
+            self.connection.settimeout(rest)
+            piece = self.connection.recv(size - len(data))
+            if not piece:
+                break
+            data += piece
+        return data
+
+    def version_string(self) -> str:
+        return "kompono"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing on the terminal."""
+
+
+def _handler(server: PageServer) -> type[BaseHTTPRequestHandler]:
+    """The handler of one server."""
+    return type("_Bound", (_Handler,), {"page": server})

@@ -9,9 +9,9 @@ from typing import Any
 
 from kompono.edges.view.living import living
 from kompono.edges.view.page import fragment, page
+from kompono.edges.view.played import Played
 from kompono.edges.view.serve import PageServer
-from kompono.edges.view.viewer import Viewer
-from kompono.errors import RunError
+from kompono.errors import CompileError, ModelError, RunError
 from kompono.given import number
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
@@ -33,32 +33,37 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
     speed: float = 1.0,
-    live: bool = False,
+    live: bool | str = False,
     options: Mapping[str, Any] | None = None,
-    viser: bool = False,
 ) -> Any:
     """Show a model as assembled at its start, or the motion of a result (or of a file with one), in the browser.
 
     Returns a `PageServer`; its `url` is the address, on this machine only unless `host` says otherwise. In a notebook
     it returns the page itself, shown below the cell. With `html` the self-contained page is written to that file and
-    its path returned. With `viser` it is a `Viewer` on viser's server (extra `view`), which Python can steer while
-    people look. `model` is what a result is of that does not say so itself (CSV). `channels` are globs of the curves.
+    its path returned. `model` is what a result is of that does not say so itself (CSV). `channels` are globs of the
+    curves.
 
     With `live` the machine itself runs in the page, as WebAssembly: equal steps of the model's own step loop, with
     events and projections, sliders for inputs, parameters, springs and gravity, and bodies that can be pulled. A result
     (give its `model`, too) is drawn beside it to compare. `options` are those of `simulate` the machine runs with; by
-    default the model's `run_defaults`. What cannot run in a page raises.
+    default the model's `run_defaults`. What cannot run in a page is refused if one is written; if it is served, it
+    runs in this process and the page shows it, as `live="here"` wants it in any case.
     """
     number(speed, "speed", error=RunError, fix="Give simulated seconds per second, e.g. speed=0.5.")
     path = None if html is None else check_target(html)
     scene, result = scene_of(source, model)
-    machine = _living(source, model, options) if live else None
+    machine = None
+    if live:
+        model = _model(source, model)
+        options = model.run_defaults if options is None else options
+        written = path is not None or in_notebook()
+        machine = _in_page(model, options, must=written) if live != "here" or written else None
+        if machine is None:
+            return Played(model, scene, options, result=result, channels=channels, host=host, port=port, speed=speed)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, page(scene, result, channels=channels, speed=speed, living=machine))
         return path
-    if viser:
-        return Viewer(scene, result, channels=channels, host=host, port=port, speed=speed)
     if in_notebook():
         from IPython.display import HTML  # type: ignore[import-not-found]
 
@@ -66,13 +71,23 @@ def view(
     return PageServer(page(scene, result, channels=channels, speed=speed, living=machine), host=host, port=port)
 
 
-def _living(source: Any, model: Subsystem | None, options: Mapping[str, Any] | None) -> Any:
-    """The machine for a page."""
+def _in_page(model: Subsystem, options: Mapping[str, Any], must: bool) -> Any:
+    """The machine for a page; None if no page can run it, which is an error if it `must`."""
+    try:
+        return living(model, options)
+    except (ModelError, RunError, CompileError):
+        if must:
+            raise
+        return None
+
+
+def _model(source: Any, model: Subsystem | None) -> Subsystem:
+    """The machine that shall run."""
     machine = source if isinstance(source, Subsystem) else model
     if machine is None:
         fix = "Give the model itself, or say which model the result is of (model=..., --model FILE.py)."
         raise RunError("only a model can live in a page, a result is over.", fix=fix)
-    return living(machine, machine.run_defaults if options is None else options)
+    return machine
 
 
 def scene_of(source: Subsystem | Result | str | Path, model: Subsystem | None = None) -> tuple[Scene, Result | None]:

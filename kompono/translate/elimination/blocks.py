@@ -9,7 +9,7 @@ they make
 Four steps eliminate unknowns; each is recorded, so the matrix part is factored once and `solve` replays only
 vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
 joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
-multipliers, and `pair` eliminates the acceleration of a port together with the wrench on it. `solve` runs forward
+multipliers; a `Pair` is the acceleration of a port together with the wrench on it (`ported.py`). `solve` runs forward
 (condense, leaves to root) and backward (resolve, root to leaves).
 """
 
@@ -23,7 +23,8 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
-from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of, pair_inverse
+from kompono.translate.elimination.pairs import Pair
+from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
@@ -38,6 +39,7 @@ class Hang:
     own: Matrix
     coupled: dict[Unknown, Matrix]
     path: str
+    through: dict[Unknown, Matrix] = field(default_factory=dict)  # hung before: their offsets are in d as well
 
 
 @dataclass
@@ -49,18 +51,6 @@ class Pivot:
     inverse: Matrix
     coupled: dict[Unknown, Matrix]  # H_ek
     scaled: dict[Unknown, Matrix]  # Z_k
-    path: str
-
-
-@dataclass
-class Pair:
-    """The acceleration s of a port and the wrench tau on it went together: y = -(K p + sum_k Z_k y_k), y = (s, tau)."""
-
-    keys: tuple[Unknown, Unknown]
-    inverse: Matrix
-    compliance: Matrix  # -D
-    coupled: dict[Unknown, Matrix]
-    scaled: dict[Unknown, Matrix]
     path: str
 
 
@@ -142,11 +132,14 @@ class Elimination:
         """How many unknowns a key is coupled with."""
         return len(self.neighbours[key])
 
-    def hang(self, key: Unknown, maps: dict[Unknown, Matrix], path: str) -> None:
+    def hang(
+        self, key: Unknown, maps: dict[Unknown, Matrix], path: str, through: dict[Unknown, Matrix] | None = None
+    ) -> None:
         """Substitute y_key = sum_k T_k y_k + d (d is given to `solve`)."""
         own = self.blocks.pop((key, key))
         coupled = {other: self._take(other, key) for other in self._sorted(self.neighbours[key])}
-        self.steps.append(Hang(key, maps, own, coupled, path))
+        self.steps.append(Hang(key, maps, own, coupled, path, through or {}))
+        self._hung(key, maps, path)
         targets = list(maps)
         for i, k in enumerate(targets):
             moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
@@ -166,6 +159,9 @@ class Elimination:
         for row in self.rows.values():
             row.waiting.discard(key)
         self._forget(key)
+
+    def _hung(self, key: Unknown, maps: dict[Unknown, Matrix], path: str) -> None:
+        """An unknown was substituted: for who remembers more than blocks."""
 
     def pivot(self, key: Unknown, path: str) -> None:
         """Eliminate an unknown: joint accelerations (positive pivot) or multipliers (negative, rows may drop)."""
@@ -187,41 +183,12 @@ class Elimination:
         for i, k in enumerate(names):
             for other in names[i:]:
                 update = self.tracer.call(
-                    lambda h, z, same=other == k: _downdate(h, z, sign, same), coupled[k], scaled[other], path=path
+                    lambda h, z, same=other == k: downdate(h, z, sign, same), coupled[k], scaled[other], path=path
                 )
                 self._accumulate(k, other, update, path)
         for row in self.rows.values():
             row.waiting.discard(key)
         self._forget(key)
-
-    def pair(self, s: Unknown, tau: Unknown, path: str) -> None:
-        """Eliminate the acceleration s of a port, on which inertia M hangs, and the wrench tau that a compliance D
-        answers: their block is [M, 1; 1, -D]. Neither M nor D need be invertible, the block always is.
-        """
-        m, d = (self.blocks.pop((key, key), ca.SX(6, 6)) for key in (s, tau))
-        self._take(s, tau)
-        self.neighbours[s].discard(tau)
-        self.neighbours[tau].discard(s)
-        inverse = self.tracer.call(pair_inverse, m, d, path=path)
-        empty = ca.SX(6, 0)
-        coupled = {}
-        for other in self._sorted(self.neighbours[s] | self.neighbours[tau]):
-            above, below = self._take(s, other), self._take(tau, other)
-            some = self.sizes[other] > 0
-            coupled[other] = self.tracer.call(ca.vertcat, above, below, path=path) if some else ca.vertcat(empty, empty)
-        scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
-        self.steps.append(Pair((s, tau), inverse, d, coupled, scaled, path))
-        names = list(scaled)
-        for i, k in enumerate(names):
-            for other in names[i:]:
-                update = self.tracer.call(
-                    lambda h, z, same=other == k: _downdate(h, z, 1, same), coupled[k], scaled[other], path=path
-                )
-                self._accumulate(k, other, update, path)
-        for row in self.rows.values():
-            row.waiting.discard(s)
-        self._forget(s)
-        self._forget(tau)
 
     def couple(self, key: Unknown, other: Unknown, block: Matrix) -> None:
         """Add H to the block of two unknowns; what was eliminated before may have coupled them already."""
@@ -293,15 +260,15 @@ class Elimination:
         eliminated: dict[Unknown, Vector] = {}
         for step in self.steps:
             if isinstance(step, Pair):
-                s, tau = (p.pop(key, ca.SX(6, 1)) for key in step.keys)
-                own = call(lambda k, a, b: k @ ca.vertcat(a, b), step.inverse, s, tau, path=step.path)
-                eliminated[step.keys[0]], eliminated[step.keys[1]] = own, tau
+                biases = call(ca.vertcat, *[p.pop(key, ca.SX(6, 1)) for key in step.keys], path=step.path)
+                own = call(lambda k, b: k @ b, step.inverse, biases, path=step.path)
+                eliminated[step.keys[0]], eliminated[step.keys[1]] = own, biases
                 for k, h in step.coupled.items():
                     _add(p, k, call(lambda h, f: -(h.T @ f), h, own, path=step.path), call, step.path)
                 continue
             own = p.pop(step.key, ca.SX(self.sizes[step.key], 1))
             if isinstance(step, Hang):
-                offset = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
+                offset = self._offset(step, right)
                 load = call(lambda f, h, d: f + h @ d, own, step.own, offset, path=step.path)
                 for k, t in step.maps.items():
                     _add(p, k, call(lambda t, f: t.T @ f, t, load, path=step.path), call, step.path)
@@ -315,17 +282,13 @@ class Elimination:
                     _add(p, k, change, call, step.path)
         return p, eliminated
 
-    def _refined(self, step: Pair, s: Vector, tau: Vector, bias: Vector, y: Solution) -> Vector:
-        """The wrench on a port after one step of refinement of what its part answers, s - D tau + ... = 0.
-
-        Where what hangs on a port is heavier than what it is fixed on by a factor f, tau is exact to f times rounding,
-        and the part would multiply that with f again.
-        """
-        call = self.tracer.call
-        left = call(lambda s, h, t, b: s + h @ t + b, s, step.compliance, tau, bias, path=step.path)
-        for k, h in step.coupled.items():
-            left = call(lambda left, h, x: left + h[6:, :] @ x, left, h, y[k], path=step.path)
-        return call(lambda t, k, left: t - k[6:, 6:] @ left, tau, step.inverse, left, path=step.path)
+    def _offset(self, step: Hang, right: RightSide) -> Vector:
+        """d of a hung unknown, with those of unknowns it was defined by."""
+        total = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
+        for k, t in step.through.items():
+            if k in right.offsets:
+                total = self.tracer.call(lambda d, t, x: d + t @ x, total, t, right.offsets[k], path=step.path)
+        return total
 
     def back(self, right: RightSide, eliminated: dict[Unknown, Vector], known: dict[Unknown, Vector]) -> Solution:
         """Resolve: all unknowns, from the `known` values of those that no step eliminated."""
@@ -333,16 +296,13 @@ class Elimination:
         y = Solution(known)
         for step in reversed(self.steps):
             if isinstance(step, Hang):
-                total = right.offsets.get(step.key, ca.SX(self.sizes[step.key], 1))
+                total = self._offset(step, right)
                 for k, t in step.maps.items():
                     total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
                 y[step.key] = total
             elif isinstance(step, Pair):
-                total = eliminated[step.keys[0]]
-                for k, z in step.scaled.items():
-                    total = call(lambda s, z, x: s + z @ x, total, z, y[k], path=step.path)
-                s, tau = call(lambda x: (-x[:6], -x[6:]), total, path=step.path)
-                y[step.keys[0]], y[step.keys[1]] = s, self._refined(step, s, tau, eliminated[step.keys[1]], y)
+                own, biases = (eliminated[key] for key in step.keys)
+                y[step.keys[0]], y[step.keys[1]] = step.back(self.tracer, own, biases, y, right.watched)
             else:
                 total = eliminated[step.key]
                 for k, z in step.scaled.items():
@@ -353,10 +313,13 @@ class Elimination:
 
 @dataclass
 class RightSide:
-    """Vectors of one solve: `bias` p per unknown, `offsets` d per hung body."""
+    """Vectors of one solve: `bias` p per unknown, `offsets` d per hung body; `watched`: ports whose part cannot be
+    resolved to enough digits give no number.
+    """
 
     bias: dict[Unknown, Vector] = field(default_factory=dict)
     offsets: dict[Unknown, Vector] = field(default_factory=dict)
+    watched: bool = False
 
 
 def _add(p: dict[Unknown, Vector], key: Unknown, term: Vector, call: Callable[..., Vector], path: str) -> None:
@@ -372,6 +335,7 @@ def _check_mass(own: Matrix, path: str) -> None:
         )
 
 
-def _downdate(coupled: Matrix, scaled: Matrix, sign: int, same: bool) -> Matrix:
+def downdate(coupled: Matrix, scaled: Matrix, sign: int, same: bool) -> Matrix:
+    """What an eliminated unknown leaves on the block of two others; `same`: on that of one."""
     product = -sign * (coupled.T @ scaled)
     return ca.sparsify(symmetric(product) if same else product)

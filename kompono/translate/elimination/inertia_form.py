@@ -195,7 +195,7 @@ class Condensation:
     ) -> None:
         self.kinematics, self.plan, self.closures, self.references = kinematics, plan, closures, references
         self.model, self.topology = kinematics.model, kinematics.topology
-        self.elimination = Elimination(kinematics.tracer, tolerance)
+        self.elimination = self._make_elimination(tolerance)
         self.chains: dict[Carrier, list[tuple[Link, Matrix]]] = {}  # per body: links whose offsets add up to its own
         self.substituted: dict[Joint, tuple[LinearSet, int]] = {}  # by joint: the row that gives its acceleration
         when = {op.link.carrier: i for i, op in enumerate(plan.operations) if op.link is not None}
@@ -206,6 +206,9 @@ class Condensation:
             elif operation.element is not None:
                 self._close(operation.element)
             self._eliminate_finished(index)
+
+    def _make_elimination(self, tolerance: Scalar | float) -> Elimination:
+        return Elimination(self.kinematics.tracer, tolerance)
 
     def _begin(self) -> None:
         for body in self._leads():

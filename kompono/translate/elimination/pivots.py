@@ -118,18 +118,22 @@ def _sweep(matrix: Matrix, k: int, inverse: Scalar, refused: Scalar | None) -> M
 
 
 def pair_inverse(m: Matrix, h: Matrix) -> Matrix:
-    """The inverse of [M, 1; 1, -D] with h = -D: with W = (1 + D M)^-1 D it is [W, 1 - W M; 1 - M W, -(M - M W M)].
+    """The inverse of [M, 1; 1, -D] with h = -D: with K = M (1 + D M)^-1 it is [D - D K D, 1 - D K; 1 - K D, -K].
 
-    W is found by adding what hangs on the port to its compliance one direction at a time, W - W m m^T W / (1 + m^T W m)
-    for each m of M = sum m m^T, so that nothing is divided by what may be zero.
+    K, what M and D have in parallel, is found by adding what hangs on the port one direction at a time: for each m of
+    M = sum w m m^T it grows by e e^T w / (1 + w m^T D e), e = m - K D m. So nothing is divided by what may be zero, and
+    K is a sum of terms of one sign: however heavy M is, K is exact as far as D is.
     """
-    w, unit = ca.sparsify(-h), ca.SX(ca.DM.eye(6))
+    d, unit, k = ca.sparsify(-h), ca.SX(ca.DM.eye(6)), ca.SX(6, 6)
+    w = d
     for column, weight in _directions(m):
         moved = w @ column
-        w = symmetric(w - (moved @ moved.T) * (weight / (1 + weight * (column.T @ moved))))
-    across = unit - w @ m
-    corner = symmetric(m - m @ w @ m)
-    return ca.sparsify(ca.blockcat([[w, across], [across.T, -corner]]))
+        e = column - k @ (d @ column)
+        share = weight / (1 + weight * (column.T @ moved))
+        w = symmetric(w - (moved @ moved.T) * share)
+        k = symmetric(k + (e @ e.T) * share)
+    across = unit - d @ k
+    return ca.sparsify(ca.blockcat([[w, across], [across.T, -k]]))
 
 
 def _directions(m: Matrix) -> list[tuple[Vector, Scalar]]:

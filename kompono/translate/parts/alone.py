@@ -87,7 +87,7 @@ class Alone(Part):
         self.public, self.model, self.base = public, public.model, base
         self.port_names = (*([base] if base is not None else []), *(name for name in public.ports if name != base))
         border = Border(tuple(public.ports[name] for name in self.port_names), base is not None)
-        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground(), False)
+        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground(), False, apart=True)
 
     @cached_property
     def _functions(self) -> dict[str, Callable[..., Vector]]:
@@ -179,14 +179,7 @@ def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tupl
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)
-    entered = [Alone(public, base, close) for base in bases]
-    for one in entered:
-        if "base" in one.closed("conditions").groups:
-            raise ModelError(
-                "a constraint inside holds together bodies of it that no joints inside connect.",
-                path=type(part).__name__, fix="Connect them by joints inside, or leave the constraint to its owner.",
-            )  # fmt: skip
-    return public, entered
+    return public, [Alone(public, base, close) for base in bases]
 
 
 def _ports(part: Subsystem, model: Elaborated) -> dict[str, Frame]:

@@ -5,7 +5,8 @@
     conditions  time, x          of the conditions inside: g, g_dot, u, G (rows x nv, column by column)
     masses      time, x          inertia on the twist of the base and the speeds, its upper triangle row by row
 
-Inside, speeds are those of joints; where a condition inside moves with the base, the part cannot be sealed.
+Inside, speeds are those of joints, and of free joints beside the base for what conditions hold to it, so no condition
+inside moves with the base.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
+from kompono.translate.parts.floating import gathered
 from kompono.translate.parts.twins import PlacedTwin, Twin
 from kompono.translate.structure.topology import ContractedPart, Link, Topology, find_topology, place_all
 from kompono.translate.symbolic import Vector
@@ -57,6 +58,7 @@ class CompartmentState:
 class Compartment:
     """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
     bodies are `placed` one by one, `entered` are the bases of sealed parts, whose inside is in joint coordinates.
+    What is `apart`, for a file, has coordinates that do not tell where its base is.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Compartment:
         placed: bool = False,
         away: Sequence[Subsystem] = (),
         entered: Mapping[Subsystem, Carrier] | None = None,
+        apart: bool = False,
     ) -> None:
         self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
         cut, independent = list(cut), list(independent)
@@ -98,6 +101,8 @@ class Compartment:
             topology = place_all(self.model, closed=contracted, world=world)
         else:
             topology = find_topology(self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world)
+        if apart and border is not None and border.base is not None:
+            topology = gathered(self.model, topology, border.base.body)
         self.topology = _with_base(topology, border)
         self.parts = tuple(self._part(enclosed, closed, topology, cut) for enclosed in self.enclosed)
         self.twin_topology = opened(topology, self.parts, model)

@@ -2,14 +2,15 @@
 at its own border.
 
 To its owner a part is a body at the base, with the inertia I and bias p of its answer, and a body without inertia at
-every other port, hung on the base through a crossing of six freedoms s. What the part says of s are conditions with a
-compliance: with X from base to port and d the velocity terms of the crossing,
+every other port, whose acceleration b is an unknown of its own. What the part says of it are conditions with a
+compliance,
 
-    s + (C^T + X) a - D tau + (d - r) = 0,
+    b + C^T a - D tau - r = 0,
 
-where tau, the wrench on the port, is their multiplier. So loops, bodies and forces at a port are what they always are,
-and s and tau are eliminated together (`Elimination.pair`). Corrections of speeds and coordinates have the same block
-and another vector.
+where tau, the wrench on the port, is their multiplier. Bodies and forces at a port are what they always are, and b and
+tau are eliminated together (`PortedElimination.pair`). Conditions of loops are on joints, so the port has a crossing, a
+joint of six freedoms s = b - X a - d from the base, with X from base to port and d its velocity terms; it is put in
+place of s when b goes. Corrections of speeds and coordinates have the same block and another vector.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, t
 from kompono.translate.elimination.blocks import Reference, RightSide
 from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.elimination.inertia_form import Condensation, Plan, ground_acceleration
+from kompono.translate.elimination.ported import PortedElimination
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.handed import Handed, HandedShape
 from kompono.translate.motion.conditions import Closing, Closures
@@ -62,6 +64,8 @@ class Answer:
 
 class PartedCondensation(Condensation):
     """The factored equations of a compartment; parts have answered before."""
+
+    elimination: PortedElimination
 
     def __init__(
         self,
@@ -103,6 +107,9 @@ class PartedCondensation(Condensation):
 
     # -- the matrix
 
+    def _make_elimination(self, tolerance: Scalar | float) -> PortedElimination:
+        return PortedElimination(self.kinematics.tracer, tolerance)
+
     def _begin(self) -> None:
         super()._begin()
         elimination = self.elimination
@@ -133,28 +140,30 @@ class PartedCondensation(Condensation):
         return ca.SX(twist_matrix(port_in(self.kinematics, port)))
 
     def _hang(self, link: Link, chain: list[Link]) -> None:
-        super()._hang(link, chain)
         if link.crosses:
-            self._couple(link, chain)
+            self._cross(link, chain)
+            return
+        ports = [k for k, above in enumerate(chain) if above.crosses]
+        super()._hang(link, chain[: ports[0]] if ports else chain)  # ports are unknowns until they are paired
 
-    def _couple(self, link: Link, chain: list[Link]) -> None:
-        """The conditions of a port on its own acceleration and on that of the base."""
-        tau = Unknown.inner_wrench(link.carrier)
-        self.elimination.couple(tau, Unknown.joint(link.moved_by), ca.SX(ca.DM.eye(6)))
-        part = self.part_at(link)
-        if part.border.base is None:
-            return
-        lead, carried = self._carried(part.border.base.body)
-        if not isinstance(lead, Body):
-            return
-        if chain:
-            raise AssertionError("a port is hung before the base of its part")
-        block = self.answers[part].block[_slice(part, part.place(link.carrier)), :6]
-        step, at = self.kinematics.step(link), self._at(part.border.base)
-        crossing = self.kinematics.tracer.call(
-            lambda c, p, r: (c @ at + twist_matrix(Pose(p, r))) @ carried, block, step.pose.position, step.pose.rotation
-        )
-        self.elimination.couple(tau, Unknown.body(lead), crossing)
+    def _cross(self, link: Link, chain: list[Link]) -> None:
+        """The conditions of a port on its own acceleration and on that of the base, and its crossing."""
+        port, tau, unit = Unknown.body(link.carrier), Unknown.inner_wrench(link.carrier), ca.SX(ca.DM.eye(6))
+        self.elimination.couple(tau, port, unit)
+        crossing, part = {port: unit}, self.part_at(link)
+        self.chains[link.carrier] = [(link, unit)]
+        lead, carried = self._carried(link.parent)
+        if part.border.base is not None and isinstance(lead, Body):
+            if chain:
+                raise AssertionError("a port is hung before the base of its part")
+            call, step, at = self.kinematics.tracer.call, self.kinematics.step(link), self._at(part.border.base)
+            block = self.answers[part].block[_slice(part, part.place(link.carrier)), :6]
+            moved = call(lambda c: c @ at @ carried, block)
+            self.elimination.couple(tau, Unknown.body(lead), moved)
+            crossing[Unknown.body(lead)] = call(
+                lambda p, r: -(twist_matrix(Pose(p, r)) @ carried), step.pose.position, step.pose.rotation
+            )
+        self.elimination.define(Unknown.joint(link.moved_by), 6, crossing)
 
     def _close(self, element: Closing) -> None:
         super()._close(element)
@@ -180,7 +189,9 @@ class PartedCondensation(Condensation):
 
     def _pivot(self, joint: Joint) -> None:
         if isinstance(joint, Crossing):
-            self.elimination.pair(Unknown.joint(joint), Unknown.inner_wrench(joint.second.body), joint._name)
+            self.elimination.hang_defined(Unknown.joint(joint), joint._name)
+            port = joint.second.body
+            self.elimination.pair(Unknown.body(port), Unknown.inner_wrench(port), joint._name)
         else:
             super()._pivot(joint)
 
@@ -193,9 +204,10 @@ class PartedCondensation(Condensation):
             base = part.border.base
             fixed = base is not None and not isinstance(self.plan.groups.lead(base.body), Body)
             for k, port in enumerate(part.border.others):
+                crossing = Unknown.joint(self.topology.link(port.body).moved_by)
+                offset = right.offsets.pop(Unknown.body(port.body))
+                right.offsets[crossing] = self.kinematics.tracer.call(lambda d: -d, offset)
                 bias = answer.vector[_slice(part, k)]
-                offset = right.offsets[Unknown.body(port.body)]
-                bias = self.kinematics.tracer.call(lambda u, d: u + d, bias, offset)
                 if fixed:
                     bias = self._with_fixed_base(part, k, bias, loads)
                 right.bias[Unknown.inner_wrench(port.body)] = bias
@@ -207,6 +219,7 @@ class PartedCondensation(Condensation):
                 moved = self._at(port) @ carried
                 right.bias[Unknown.outer_wrench(port)] = self.kinematics.tracer.call(lambda a, x=moved: -(x @ a), known)
         self._take_field(right, loads)
+        right.watched = True
         return right
 
     def _take_field(self, right: RightSide, loads: Loads) -> None:
@@ -223,7 +236,7 @@ class PartedCondensation(Condensation):
             )  # fmt: skip
 
     def _with_fixed_base(self, part: Part, k: int, bias: Vector, loads: Loads) -> Vector:
-        """Add what a base that is fixed to a ground does; the offset of the port has X a already."""
+        """Add what a base that is fixed to a ground does."""
         acceleration = self.base_acceleration(part, Solution(), loads)
         block = self.answers[part].block[_slice(part, k), :6]
         return self.kinematics.tracer.call(lambda u, c, a: u + c @ a, bias, block, acceleration)

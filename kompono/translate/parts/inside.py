@@ -76,12 +76,13 @@ class Part:
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
         world: Ground, placed: bool, away: Sequence[Subsystem] = (),
-        entered: Mapping[Subsystem, Carrier] | None = None,
+        entered: Mapping[Subsystem, Carrier] | None = None, apart: bool = False,
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
-            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away, entered=entered
-        )
+            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away,
+            entered=entered, apart=apart,
+        )  # fmt: skip
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
         self._stem = f"away_{elsewhere[0]}" if elsewhere else "part"
         self._made: dict[str, PartFunction] = {}

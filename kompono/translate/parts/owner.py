@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -93,6 +93,23 @@ class ByParts(SolvedEngine):
                 now = now.at(now.normalized())
             near = condensed.near()
         return tracer.routine(name, [("state", self._scattered(now.values)), ("near", near)])
+
+    @property
+    def port_paths(self) -> tuple[str, ...]:
+        """Ports of parts that follow, in the order of `ports`."""
+        return tuple(link.moved_by._name for link in self.compartment.topology.links if link.crosses)
+
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        return super().routines() | ({"ports": self.ports} if self.port_paths else {})
+
+    def ports(self) -> Routine:
+        """How far what ports do and bear is from settled, relative; more than `pairs.UNSETTLED` is too much."""
+        tracer, now = self._moment()
+        condensed = now.settled()[0].forces()
+        condensed.resolve(ca.SX(0, 1))
+        told = {pair.path: pair.unsettled[-1] for pair in condensed.condensation.elimination.pairs if pair.unsettled}
+        values = [ca.SX(told.get(path, 0)) for path in self.port_paths]
+        return tracer.routine("ports", [("values", ca.vertcat(*values))])
 
     def gap(self) -> Routine:
         tracer, now = self._moment()

@@ -27,7 +27,8 @@ def coordinates_of_bodies(engine: Engine) -> dict[Joint, np.ndarray]:
         joint, body = link.joint, link.carrier
         if joint is None or link.independent or not joint.coordinates or not _placed(body):
             continue
-        if not (_placed(link.parent) or not isinstance(link.parent, Body)):
+        beside = joint.owner is None  # what floats beside a base, which is where it is by default
+        if not (_placed(link.parent) or not isinstance(link.parent, Body) or beside):
             continue
         ends = _frame_pose(joint.first), _frame_pose(joint.second)
         if ends[0] is None or ends[1] is None:

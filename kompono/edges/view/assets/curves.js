@@ -4,6 +4,7 @@
 
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#7F7F7F"];
 const SCROLL = 5; // s of a living run that are seen
+const REDRAWN = 50; // ms after which moving curves are drawn again: more often costs more than it shows
 
 class Curves {
   constructor(data, run, seek) {
@@ -131,6 +132,7 @@ class Curves {
       if (width) this.paint(panel, width, height, ratio);
     }
     this.drawn = this.run.version;
+    this.painted = performance.now();
     this.at(this.time);
   }
 
@@ -218,7 +220,11 @@ class Curves {
   at(time) {
     this.time = time;
     if (!this.run.count) return;
-    if (this.drawn !== this.run.version && !this.run.ends) { this.redraw(); return; }
+    if (this.drawn !== this.run.version && !this.run.ends) {
+      const wait = REDRAWN - (performance.now() - (this.painted || 0));
+      if (wait <= 0) { this.redraw(); return; }
+      this.later ||= setTimeout(() => { this.later = 0; this.redraw(); }, wait);
+    }
     const [first, last] = this.span(), span = last - first || 1, ratio = window.devicePixelRatio || 1;
     for (const panel of this.panels) {
       if (!panel.span || !panel.canvas.width) continue;

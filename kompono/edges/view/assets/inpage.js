@@ -17,11 +17,6 @@ class PageRun extends LiveRun {
     this.begin();
   }
 
-  number(name) {
-    this.names ||= new Map(this.data.channels.map((channel, k) => [channel.name, k]));
-    return this.column.get(this.names.get(name));
-  }
-
   begin() {
     this.engine.reset();
     this.history.clear();

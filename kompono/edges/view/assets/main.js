@@ -5,7 +5,7 @@ const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 async function main() {
   const data = await unpack();
-  const run = data.living ? new PageRun(data, await Engine.make(data.living, data.arrays)) : new StoredRun(data);
+  const run = !data.living ? new StoredRun(data) : data.living.places ? new PageRun(data, await Engine.make(data.living, data.arrays)) : new StreamedRun(data);
   const machine = new Machine(get("view"), data), state = { time: run.first, playing: false, speed: data.speed, ticks: 0 };
   const page = { data, run, machine, state };
   const slider = get("slider"), playing = get("play"), speed = get("speed");
@@ -41,8 +41,8 @@ async function main() {
   page.links = new Links(page);
   page.movie = new Movie(page);
   machine.placeAgain = () => { machine.place(run.table); page.physics.update(); };
-  const triad = new Triad(machine), living = !run.ends;
-  if (living) {
+  const triad = new Triad(machine), living = !run.ends, steered = living && !run.watched;
+  if (steered) {
     page.knobs = new Knobs(run);
     page.pulling = new Pulling(machine, run);
   }
@@ -74,7 +74,7 @@ async function main() {
   speed.value = data.speed;
   speed.addEventListener("change", () => { state.speed = Number(speed.value); run.paced?.(state.speed); });
   get("fit").addEventListener("click", () => machine.fit());
-  arrange(page, living);
+  arrange(page, living, steered);
   listen(page);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", () => { machine.theme(); page.physics.theme(); page.curves.redraw(); });
@@ -92,7 +92,7 @@ async function main() {
 }
 
 // Panels, menus and marks.
-function arrange(page, living) {
+function arrange(page, living, steered) {
   const { data, machine, curves, physics, tree, run, measure } = page;
   for (const [button, panel] of [["show-tree", "tree"], ["show-plots", "plots"]]) {
     const set = (yes) => {
@@ -101,12 +101,18 @@ function arrange(page, living) {
       machine.resize();
       curves.resize();
     };
-    get(button).addEventListener("click", () => set(get(panel).classList.contains("hidden")));
+    get(button).addEventListener("click", () => {
+      const yes = get(panel).classList.contains("hidden");
+      set(yes);
+      const other = panel === "tree" ? "plots" : "tree"; // a small screen has room for one
+      if (yes && window.innerWidth <= 720 && !get(other).classList.contains("hidden")) get(`show-${other}`).click();
+    });
     if (window.innerWidth < 900 || (panel === "plots" && !(data.channels.length && run.moves))) set(false);
   }
-  for (const id of ["step", "reset", "hand", "rate"]) get(id).hidden = !living;
+  for (const id of ["step", "reset", "hand", "rate"]) get(id).hidden = !steered;
   get("repeat").hidden = living;
-  if (living) {
+  get("pace").hidden = living && !steered;
+  if (steered) {
     get("step").addEventListener("click", () => { page.play(false); run.step(); page.show(); });
     get("reset").addEventListener("click", () => page.begin());
     get("hand").addEventListener("click", () => {

@@ -74,6 +74,11 @@ class LiveRun {
     if (carrier.kind === "mark" && force > 0) target[2] += 0.06 * carrier.reach;
   }
 
+  number(name) {
+    this.names ||= new Map(this.data.channels.map((channel, k) => [channel.name, k]));
+    return this.column.get(this.names.get(name));
+  }
+
   note(time, row) {
     this.history.push(time, row, this.angles, this.turns);
   }
