@@ -11,8 +11,9 @@ import ctypes
 import itertools
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -42,7 +43,9 @@ class Described:
 
 
 class Functions:
-    """The functions of one instance."""
+    """The functions of one instance; `answers` are callbacks for native code, where that cannot call the FMU itself."""
+
+    answers: Mapping[int, Any] = MappingProxyType({})
 
     def __init__(self, instance: Instance, still: Sequence[Variable], through: Sequence[Variable]) -> None:
         self.instance, told = instance, instance.told
@@ -56,12 +59,15 @@ class Functions:
         }
         self.epochs: Epochs | None = None
         if told.indicators or instance.next_event < NEVER:
-            self.epochs = Epochs(instance, self.inputs)
+            self.epochs = self._make_epochs()
             self.described[GUARDS] = Described(True, (), told.indicators)
             self.described[EVENT] = Described(True, (), self.epochs.size)
         self.asked = Answer(self._restore), Answer(self._event)  # for native code: another epoch, an event
         self._native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
         _made[self.stem] = self
+
+    def _make_epochs(self) -> Epochs:
+        return Epochs(self.instance, self.inputs)
 
     def arguments(self, number: int) -> int:
         """How many numbers a function takes: time, states, perhaps inputs, perhaps the epoch."""
@@ -132,7 +138,10 @@ class _Native(Callback):
     def eval(self, arguments: Any) -> list[Any]:
         owner = self._owner()
         assert owner is not None
-        return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+        try:
+            return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+        except RunError:  # as in native code: what fails is not a number, which ends the step
+            return [ca.DM(np.full(self._sizes[1], np.nan))]
 
 
 def find(name: str) -> tuple[Functions, int] | None:
