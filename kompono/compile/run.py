@@ -168,11 +168,6 @@ class Run(ABC):
             0  # rates and guards remembered so far belong to other inputs
         )
 
-    def set_parameters(self, values: np.ndarray) -> None:
-        """Go on with other parameters."""
-        self._parameters[:] = vector("parameters", values, self._parameters.size)
-        self._block.history = self._block.checked = self._block.rated = 0
-
     def hold(self, values: np.ndarray) -> None:
         """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""
         if len(self._table[0]) != 1:

@@ -21,7 +21,7 @@ from kompono.compile.objects import CHOOSING, LOOPS
 from kompono.compile.run import EVENTS
 from kompono.compile.sampling import counted_until
 from kompono.compile.walls.module import data_end, imported, module
-from kompono.errors import CompileError
+from kompono.errors import CompileError, RunError
 from kompono.translate.program import Program, Routine, TableRoutine
 
 LOOP = "kompono.loop"
@@ -51,7 +51,10 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
     """
     routines = {routine.name: routine for routine in (*loop_routines(program), outputs)}
     if any(isinstance(routine, TableRoutine) for routine in routines.values()):
-        raise CompileError("a model that is translated by types of components has no code for a page yet.")
+        raise RunError(
+            "what is translated by types of components has no code for a page.",
+            fix="Use engine='relative' (--engine relative), or leave out --live.",
+        )
     text = schedule.define(program, routines.values(), ONE)
     closed = schedule.called(program, routines.values())
     text += "".join(closed_body(function, ONE) for function in closed.values())

@@ -7,6 +7,8 @@
     manipulator     an arm of three driven links: a tree, motors as components
     engine          four cylinders on a crank: events and modes, redundant conditions
     kuka            a six-axis robot of 43 bodies: mates, own constraints
+    press           a toggle press drawn in CAD: bodies from a STEP file, joints written here
+    fivebar         a robot with a loop: URDF, the loop beside it, motors that follow a circle
     balance         a pole on a cart in real time, with a controller in another process
     reference       published benchmark problems
 """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kompono import library
 from kompono.errors import FileError, KomponoError, ModelError, suggest
 from kompono.files.place import Place
 from kompono.files.recipe import At, Make, Recipe, Ref, Start
 from kompono.files.table import Table
+from kompono.given import numbers
 from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.signal import Input
 from kompono.model.subsystem import Subsystem
@@ -35,6 +36,10 @@ class Machine(Subsystem):
     starts: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     inputs: ClassVar[Mapping[str, Mapping[str, float]]] = {}
 
+    if TYPE_CHECKING:  # members are those of the file
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def __init__(self, *, place: Place | None = None) -> None:
         here = place or Place()
         for name, make in self.recipe.members.items():
@@ -44,12 +49,15 @@ class Machine(Subsystem):
                 setattr(self, name, {key: _made(self, each, here) for key, each in make.items()})
         self.expose(*[_member(self, name) for name in self.recipe.exposes])
 
-    def frame(self, name: str) -> Frame:
-        """The frame of a part (link, body, site) of the file, by its name there; of an inner one by a dotted path."""
+    def frame(self, name: str, at: Any = (0.0, 0.0, 0.0)) -> Frame:
+        """The frame of a part (link, body, site) of the file, by its name there; of an inner one by a dotted path. `at`
+        (3) [m] is a place in it: a point as the drawing of the part has it.
+        """
         homes = {".".join(path): home for path, home in self.recipe.homes.items()}
         if name not in homes:
             raise ModelError(f"there is no frame {name!r}.", path=self.label, fix=suggest(name, homes))
         carrier, place = homes[name]
+        place = place @ Place(numbers(at, (3,), "the place", self.label, fix="at=(x, y, z)"))
         return _member(self, carrier).at(*place.position.tolist(), orientation=place.rotation)
 
     @property

@@ -34,6 +34,16 @@ def test_nothing_comes_from_elsewhere(site: Path) -> None:
         assert not re.search(r"@import|url\(\s*[\"']?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet.name
 
 
+def test_machines_run_in_the_gallery(site: Path) -> None:
+    gallery = (site / "gallery.html").read_text(encoding="utf-8")
+    shown = re.findall(r'<iframe class="living" src="([^"]+)"', gallery)
+    assert len(shown) >= 2
+    for link in shown:
+        text = (site / link).read_text(encoding="utf-8")
+        assert "'wasm-unsafe-eval'" in text
+        assert len(text) < 1.5e6
+
+
 def test_formulas_are_mathml_in_a_font_of_the_site(site: Path) -> None:
     text = (site / "theory" / "condense-and-resolve.html").read_text(encoding="utf-8")
     assert text.count("<math") > 20

@@ -32,7 +32,7 @@ from kompono.edges.cli import main
 from kompono.edges.view.living import living
 from kompono.edges.view.show import view
 from kompono.edges.view.touchable import touchable
-from kompono.library import AppliedLoad, Distance, Gravity, Revolute, SpringDamper
+from kompono.library import AppliedLoad, Distance, Gravity, Revolute, Rotor, SpringDamper
 
 CLOSE = 1e-9
 TOLD = """parts => {
@@ -64,6 +64,27 @@ class Knocker(Subsystem):
         self.middle = Event(self.pin.q[0], {self.passed: self.passed + 1})
 
 
+class Limb(Subsystem):
+    """Two bars on a spring, a part that may stay closed."""
+
+    def __init__(self) -> None:
+        self.upper, self.lower = (Body(mass=1.0, inertia=(0.1, 0.1, 0.01)) for _ in range(2))
+        self.knee = Revolute(self.upper.at(0, 0, -0.5), self.lower.at(0, 0, 0.5), axis="y", angle=0.3)
+        self.spring = SpringDamper(self.upper, self.lower, k=40.0, c=0.4, rest=0.8)
+        self.expose(self.upper)
+
+
+class Hanging(Subsystem):
+    """A closed limb below a hinge with the rotor of a motor; gravity is loose in pages."""
+
+    run_defaults = {"until": 1.0, "step": 1e-3, "method": "rk2"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.gravity, self.ground, self.limb = Gravity(), Ground(), Limb(closed=True)
+        self.hip = Revolute(self.ground, self.limb.upper.at(0, 0, 0.5), axis="y", angle=0.6)
+        self.rotor = Rotor(self.hip, inertia=1e-4, ratio=20.0)
+
+
 class Chain(Subsystem):
     """Two bars whose end a rod holds: where they start depends on its length."""
 
@@ -82,6 +103,7 @@ def row_of_four_bars() -> Subsystem:
 MACHINES = {
     "car": lambda: example("car").Car(), "engine": lambda: example("engine").Engine(),
     "manipulator": lambda: example("manipulator").Manipulator(), "row": row_of_four_bars, "knocker": Knocker,
+    "hanging": Hanging,
 }  # fmt: skip
 
 
@@ -237,6 +259,7 @@ class Steered(Subsystem):
         (lambda: Steered("controller"), {}, "asks a Python callable"),
         (Knocker, {"method": "dopri5"}, "equal steps"),
         (Knocker, {"method": "Radau"}, "equal steps"),
+        (Chain, {"engine": "discrete"}, "no code for a page"),
     ],
 )
 def test_what_cannot_run_in_a_page_is_refused_in_words(make: Any, options: dict, words: str) -> None:
@@ -264,6 +287,8 @@ def test_the_model_is_as_it_was_afterwards() -> None:
         assert attributes.keys() == after[path].keys()
         assert all(attributes[name] is after[path][name] for name in attributes)
     simulate(model, until=0.01, progress=False)
+    with touchable(Hanging()) as touched:
+        assert touched.pulled == ["limb.upper", "limb.lower"]  # no hand on the disc of the rotor
 
 
 def test_the_command_writes_a_living_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

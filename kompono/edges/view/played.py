@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.listening import set_parameters
 from kompono.edges.view.hand import Hand
 from kompono.edges.view.living import Living, inputs_of, moves, pulls_of, sliders_of, told_columns
 from kompono.edges.view.page import page
@@ -304,7 +305,7 @@ class PlayedFeed(Feed):
         place = self.player.places[order["name"]]
         self.parameters[place] = self.player.parameters[place]
         if self._run is not None:
-            self._run.set_parameters(self.parameters)
+            set_parameters(self._run, self.parameters)
 
     def _do_grab(self, order: Mapping[str, Any]) -> None:
         body = order.get("body")

@@ -118,91 +118,95 @@ def _request(connection: socket.socket) -> bytes:
     return data
 
 
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one address with one page; with a stream, two more."""
+
+    page: PageServer
+
+    def handle(self) -> None:
+        request = _request(self.connection)
+        if request:
+            self.connection.settimeout(guard.PATIENCE + len(self.page.text) / SLOWEST)  # for all of the answer
+            self.rfile = io.BytesIO(request)
+            self.close_connection = True
+            self.handle_one_request()
+
+    def _refused(self, known: tuple[str, ...], *, page: bool = False) -> bool:
+        """Whether a request is not for us, which it is told; with `page` it must come from a page of ours."""
+        origins = self.headers.get_all("Origin", [])
+        refused = guard.refusal(self.page.host, self.headers.get_all("Host", []), origins)
+        if page and not origins:
+            refused = refused or "orders are for the page alone"
+        if refused or self.path.split("?")[0] not in known:
+            self.send_error(404, explain=refused or None)
+            return True
+        return False
+
+    def _head(self, status: int, kind: str = "", **more: str) -> None:
+        self.send_response(status)
+        if kind:
+            self.send_header("Content-Type", kind)
+        for name, value in {**more, **guard.HEADERS, "Cache-Control": "no-store"}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        stream = self.page.stream
+        if self._refused(("/", "/favicon.ico", *(["/stream"] if stream is not None else []))):
+            return
+        if self.path == "/favicon.ico":
+            self._head(204)  # browsers ask, and complain about anything else
+        elif self.path.split("?")[0] == "/stream" and stream is not None:
+            self._head(200, "text/event-stream")
+            self._follow(stream)
+        else:
+            content = self.page.text.encode()
+            policy = "frame-ancestors 'self'"
+            self._head(
+                200, "text/html; charset=utf-8", Content_Length=str(len(content)), Content_Security_Policy=policy
+            )
+            self.wfile.write(content)
+
+    def _follow(self, stream: Stream) -> None:
+        """Send messages until the page has gone."""
+        self.connection.settimeout(guard.PATIENCE)
+        number, found = stream.begin()
+        while not stream.ended:
+            text = "".join(f"data: {message}\n\n" for message in found) or ": still here\n\n"
+            self.wfile.write(text.encode())
+            self.wfile.flush()
+            number, found = stream.after(number, 5.0)
+
+    def do_POST(self) -> None:
+        stream = self.page.stream
+        if stream is None or self._refused(("/tell",), page=True):
+            if stream is None:
+                self.send_error(404)
+            return
+        length = self.headers.get("Content-Length", "")
+        size = int(length) if length.isdecimal() and len(length) < 9 else LARGEST + 1
+        body = self._body(size) if size <= LARGEST else b""
+        self._head(204 if size <= LARGEST and stream.order(body) else 400)
+
+    def _body(self, size: int) -> bytes:
+        """The body of a request: what came with its head, and the rest."""
+        data = self.rfile.read(size)
+        end = time.monotonic() + guard.PATIENCE
+        while len(data) < size and (rest := end - time.monotonic()) > 0:
+            self.connection.settimeout(rest)
+            piece = self.connection.recv(size - len(data))
+            if not piece:
+                break
+            data += piece
+        return data
+
+    def version_string(self) -> str:
+        return "kompono"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing on the terminal."""
+
+
 def _handler(server: PageServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        """Answers one address with one page; with a stream, two more."""
-
-        def handle(self) -> None:
-            request = _request(self.connection)
-            if request:
-                self.connection.settimeout(guard.PATIENCE + len(server.text) / SLOWEST)  # for all of the answer
-                self.rfile = io.BytesIO(request)
-                self.close_connection = True
-                self.handle_one_request()
-
-        def _refused(self, known: tuple[str, ...], *, page: bool = False) -> bool:
-            """Whether a request is not for us, which it is told; with `page` it must come from a page of ours."""
-            origins = self.headers.get_all("Origin", [])
-            refused = guard.refusal(server.host, self.headers.get_all("Host", []), origins)
-            if page and not origins:
-                refused = refused or "orders are for the page alone"
-            if refused or self.path.split("?")[0] not in known:
-                self.send_error(404, explain=refused or None)
-                return True
-            return False
-
-        def _head(self, status: int, kind: str = "", **more: str) -> None:
-            self.send_response(status)
-            if kind:
-                self.send_header("Content-Type", kind)
-            for name, value in {**more, **guard.HEADERS, "Cache-Control": "no-store"}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-
-        def do_GET(self) -> None:
-            stream = server.stream
-            if self._refused(("/", "/favicon.ico", *(["/stream"] if stream is not None else []))):
-                return
-            if self.path == "/favicon.ico":
-                self._head(204)  # browsers ask, and complain about anything else
-            elif self.path.split("?")[0] == "/stream" and stream is not None:
-                self._head(200, "text/event-stream")
-                self._follow(stream)
-            else:
-                content = server.text.encode()
-                policy = "frame-ancestors 'self'"
-                self._head(
-                    200, "text/html; charset=utf-8", Content_Length=str(len(content)), Content_Security_Policy=policy
-                )
-                self.wfile.write(content)
-
-        def _follow(self, stream: Stream) -> None:
-            """Send messages until the page has gone."""
-            self.connection.settimeout(guard.PATIENCE)
-            number, found = stream.begin()
-            while not stream.ended:
-                text = "".join(f"data: {message}\n\n" for message in found) or ": still here\n\n"
-                self.wfile.write(text.encode())
-                self.wfile.flush()
-                number, found = stream.after(number, 5.0)
-
-        def do_POST(self) -> None:
-            stream = server.stream
-            if stream is None or self._refused(("/tell",), page=True):
-                if stream is None:
-                    self.send_error(404)
-                return
-            length = self.headers.get("Content-Length", "")
-            size = int(length) if length.isdecimal() and len(length) < 9 else LARGEST + 1
-            body = self._body(size) if size <= LARGEST else b""
-            self._head(204 if size <= LARGEST and stream.order(body) else 400)
-
-        def _body(self, size: int) -> bytes:
-            """The body of a request: what came with its head, and the rest."""
-            data = self.rfile.read(size)
-            end = time.monotonic() + guard.PATIENCE
-            while len(data) < size and (rest := end - time.monotonic()) > 0:
-                self.connection.settimeout(rest)
-                piece = self.connection.recv(size - len(data))
-                if not piece:
-                    break
-                data += piece
-            return data
-
-        def version_string(self) -> str:
-            return "kompono"
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing on the terminal."""
-
-    return Handler
+    """The handler of one server."""
+    return type("_Bound", (_Handler,), {"page": server})

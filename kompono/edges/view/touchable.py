@@ -15,11 +15,14 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.foreign.element import Fmu
 from kompono.library.forces import AppliedLoad, Gravity, RotationalSpringDamper, SpringDamper
+from kompono.library.rotors import Rotor
 from kompono.model.body import Body
 from kompono.model.element import Element
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
+from kompono.sealed.element import Sealed
 
 NUMBERS: dict[type, dict[str, str]] = {
     SpringDamper: {"k": "N/m", "c": "N s/m", "rest": "m"},
@@ -40,12 +43,8 @@ class Touched:
 
     def is_hand(self, channel: str) -> bool:
         """Whether a channel or input tells of a pull."""
-        return any(channel.startswith(f"{path}.{PULL}.") for path in self._stems(channel))
-
-    def _stems(self, channel: str) -> Iterator[str]:
         head, found, _ = channel.partition(f".{PULL}.")
-        if found and head in self.pulled:
-            yield head
+        return bool(found) and head in self.pulled
 
 
 @contextmanager
@@ -69,7 +68,7 @@ def touchable(model: Subsystem) -> Iterator[Touched]:
                     changes.add(element, "strength", made)
                     changes.replace(element, "vector", ca.DM(element.vector) / strength * made)
                     touched.parameters.append(relative_path(made, model))
-        bodies = [element for element in members if isinstance(element, Body) and not _is_sealed(element)]
+        bodies = [element for element in members if isinstance(element, Body) and not _is_hidden(element)]
         for body in bodies if len(bodies) <= PULLED else ():
             changes.pull(body)
             touched.pulled.append(relative_path(body, model))
@@ -82,13 +81,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) or (isinstance(value, ca.SX) and value.is_scalar() and value.is_constant())
 
 
-def _is_sealed(element: Element) -> bool:
-    from kompono.foreign.element import Fmu
-    from kompono.sealed.element import Sealed
-
+def _is_hidden(element: Element) -> bool:
+    """Whether no hand reaches a body: it is sealed, or no more than the inertia of a rotor on a joint."""
     owner = element.owner
     while owner is not None:
-        if isinstance(owner, Sealed | Fmu):
+        if isinstance(owner, Sealed | Fmu | Rotor):
             return True
         owner = owner.owner
     return False

@@ -96,7 +96,7 @@ def _stores(field: Field, value: Vector) -> bool | None:
     if ca.sparsify(potential).nnz() == 0:
         return False
     rest = potential + value.T @ position
-    symbols = ca.vertcat(*free_symbols(ca.vertcat(rest, position)))
+    symbols = ca.vertcat(*free_symbols(ca.vertcat(rest, potential, position)))
     error = ca.Function("rest", [symbols], [rest, potential])
     sizes = [error(np.random.default_rng(k).uniform(0.5, 2.0, symbols.numel())) for k in range(3)]
     return True if all(abs(float(r)) <= 1e-12 * abs(float(p)) for r, p in sizes) else None
