@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nonsmooth.exact_combinations import COMBINATIONS, QUICK_COMBINATIONS
 from nonsmooth.exact_machines import PROBLEMS, QUICK, Plan, Problem
 
 from kompono import simulate
@@ -21,10 +22,11 @@ TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
 TURN = TURN * np.sign(np.linalg.det(TURN))
 WAYS = [("relative", "rk4", False), ("absolute", "dopri5", True)]
 WAYS += [("absolute", "rk4", False), ("relative", "dopri5", True), ("relative", "rk4", True)] if ALL else []
+CHOSEN = [*PROBLEMS, *COMBINATIONS] if ALL else [*QUICK, *QUICK_COMBINATIONS]
 
 
 @pytest.mark.parametrize(("engine", "method", "turned"), WAYS)
-@pytest.mark.parametrize("problem", PROBLEMS if ALL else QUICK, ids=lambda problem: problem.__name__)
+@pytest.mark.parametrize("problem", CHOSEN, ids=lambda problem: problem.__name__)
 def test_exact(problem: Callable[[Plan], Problem], engine: str, method: str, turned: bool) -> None:
     plan = Plan(TURN if turned else np.eye(3))
     until, errors = problem(plan)

@@ -112,7 +112,7 @@ class Curves {
     const { name, unit } = this.data.channels[curve.channel], mark = make("i");
     mark.style.background = curve.colour;
     curve.value = make("span", { className: "value" });
-    curve.apart = make("span", { className: "apart", title: "largest difference to the stored run so far" });
+    curve.apart = make("span", { className: "apart", title: "difference to the stored run at this time; that is linear between the instants the page holds" });
     const away = make("button", { textContent: "×", title: `remove ${name}`, ariaLabel: `remove ${name}`, onclick: () => this.remove(curve.channel) });
     return make("div", { className: "curve" }, mark, make("span", { className: "channel", textContent: name, title: unit ? `${name} [${unit}]` : name }), curve.apart, curve.value, away);
   }
