@@ -16,6 +16,7 @@ from kompono.result import Status
 from kompono.solve.endings import no_number
 from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outcome
+from kompono.solve.unsolved import unsolved
 from kompono.solve.verify import StepCheck, pick
 from kompono.translate.diagnose import diagnose
 from kompono.translate.elimination.pairs import UNSETTLED
@@ -97,6 +98,8 @@ class Explainer:
                 return found
         if self.kernel.program.opaque:
             return message  # who is to blame may be inside a part
+        if found := unsolved(self.kernel, outcome.time, row[1:end], row[end:], parameters, settings.step):
+            return found
         if outcome.ended is Ending.NOT_FINITE and (found := self._port(row, parameters)):
             return found
         for record in (row, *before[before[:, 0] < outcome.time][-1:]):

@@ -165,6 +165,7 @@ def seal(
         outputs=_outputs(entered[0], {channel.name for channel in visible}),
         events=len(shown.model.events),
         rates=rates_of(shown.model.modes),
+        networks=entered[0].told_networks(),
         pictures=_pictures(pictures or {}),
     )
     functions = [{name: one.closed(name).function for name in one.names} for one in entered]

@@ -1,12 +1,12 @@
 """Native code of closed functions: each is an object of its own, whoever calls it. Most are lowered from their graphs;
-the solvers of laws are known by their names and written here.
+the solvers of laws and of networks are known by their names and written here.
 """
 
 from __future__ import annotations
 
 import casadi as ca
 
-from kompono.compile import cache, law_solver, schedule
+from kompono.compile import cache, law_solver, newton, schedule
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import Lanes
 from kompono.translate.laws.naming import is_solver
@@ -14,7 +14,8 @@ from kompono.translate.laws.naming import is_solver
 
 def closed_key(name: str, lanes: Lanes) -> str:
     """The name of a closed function's object in the cache."""
-    return cache.key("closed", [], (name, lanes, *([law_solver.VERSION] if is_solver(name) else [])))
+    versions = [law_solver.VERSION] if is_solver(name) else [newton.VERSION, "newton"] if newton.is_newton(name) else []
+    return cache.key("closed", [], (name, lanes, *versions))
 
 
 def closed_text(function: ca.Function, lanes: Lanes) -> str:
@@ -26,4 +27,6 @@ def closed_text(function: ca.Function, lanes: Lanes) -> str:
 def closed_body(function: ca.Function, lanes: Lanes) -> str:
     """The same without what must stand before it."""
     name = function.name()
-    return law_solver.define(name, lanes) if is_solver(name) else schedule.define_called(function, lanes)
+    if is_solver(name):
+        return law_solver.define(name, lanes)
+    return newton.define(name, lanes) if newton.is_newton(name) else schedule.define_called(function, lanes)

@@ -44,7 +44,8 @@ def _references(name: str, references: tuple[int, ...]) -> str:
 def _one(owner: Functions, number: int, symbol: str) -> str:
     """The function for one lane."""
     instance, described = owner.instance, owner.described[number]
-    version, count, handle = instance.told.version, owner.states, f"ptr {_pointer(instance.handle)}"
+    version, count = instance.told.version, owner.states
+    handle = f"ptr {_pointer(0 if owner.answers else instance.handle)}"
     kind = "Real" if version == 2 else "Float64"
     lock, lines, made = f"ptr {_pointer(ctypes.addressof(owner.lock))}", [], []
 
@@ -59,6 +60,10 @@ def _one(owner: Functions, number: int, symbol: str) -> str:
         ask(f"{verb}{kind}", f"ptr @{table}", f"i64 {size}", f"ptr {place}", *tail)
 
     text = ""
+    if number in owner.answers:  # it is behind a wall
+        address = ctypes.cast(owner.answers[number], ctypes.c_void_p).value or 0
+        lines.append(f"%answered = call i32 (ptr, ptr) {_pointer(address)}(ptr %in, ptr %out)")
+        return _locked(symbol, lock, lines, ["%answered"], described.results)
     if owner.epochs is not None:
         lines += _in_epoch(owner, number)
         made.append("%restored")

@@ -188,10 +188,6 @@ class Kernel:
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
         made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
-        if made is SteppedRun and self.program.rates:
-            raise RunError(
-                "contact='steps' passes over the instants of samples.", fix="Use contact='events' or 'soft'."
-            )
         return self._relying(made(*base, step=step, every=every, guard_checks=guard_checks))
 
     def adaptive(

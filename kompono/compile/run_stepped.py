@@ -6,10 +6,13 @@ looked at after each step.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.run import FixedRun
+from kompono.compile.ticker import Ticker
 from kompono.errors import NoForces
 
 
@@ -20,6 +23,8 @@ class SteppedRun(FixedRun):
         block, goal = self._block, self._block.step + steps
         while True:
             k, time = block.step, block.start + block.step * block.step_size
+            if not self._sampled(time):
+                return ChunkEnd.STOPPED
             if k % block.every == 0 and block.recorded <= k // block.every:
                 if block.rows >= block.capacity:
                     return ChunkEnd.BUFFER_FULL
@@ -29,19 +34,43 @@ class SteppedRun(FixedRun):
             if self._stop[0]:
                 return ChunkEnd.STOPPED
             try:
-                if not self._one(time, block.start + (k + 1) * block.step_size):
-                    return ChunkEnd.NOT_FINITE
+                ended = self._over(time, block.start + (k + 1) * block.step_size)
+                if ended is not ChunkEnd.OK:
+                    return ended
             except NoForces as found:
                 self.jam = found.message
                 return ChunkEnd.NO_FORCES
             block.step += 1
             block.accepted += 1
 
+    @cached_property
+    def _ticker(self) -> Ticker:
+        return Ticker(self.settle.kernel, self.asking, self._vector("counted"))  # type: ignore[union-attr]
+
+    def _sampled(self, time: float) -> bool:
+        """Sample what is due; False if a controller failed."""
+        if not self._program.rates or not self._ticker.due(time):
+            return True
+        after = self._ticker.sample(time, self.state, self._inputs_at(time), self._parameters)
+        if after is not None:
+            self.state[:] = after
+        return after is not None
+
     def _record(self, time: float) -> None:
         block = self._block
         self._buffer[block.rows] = np.concatenate([[time], self.state, self._inputs_at(time)])
         block.rows += 1
         block.recorded += 1
+
+    def _over(self, time: float, end: float) -> ChunkEnd:
+        """A step, in parts if something is sampled within it."""
+        while self._program.rates and (goal := self._ticker.end(end)) < end:
+            if goal > time and not self._one(time, goal):
+                return ChunkEnd.NOT_FINITE
+            time = goal
+            if not self._sampled(time):
+                return ChunkEnd.STOPPED
+        return ChunkEnd.OK if self._one(time, end) else ChunkEnd.NOT_FINITE
 
     def _one(self, time: float, end: float) -> bool:
         """One step; whether it led anywhere."""

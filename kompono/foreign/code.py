@@ -11,13 +11,15 @@ import ctypes
 import itertools
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from kompono.callback import Callback
 from kompono.errors import RunError
 from kompono.foreign.discrete import Epochs
 from kompono.foreign.instance import NEVER, Instance
@@ -41,7 +43,9 @@ class Described:
 
 
 class Functions:
-    """The functions of one instance."""
+    """The functions of one instance; `answers` are callbacks for native code, where that cannot call the FMU itself."""
+
+    answers: Mapping[int, Any] = MappingProxyType({})
 
     def __init__(self, instance: Instance, still: Sequence[Variable], through: Sequence[Variable]) -> None:
         self.instance, told = instance, instance.told
@@ -55,12 +59,15 @@ class Functions:
         }
         self.epochs: Epochs | None = None
         if told.indicators or instance.next_event < NEVER:
-            self.epochs = Epochs(instance, self.inputs)
+            self.epochs = self._make_epochs()
             self.described[GUARDS] = Described(True, (), told.indicators)
             self.described[EVENT] = Described(True, (), self.epochs.size)
         self.asked = Answer(self._restore), Answer(self._event)  # for native code: another epoch, an event
         self._native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
         _made[self.stem] = self
+
+    def _make_epochs(self) -> Epochs:
+        return Epochs(self.instance, self.inputs)
 
     def arguments(self, number: int) -> int:
         """How many numbers a function takes: time, states, perhaps inputs, perhaps the epoch."""
@@ -119,32 +126,22 @@ class Functions:
             raise RunError(f"the FMU failed: {error}", path=instance.told.path) from error
 
 
-class _Native(ca.Callback):
+class _Native(Callback):
     """A function of an FMU for CasADi."""
 
     def __init__(self, owner: Functions, number: int) -> None:
-        ca.Callback.__init__(self)
+        name, results = f"{owner.stem}_{number}", owner.described[number].results
+        CLOSED.add(name)
+        super().__init__(name, owner.arguments(number), results, {"enable_fd": True})
         self._owner, self._number = weakref.ref(owner), number
-        self._sizes = owner.arguments(number), owner.described[number].results
-        CLOSED.add(f"{owner.stem}_{number}")
-        self.construct(f"{owner.stem}_{number}", {"enable_fd": True})
-
-    def get_n_in(self) -> int:
-        return 1
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._sizes[0], 1)
-
-    def get_sparsity_out(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._sizes[1], 1)
 
     def eval(self, arguments: Any) -> list[Any]:
         owner = self._owner()
         assert owner is not None
-        return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+        try:
+            return [ca.DM(owner.evaluate(self._number, np.array(arguments[0], dtype=float).ravel()))]
+        except RunError:  # as in native code: what fails is not a number, which ends the step
+            return [ca.DM(np.full(self._sizes[1], np.nan))]
 
 
 def find(name: str) -> tuple[Functions, int] | None:

@@ -17,6 +17,7 @@ from kompono.errors import ModelError, ModelWarning, nearest, warn
 from kompono.foreign.archive import Unpacked
 from kompono.foreign.code import EVENT, GUARDS, RATES, STILL, THROUGH, Functions
 from kompono.foreign.instance import Instance
+from kompono.foreign.isolated import IsolatedFunctions, IsolatedInstance
 from kompono.foreign.sampled import Held, Stepper
 from kompono.foreign.told import Told, Variable, told_by
 from kompono.given import number, shown
@@ -26,13 +27,14 @@ from kompono.model.signal import Input, Output, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem, relative_path
 
-_TRUST = "If you trust its author, write Fmu(FILE, trust=True)."
+_TRUST = "If you trust its author, write Fmu(FILE, trust=True); else Fmu(FILE, isolate=True) puts a wall around it."
 
 
 class Fmu(Subsystem):
     """An FMU (FMI 2.0 or 3.0) as a component; needs the extra `fmi`.
 
-    An FMU is machine code of somebody else, which runs with your rights: without `trust=True` it is not loaded.
+    An FMU is machine code of somebody else, which runs with your rights: without `trust=True` it is not loaded, unless
+    with `isolate=True`, in a process of its own that can read files and compute, and nothing else (Linux).
     `kind="me"` (model exchange) adds its states to ours, `kind="cs"` (co-simulation) steps it every `every` seconds and
     holds its outputs meanwhile, so what passes through it is late by up to `every`. Without `kind`, `every` means
     co-simulation, else model exchange is taken if the file has it. Keywords are values of its parameters and start
@@ -46,15 +48,20 @@ class Fmu(Subsystem):
         kind: str | None = None,
         every: float | None = None,
         trust: bool = False,
+        isolate: bool = False,
         values: Mapping[str, float] | None = None,
         **keywords: float,
     ) -> None:
         if not isinstance(file, str | Path):
             raise ModelError(f"file {shown(file)} is no name of a file.", fix='Use e.g. Fmu("plant.fmu", trust=True).')
-        if trust is not True:
+        if not isinstance(isolate, bool):
+            fix = "Use isolate=True or isolate=False."
+            raise ModelError(f"isolate = {shown(isolate)} is neither True nor False.", path=str(file), fix=fix)
+        if trust is not True and not isolate:
             raise ModelError("an FMU is machine code and would run with your rights.", path=str(file), fix=_TRUST)
         self._unpacked = Unpacked(Path(file))
         self._told = told = told_by(self._unpacked)
+        self._isolated = isolate
         self._ports: dict[str, Any] = {}
         self._kind = _chosen(told, kind, every)
         if told.left_out:
@@ -87,10 +94,15 @@ class Fmu(Subsystem):
         setattr(self, name, element)
         self._ports[variable.name] = element
 
+    @property
+    def _behind(self) -> type[Instance]:
+        """How its code is run: here, or behind a wall."""
+        return IsolatedInstance if self._isolated else Instance
+
     # -- model exchange
 
     def _exchange(self, told: Told, given: dict[str, float]) -> None:
-        instance = Instance(self._unpacked, told, "me", given)
+        instance = self._behind(self._unpacked, told, "me", given)
         starts = instance.read([v.reference for v in told.states])
         known = {v.name for v in told.states}
         for variable, start in zip(told.states, starts.tolist(), strict=True):
@@ -99,7 +111,8 @@ class Fmu(Subsystem):
         outputs = [v for v in told.outputs if v.name not in known]
         still = [v for v in outputs if v.depends is not None and not v.depends]
         through = [v for v in outputs if v not in still]
-        self._functions = functions = Functions(instance, still, through)
+        made: Any = IsolatedFunctions if self._isolated else Functions
+        self._functions = functions = made(instance, still, through)
         inputs = [self._ports[v.name] for v in told.inputs]
         last = self._follow(functions, instance.next_event) if functions.epochs else []
         inner, whole = ca.vertcat(time, *states, *last), ca.vertcat(time, *states, *inputs, *last)
@@ -131,8 +144,8 @@ class Fmu(Subsystem):
     # -- co-simulation
 
     def _sample(self, told: Told, given: dict[str, float], every: float) -> None:
-        self._stepper = Stepper(self._unpacked, told, given, every)
-        Instance(self._unpacked, told, "cs", given).end()  # what is wrong with it is said here
+        self._stepper = Stepper(self._unpacked, told, given, every, self._behind)
+        self._behind(self._unpacked, told, "cs", given).end()  # what is wrong with it is said here
         for k, variable in enumerate(told.outputs):
             held = Input(Held(self._stepper, k), period=every, unit=variable.unit)
             setattr(self, f"held_{variable.member}", held)

@@ -22,8 +22,11 @@ Read = Callable[[str], float]
 class Stepper:
     """An FMU for co-simulation in one run; all its outputs share it."""
 
-    def __init__(self, unpacked: Unpacked, told: Told, values: Mapping[str, float], every: float) -> None:
+    def __init__(
+        self, unpacked: Unpacked, told: Told, values: Mapping[str, float], every: float, kind: type[Instance] = Instance
+    ) -> None:
         self._unpacked, self._told, self._values, self._every = unpacked, told, dict(values), every
+        self._kind = kind
         self.inputs: Callable[[], Sequence[str]] = tuple  # channels that feed it
         self._instance: Instance | None = None
         self.reset()
@@ -33,7 +36,7 @@ class Stepper:
         self._count, self._outputs = -1, np.zeros(0)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
-        made = Stepper(self._unpacked, self._told, self._values, self._every)
+        made = Stepper(self._unpacked, self._told, self._values, self._every, self._kind)
         made.inputs = self.inputs
         memo[id(self)] = made
         return made
@@ -47,7 +50,7 @@ class Stepper:
 
     def _go(self, count: int, read: Read) -> None:
         if self._instance is None:
-            self._instance = Instance(self._unpacked, self._told, "cs", self._values)
+            self._instance = self._kind(self._unpacked, self._told, "cs", self._values)
         elif self._count < 0:
             self._instance.begin()
         if self._count >= 0 and count != self._count + 1:

@@ -144,6 +144,13 @@ def coordinate_of(joint: Joint, name: str | None, keyword: str = "coordinate") -
     return joint.q[chosen(joint, joint.coordinates, name, keyword)]
 
 
+def speed_names(joint: Any) -> tuple[str, ...]:
+    """Names of the speeds of what must be a joint."""
+    if not isinstance(joint, Joint):
+        raise ModelError(f"{shown(joint)} is no joint.", fix="Give a joint, e.g. self.pin.")
+    return joint.coordinates if joint.speeds is None else joint.speeds
+
+
 def chosen(joint: Joint, names: tuple[str, ...], name: str | None, keyword: str = "coordinate") -> int:
     """The place of `name` among the coordinates or speeds of a joint, or of the only one."""
     kind = type(joint).__name__

@@ -1,7 +1,7 @@
 """Hydraulic networks: tanks, pumps, volumes, orifices, valves and cylinders on joints that slide.
 
-Flow through an orifice is no linear function of pressure, so the pressures on both its sides must be known from
-elsewhere: tanks, sources, volumes (`Chamber`) or cylinders. Two orifices in a row without a volume between are refused.
+Flow through an orifice is no linear function of pressure. Where the pressures on both its sides are known from
+elsewhere (tanks, sources, volumes, cylinders), that costs nothing more; two orifices in a row are iterated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.given import scalar
-from kompono.library.constraints import chosen
+from kompono.library.blocks.ports import positive
+from kompono.library.constraints import chosen, speed_names
 from kompono.library.forces import JointEffort
 from kompono.library.pairs import OnePin, TwoPins, source
 from kompono.model.joint import Joint
@@ -28,6 +29,8 @@ def orifice_flow(drop: Any, area: Any, *, discharge: Any = 0.7, density: Any = O
     """Flow [m^3/s] through a sharp edge of some `area` [m^2] by the pressure `drop` [Pa], discharge A sqrt(2 drop /
     density); linear, and so without a corner, for drops far below `laminar` [Pa].
     """
+    discharge, area = scalar(discharge, "the discharge"), scalar(area, "the area")
+    density, laminar = positive(density, "the density"), ca.SX(positive(laminar, "laminar"))
     return discharge * area * ca.sqrt(2 / density) * drop / (drop**2 + laminar**2) ** 0.25
 
 
@@ -152,6 +155,7 @@ class Cylinder(Subsystem):
         pressure_b: float = 0.0,
         coordinate: str | None = None,
     ) -> None:
+        speed_names(joint)
         place = chosen(joint, joint.coordinates, coordinate)
         if joint.speeds is not None or (joint.units or ("",))[place] != "m":
             raise ModelError(f"{joint.label} does not slide there.", fix="Give a Prismatic or Cylindrical joint.")

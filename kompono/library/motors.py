@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kompono.given import scalar
-from kompono.library.constraints import chosen
+from kompono.library.constraints import chosen, speed_names
 from kompono.library.electric import Inductor, Resistor
 from kompono.library.forces import JointEffort
 from kompono.library.pairs import source
@@ -70,13 +70,13 @@ class SynchronousMotor(Subsystem):
         self.direct_voltage = source(direct_voltage, "the direct voltage", "V")
         self.quadrature_voltage = source(quadrature_voltage, "the quadrature voltage", "V")
         geared = scalar(ratio, "the ratio")
-        names = joint.coordinates if joint.speeds is None else joint.speeds
-        turning = scalar(poles, "the pairs of poles") * geared * joint.v[chosen(joint, names, coordinate)]
+        pairs, place = scalar(poles, "the pairs of poles"), chosen(joint, speed_names(joint), coordinate)
+        turning = pairs * geared * joint.v[place]
         r, magnets = scalar(resistance, "the resistance"), scalar(flux, "the flux")
         ld = scalar(direct_inductance, "the direct inductance")
         lq = scalar(quadrature_inductance, "the quadrature inductance")
         self.direct.rate = (self.direct_voltage - r * self.direct + turning * lq * self.quadrature) / ld
         across = self.quadrature_voltage - r * self.quadrature - turning * (ld * self.direct + magnets)
         self.quadrature.rate = across / lq
-        torque = 1.5 * poles * (magnets + (ld - lq) * self.direct) * self.quadrature
+        torque = 1.5 * pairs * (magnets + (ld - lq) * self.direct) * self.quadrature
         self.torque = JointEffort(joint, geared * torque, coordinate=coordinate)

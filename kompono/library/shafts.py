@@ -10,7 +10,7 @@ from typing import Any
 
 from kompono.errors import ModelError
 from kompono.given import scalar
-from kompono.library.constraints import chosen
+from kompono.library.constraints import chosen, speed_names
 from kompono.library.forces import JointEffort
 from kompono.library.pairs import OnePin, TwoPins, source
 from kompono.model.joint import Joint
@@ -28,8 +28,7 @@ class Shaft(Subsystem):
     """
 
     def __init__(self, joint: Joint, *, coordinate: str | None = None) -> None:
-        names = joint.coordinates if joint.speeds is None else joint.speeds
-        place = chosen(joint, names, coordinate)
+        place = chosen(joint, speed_names(joint), coordinate)
         unit = joint.units_of_speeds()[place]
         if unit not in _KINDS:
             message = f"the coordinate of {joint.label} neither turns nor slides."

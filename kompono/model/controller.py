@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, scalar, shown
+from kompono.given import listed, number, scalar, shown
 from kompono.model.element import Element
 from kompono.model.event import Mode
 from kompono.model.signal import Input
@@ -39,8 +39,9 @@ class Controller(Element):
         self._function = function
         self.every = number(every, "every [s]", positive=True, fix=_FIX)
         self.offset = number(offset, "the offset [s]", fix=_FIX)
-        self.writes = (writes,) if isinstance(writes, Input) else tuple(writes)
-        given = (reads,) if isinstance(reads, ca.SX) and reads.is_scalar() else tuple(reads)
+        self.writes = (writes,) if isinstance(writes, Input) else tuple(listed(writes, "what it writes", fix=_FIX))
+        one = isinstance(reads, ca.SX) and reads.is_scalar()
+        given = (reads,) if one else tuple(listed(reads, "what it reads", fix=_FIX))
         self.reads = [ca.SX(scalar(read, "what it reads", truth=True, fix=_FIX)) for read in given]
         for target in self.writes:
             if not isinstance(target, Input):

@@ -113,8 +113,8 @@ class Subsystem(Element):
     def require(self, residual: Any) -> None:
         """An equation of this component for its pins: `residual` (scalar) is zero. As many as it has pins.
 
-        `self.require(self.p.v - self.n.v - resistance * self.p.i)`. It must be linear in what pins have across and
-        through; anything else in it may be any expression of states, modes, signals, time and motion.
+        `self.require(self.p.v - self.n.v - resistance * self.p.i)`. Anything else in it may be any expression of
+        states, modes, signals, time and motion. What stays nonlinear in the pins is iterated in native code.
         """
         self._equations.append(ca.SX(scalar(residual, "the equation", self.label)))
 

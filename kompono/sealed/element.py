@@ -17,10 +17,11 @@ from kompono.errors import KomponoError, ModelError, nearest
 from kompono.given import number, shown
 from kompono.model.body import Body
 from kompono.model.event import Event, Mode
+from kompono.model.pin import Electrical, Hydraulic, Pin, Rotational, Thermal, Translational
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.code import WALLS, SealedCode, load_sealed
-from kompono.sealed.shape import Quantity
+from kompono.sealed.shape import NetworkShape, PinShape, Quantity
 
 
 class NoSuchPort(ModelError, AttributeError):
@@ -49,6 +50,7 @@ class Sealed(Subsystem):
     closed = True
     _code: SealedCode | None = None
     _problem: KomponoError | None = None
+    _answers: tuple[ca.SX, ...] = ()  # by network: s and Y at its pins, which the file knows
 
     def __init__(self, file: str | Path, *, isolate: bool = False, wall: str | None = None, **values: Any) -> None:
         self._file = str(file)
@@ -84,13 +86,33 @@ class Sealed(Subsystem):
                                                          for _ in range(shape.events)])):  # fmt: skip
             if kept:
                 _put(members, name, kept)
+        pins = {name: kind_of(pin)() for pin in shape.pins for name in pin.names}
+        for name, pin in pins.items():
+            _put(members, name, pin)
         for name, member in members.items():
             if hasattr(type(self), name):
                 raise ModelError(
                     f"its public name {name!r} cannot be an attribute.", fix="Ask its author to rename it."
                 )
             setattr(self, name, member)
-        self.expose(*[self._members[port.name] for port in shape.ports])
+        self.expose(*[self._members[port.name] for port in shape.ports], *pins.values())
+        object.__setattr__(self, "_answers", tuple(self._answer(network, pins) for network in shape.networks))
+        object.__setattr__(self, "_signals", {f"network_{k}": column for k, column in enumerate(self._answers)})
+
+    def _answer(self, network: NetworkShape, pins: Mapping[str, Pin]) -> ca.SX:
+        """Equations of a network at the border, and the symbols in them that the file knows."""
+        given, answers = [], []
+        for shape in network.pins:
+            if len(shape.names) > 1:
+                self.connect(*[pins[name] for name in shape.names])
+            pin = pins[shape.name]
+            given.append(pin.through if shape.by_through else pin.across)
+            answers.append(pin.across if shape.by_through else pin.through)
+        symbols, size = ca.SX.sym("answer", len(given) + len(network.entries)), len(given)
+        for k, answer in enumerate(answers):
+            told = [symbols[size + n] * given[j] for n, (i, j) in enumerate(network.entries) if i == k]
+            self.require(answer - symbols[k] - sum(told))
+        return symbols
 
     # -- said when it has a name
 
@@ -110,7 +132,8 @@ class Sealed(Subsystem):
             raise AttributeError(name)
         if self._problem is not None:
             raise self._said(self.label)
-        ports = [port.name for port in code_of(self).manifest.shape.ports]
+        shape = code_of(self).manifest.shape
+        ports = [*(port.name for port in shape.ports), *(name for pin in shape.pins for name in pin.names)]
         fix = nearest(name, ports) or f"Its ports are: {', '.join(ports)}."
         raise NoSuchPort(f"{self._file} shows no {name!r}.", path=self.label, fix=fix)
 
@@ -144,9 +167,25 @@ def code_of(part: Sealed) -> SealedCode:
 
 
 def signal_of(part: Sealed, name: str) -> ca.SX:
-    """A public parameter or input as a symbol."""
+    """A public parameter or input as a symbol, or what is given at a pin."""
     member: Any = part._members[name]
+    if isinstance(member, Pin):
+        shape = next(pin for pin in code_of(part).manifest.shape.pins if pin.name == name)
+        return ca.SX(member.through if shape.by_through else member.across)
     return ca.SX(member)
+
+
+def kind_of(shape: PinShape) -> type[Pin]:
+    """The kind of pin a shape tells of."""
+    for kind in (Electrical, Rotational, Translational, Hydraulic, Thermal):
+        if (kind.across_name, kind.across_unit) == shape.across and (
+            kind.through_name,
+            kind.through_unit,
+        ) == shape.through:
+            return kind
+    (across, across_unit), (through, through_unit) = shape.across, shape.through
+    names = {"across_name": across, "across_unit": across_unit, "through_name": through, "through_unit": through_unit}
+    return type("Pin", (Pin,), names)
 
 
 def _put(members: dict[str, Any], path: str, element: Any) -> None:

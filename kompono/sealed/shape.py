@@ -50,6 +50,33 @@ class Port:
 
 
 @dataclass(frozen=True)
+class PinShape:
+    """A node of a network that others may connect to, under the names of its pins; what is across and through it, with
+    units. What is across is given to the part, or what goes through (`by_through`).
+    """
+
+    names: tuple[str, ...]
+    across: tuple[str, str]
+    through: tuple[str, str]
+    by_through: bool = False
+
+    @property
+    def name(self) -> str:
+        """The first of its names."""
+        return self.names[0]
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """A network that reaches the border: its pins, and the `entries` (row, column) of Y that are not always zero in
+    `answer = Y given + s`, which its function gives, s first.
+    """
+
+    pins: tuple[PinShape, ...]
+    entries: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class Quantity:
     """A parameter or an input: one number from outside."""
 
@@ -128,7 +155,13 @@ class Shape:
     outputs: tuple[str, ...] = ()
     events: int = 0
     rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which it samples
+    networks: tuple[NetworkShape, ...] = ()
     pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)  # by port
+
+    @property
+    def pins(self) -> tuple[PinShape, ...]:
+        """Of all networks."""
+        return tuple(pin for network in self.networks for pin in network.pins)
 
     def variant(self, base: str | None) -> Variant:
         """How it is entered by a port."""

@@ -13,7 +13,19 @@ import numpy as np
 from kompono.errors import SealedError
 from kompono.model.law import IMPACTS
 from kompono.model.shape import Shape as Picture
-from kompono.sealed.shape import GROUPS, Described, LawShape, LawShapes, Port, Published, Quantity, Shape, Variant
+from kompono.sealed.shape import (
+    GROUPS,
+    Described,
+    LawShape,
+    LawShapes,
+    NetworkShape,
+    PinShape,
+    Port,
+    Published,
+    Quantity,
+    Shape,
+    Variant,
+)
 
 MANY = 100_000  # numbers of a column, functions, channels
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}(\.\w{1,64}){0,15}", re.ASCII)
@@ -37,7 +49,16 @@ def to_data(shape: Shape) -> dict[str, Any]:
         "variants": [_variant_data(variant) for variant in shape.variants],
         "pictures": {port: [_picture_data(p) for p in listed] for port, listed in shape.pictures.items()},
         **rates,
+        **({"networks": [_network_data(network) for network in shape.networks]} if shape.networks else {}),
     }
+
+
+def _network_data(network: NetworkShape) -> dict[str, Any]:
+    pins = [
+        {"names": list(p.names), "across": list(p.across), "through": list(p.through), "by_through": p.by_through}
+        for p in network.pins
+    ]
+    return {"pins": pins, "entries": [list(entry) for entry in network.entries]}
 
 
 def _variant_data(variant: Variant) -> dict[str, Any]:
@@ -89,7 +110,8 @@ def from_data(data: Any, path: str, fix: str = "Ask its author to seal it again.
 
 def _shape(data: Any) -> Shape:
     names = "name ports parameters inputs channels outputs events variants pictures"
-    data = _fields(data, f"{names} rates" if isinstance(data, dict) and "rates" in data else names)
+    later = [name for name in ("rates", "networks") if isinstance(data, dict) and name in data]
+    data = _fields(data, " ".join([names, *later]))
     return Shape(
         name=_name(data["name"]),
         ports=tuple(_port(entry) for entry in _listed(data["ports"])),
@@ -99,6 +121,7 @@ def _shape(data: Any) -> Shape:
         outputs=tuple(_name(entry) for entry in _listed(data["outputs"])),
         events=_count(data["events"]),
         rates=tuple(_rate(entry) for entry in _listed(data.get("rates", []))),
+        networks=tuple(_network(entry) for entry in _listed(data.get("networks", []))),
         variants=tuple(_variant(entry) for entry in _listed(data["variants"])),
         pictures={_name(k): tuple(map(_picture, _listed(v))) for k, v in _mapping(data["pictures"]).items()},
     )
@@ -107,7 +130,11 @@ def _shape(data: Any) -> Shape:
 def _checked(shape: Shape) -> Shape:
     """What must hold between the fields."""
     ports = {port.name for port in shape.ports}
+    pins = [name for pin in shape.pins for name in pin.names]
     signals = {q.name for q in (*shape.parameters, *shape.inputs)}
+    if len({*pins, *signals, *ports}) < len(pins) + len(signals) + len(ports):
+        raise _Wrong("a name twice")
+    signals |= {pin.name for pin in shape.pins}
     for kind, listed in (("port", shape.ports), ("signal", (*shape.parameters, *shape.inputs))):
         if len({entry.name for entry in listed}) < len(listed):
             raise _Wrong(f"a {kind} twice")
@@ -126,6 +153,10 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong("modes of a law")
         if variant.modes < 0 or any(place >= variant.coordinates + variant.speeds for place in variant.given):
             raise _Wrong("the size of x")
+        for k, network in enumerate(shape.networks):
+            described = variant.functions.get(f"network_{k}")
+            if described is None or described.results != len(network.pins) + len(network.entries):
+                raise _Wrong(f"the answer of network {k}")
         for name, described in variant.functions.items():
             _check_function(name, described, variant, signals)
     return shape
@@ -197,6 +228,25 @@ def _rate(data: Any) -> tuple[float, float]:
     if every <= 0 or offset < 0:
         raise _Wrong("a rate")
     return every, offset
+
+
+def _network(data: Any) -> NetworkShape:
+    data = _fields(data, "pins entries")
+    pins = tuple(map(_pin, _listed(data["pins"])))
+    entries = tuple((_count(row), _count(column)) for row, column in map(_listed, _listed(data["entries"])))
+    if not pins or len({*entries}) < len(entries) or any(k >= len(pins) for entry in entries for k in entry):
+        raise _Wrong("a network")
+    return NetworkShape(pins, entries)
+
+
+def _pin(data: Any) -> PinShape:
+    data = _fields(data, "names across through by_through")
+    names = tuple(map(_name, _listed(data["names"])))
+    (across, across_unit), (through, through_unit) = _listed(data["across"]), _listed(data["through"])
+    if not names or not isinstance(data["by_through"], bool) or across == through:
+        raise _Wrong("a pin")
+    across, through = (_name(across), _text(across_unit)), (_name(through), _text(through_unit))
+    return PinShape(names, across, through, data["by_through"])
 
 
 def _quantity(data: Any) -> Quantity:

@@ -221,13 +221,18 @@ def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progre
     if problem.jam:
         run.advance(0)
         return Ending.NO_FORCES
+    program, calls = problem.kernel.program, any(source.is_callable for source in feed.sources)
+    alone = calls and problem.watch is None and not (problem.report or feed.paced or program.away or program.opaque)
     while not course.done:
-        if feed.sample(run.time, _reader(problem, run.time, run.state)):
-            run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())
+        _sample(problem, run)
         if feed.stop is not None:
             return Ending.STOPPED if feed.stop else Ending.ENDED
         begun = clock.perf_counter()
         status = course.move(max(1, size))
+        while alone and status is ChunkEnd.OK and not course.done and clock.perf_counter() - begun < CHUNK_SECONDS:
+            if not _sample(problem, run) or feed.stop is not None or (problem.journal and problem.journal.due):
+                break  # who only samples is not looked after at each instant
+            status = course.move(max(1, size))
         now = clock.perf_counter()
         progress.update(run.time)
         if problem.watch is not None:
@@ -254,6 +259,15 @@ def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progre
                 return Ending.OPEN
         size = min(int(size * min(4.0, max(0.25, CHUNK_SECONDS / max(now - begun, 1e-9)))) + 1, LARGEST_CHUNK)
     return Ending.DONE
+
+
+def _sample(problem: Problem, run: Any) -> bool:
+    """Ask callables that are due; whether some were."""
+    feed = problem.feed
+    asked = feed.sample(run.time, _reader(problem, run.time, run.state))
+    if asked:
+        run.hold(feed.held) if feed.holds else run.set_inputs(feed.table())
+    return asked
 
 
 @calls_users

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.kernel import Unanswered
+from kompono.compile.sampling import CLOSE, counted_until
 from kompono.compile.staying import NEAR
+from kompono.compile.ticker import Ticker
 from kompono.ending import Ending
 from kompono.solve import endings
+from kompono.solve.asking import Asking
 from kompono.solve.course import GROWN, Outlook
 from kompono.solve.endings import blamed, stalled
 from kompono.solve.methods import METHODS
@@ -106,10 +109,10 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
     diary = _Diary(problem.journal, model, statistics)
     if diary.resumed is not None:
         rows, time, state = diary.recall()
-    pace = Outlook(settings.until, settings.max_steps)
+    pace, ticker = Outlook(settings.until, settings.max_steps), _ticker(problem, time)
     while time < settings.until or not rows:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
-        rows = rows or [np.concatenate([[0.0], state, feed.at(0.0)])]
+        rows, state = _sampled(problem, ticker, time, state, rows, times)
         if feed.stop is not None:
             return _until(rows, time, state, feed), Ending.STOPPED, feed.stop, time, statistics
         if not len(state):  # nothing moves, but time goes on
@@ -121,12 +124,12 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
             return np.array(rows), model.ending, model.unanswered or endings.NOT_FINITE, time, statistics
         if time >= settings.until:
             break
-        end = min(settings.until, feed.next_due)
+        end = ticker.end(min(settings.until, feed.next_due))
         tolerances = {"rtol": max(settings.rtol, 1e-13), "atol": max(settings.atol, LEAST)}
         solver = diary.started(method(model.rate, time, state, end, **tolerances, **options))
         good = state
         while solver.status == "running":
-            ended, message, recorded = _moved(solver, model, times[len(rows) :], feed)
+            ended, message, recorded = _moved(solver, model, _before(ticker, times[len(rows) :]), feed)
             if not ended.ok:
                 if message == solver.TOO_SMALL_STEP:
                     message = endings.STEP_TOO_SMALL + blamed(problem, settings, time, good)
@@ -145,7 +148,36 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
                 return _until(rows, time, solver.y, feed), ended, message, time, statistics
         state = solver.y.copy()
         statistics["evaluations"] += solver.nfev
+    rows, state = _sampled(problem, ticker, time, state, rows, times)
     return np.array(rows), Ending.DONE, "", float(time), statistics
+
+
+def _ticker(problem: Any, time: float) -> Ticker:
+    """What is sampled from a time [s] on."""
+    program, feed = problem.kernel.program, problem.feed
+    functions: list[Any] = [one.function for one in feed.controllers]
+    asking = Asking(program, functions, feed) if functions else None
+    return Ticker(problem.kernel, asking, counted_until(program.rates, time))
+
+
+def _sampled(
+    problem: Any, ticker: Ticker, time: float, state: np.ndarray, rows: list[np.ndarray], times: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Rows and state behind samples at a time [s]; the row of that time, if it has one, shows what is behind them."""
+    feed = problem.feed
+    if ticker.due(time) and feed.stop is None:
+        found = ticker.sample(time, state, feed.at(time), problem.parameters)
+        state = state if found is None else found
+        if len(rows) < len(times) and times[len(rows)] <= time * (1 + CLOSE):
+            rows = [*rows, np.concatenate([[times[len(rows)]], state, feed.at(time)])]
+    return rows or [np.concatenate([[0.0], state, feed.at(0.0)])], state
+
+
+def _before(ticker: Ticker, times: np.ndarray) -> np.ndarray:
+    """Of recording times those before the next samples."""
+    return times[
+        : np.searchsorted(times, ticker.next * (1 - 1e-14) - CLOSE * (times[1] - times[0] if len(times) > 1 else 0))
+    ]
 
 
 def _instants(settings: Any) -> np.ndarray:

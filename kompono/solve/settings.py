@@ -61,8 +61,6 @@ def check_events(program: Program, method: str) -> None:
     """Raise for a method that cannot locate events, or changes of laws, if there may be any."""
     if program.events and not METHODS[method].native:
         raise RunError(f"{method} cannot locate events.", fix=METHODS[method].instead(lambda other: other.native))
-    if program.rates and not METHODS[method].native:
-        raise RunError(f"{method} does not stop for samples.", fix=METHODS[method].instead(lambda other: other.native))
 
 
 def check_settings(settings: Settings) -> None:

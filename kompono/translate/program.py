@@ -219,6 +219,7 @@ class Program:
     ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels
+    iterated: tuple[str, ...] = ()  # networks that are solved by iteration: routine `iterated` tells whether that ends
 
     @property
     def state_size(self) -> int:

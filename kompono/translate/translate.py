@@ -30,6 +30,7 @@ from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.held import derived
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
@@ -260,6 +261,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         rates=engine.sample_rates,
         ticks=engine.ticks,
         controllers=controller_units(model, engine.sample_rates),
+        iterated=tuple(network.bent(model) for network in engine.iterated) if isinstance(engine, TracedEngine) else (),
     )
 
 
@@ -356,7 +358,7 @@ def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
     values = ca.vertcat(x, kernels[call.kernel](x))
     rate = ca.vertcat(*[values[s] if isinstance(s, int) else ca.SX(s) for s in whole.result[0]])
     size = rate.shape[0]
-    matrix = ca.vec(ca.densify(ca.jacobian(rate, x[1 : 1 + size])))
+    matrix = ca.vec(ca.densify(derived(rate, lambda found: ca.jacobian(found, x[1 : 1 + size]))))
     name = add_kernel(kernels, x, matrix)
     call = type(call)(name, tuple(range(count)), tuple(range(count, count + size * size)), "jacobian")
     return Routine(

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from signals.support import HERE
 
 from kompono import (
     Body,
@@ -25,11 +26,8 @@ from kompono import (
     simulate,
     time,
 )
-from kompono.compile import targets
 from kompono.library import JointEffort, Prismatic, Weld, solids
 from kompono.sealed import keys
-
-HERE = [str(targets.fitting(targets.TARGETS))]  # this machine alone
 
 
 class Cart(Subsystem):

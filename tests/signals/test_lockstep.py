@@ -7,26 +7,12 @@ import threading
 
 import numpy as np
 import pytest
+from signals.support import Asked, law
 
-from kompono import Body, Controller, Ground, Input, Subsystem, simulate
-from kompono.library import JointEffort, Prismatic, solids
+from kompono import simulate
 from kompono.realtime import Lockstep, SharedMemory, SharedMemoryClient, Udp, UdpClient
 
 NAMES = {"outputs": ["place", "speed"], "inputs": ["push"]}
-
-
-def law(x, v):
-    return 4 * (1 - x) - 2 * v
-
-
-class Cart(Subsystem):
-    def __init__(self, function):
-        self.ground, self.cart = Ground(), Body(solids.sphere(mass=1.0, radius=0.1))
-        self.rail = Prismatic(self.ground, self.cart, axis="x")
-        self.push = Input(unit="N")
-        self.drive = JointEffort(self.rail, self.push)
-        reads = [self.rail.displacement, self.rail.displacement_rate]
-        self.control = Controller(function, reads=reads, writes=[self.push], every=0.01)
 
 
 def answer(client, until=np.inf):
@@ -60,9 +46,9 @@ def test_lockstep_is_the_same_as_here(kind):
     else:
         name = f"kompono-lockstep-{os.getpid()}"
         link, other = SharedMemory(name, **NAMES, wait=20.0), SharedMemoryClient(name, **NAMES)
-    here = simulate(Cart(lambda t, x, v: law(x, v)), until=0.5, step=1e-3)
+    here = simulate(Asked(lambda t, x, v: law(x, v)), until=0.5, step=1e-3)
     thread = answer(other)
-    there = simulate(Cart(Lockstep(link)), until=0.5, step=1e-3)
+    there = simulate(Asked(Lockstep(link)), until=0.5, step=1e-3)
     thread.join(timeout=10.0)
     assert not thread.is_alive()  # it was told that the run is over
     assert np.array_equal(there.table, here.table)
@@ -71,7 +57,7 @@ def test_lockstep_is_the_same_as_here(kind):
 def test_no_answer_ends_the_run():
     port = free_port()
     thread = answer(UdpClient(port, **NAMES), until=0.2)
-    model = Cart(Lockstep(Udp(port, **NAMES, wait=20.0), timeout=0.5))
+    model = Asked(Lockstep(Udp(port, **NAMES, wait=20.0), timeout=0.5))
     with pytest.warns(match="did not run as planned"):
         result = simulate(model, until=0.5, step=1e-3)
     thread.join(timeout=10.0)

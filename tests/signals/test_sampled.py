@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from casadi import fmax, fmin, if_else
+from signals.support import HERE
 
 from kompono import (
     Body,
@@ -14,7 +15,6 @@ from kompono import (
     Mode,
     ModelError,
     Output,
-    RunError,
     Sealed,
     State,
     Subsystem,
@@ -23,11 +23,8 @@ from kompono import (
     simulate_many,
     time,
 )
-from kompono.compile import targets
 from kompono.library import Gravity, JointEffort, Prismatic, Revolute, Rotor, Weld, solids
 from kompono.sealed import keys
-
-HERE = [str(targets.fitting(targets.TARGETS))]  # this machine alone
 
 
 class Servo(Subsystem):
@@ -237,10 +234,3 @@ def test_what_is_wrong_is_said():
         Mode(0).next = 3
     with pytest.raises(ModelError, match="offset"):
         Mode(0, every=0.1, offset=-1.0)
-
-    def sampled(model):
-        model.count = Mode(0, every=0.01)
-        model.count.next = model.count + 1
-
-    with pytest.raises(RunError, match="Radau does not stop for samples"):
-        simulated(sampled, method="Radau")

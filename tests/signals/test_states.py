@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+from signals.support import HERE
 
 from kompono import (
     Body,
@@ -23,11 +24,9 @@ from kompono import (
     simulate_many,
     time,
 )
-from kompono.compile import targets
 from kompono.library import Gravity, JointEffort, Revolute, SpringDamper, Weld, solids
 from kompono.sealed import keys
 
-HERE = [str(targets.fitting(targets.TARGETS))]  # this machine alone
 R, L, K, J = 1.0, 0.5e-3, 0.05, 1e-3
 
 

@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 from solve.machines import Oscillator, Pendulum, Pushed, Swing
 
-from kompono import Event, Input, Mode, Result, RunError, Simulation, Subsystem, resume, simulate
+from kompono import Event, Input, Mode, Result, RunError, Simulation, State, Subsystem, resume, simulate
 from kompono.errors import FileError
 from kompono.solve import integrate, journal
 
 
 class Died(BaseException):
     """What a run in these tests dies of."""
+
+
+class Sampled(Subsystem):
+    """A filter, and a counter that pushes it."""
+
+    def __init__(self) -> None:
+        self.x, self.count = State(0.0), Mode(0.0, every=0.01)
+        self.count.next = self.count + 1 - 0.3 * self.x
+        self.x.rate = 0.2 * self.count - self.x
 
 
 class Bouncing(Subsystem):
@@ -96,6 +105,9 @@ RUNS: dict[str, tuple[Callable[[], Subsystem], dict[str, Any]]] = {
         {"until": 3.0, "step": 5e-4, "channels": ["pin.angle", "rod.orientation.*"]},
     ),
     "RK45": (lambda: Pendulum(angle=1.0), {"method": "RK45", "until": 3.0, "step": 0.01}),
+    "samples": (Sampled, {"until": 20.0, "step": 7e-3}),
+    "samples dopri5": (Sampled, {"until": 60.0, "method": "dopri5", "step": 0.05}),
+    "samples RK45": (Sampled, {"until": 3.0, "method": "RK45", "step": 0.01}),
     "DOP853": (pushed, {"method": "DOP853", "until": 0.3, "step": 0.01}),
 }
 

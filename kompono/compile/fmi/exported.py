@@ -9,7 +9,7 @@ from __future__ import annotations
 from kompono.compile.fmi.instance import FmuModel
 
 P, N, L, D, B = "ptr", "i32", "i64", "double", "i8 zeroext"  # pointer, int, size, double, bool
-NOMINAL = 1e-3  # of states: importers scale absolute tolerances by it, as `atol` of a run is a thousandth of `rtol`
+NOMINAL = 1e-4  # of states: importers scale absolute tolerances by it
 Signature = tuple[list[str], str]  # kinds of arguments, body
 OK, NO = "ret i32 0", "%r = call i32 @kompono.fmi.refuse(ptr %a0)\n  ret i32 %r"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import casadi as ca
 
 from kompono.compile.schedule import whole_length
+from kompono.translate.held import derived
 from kompono.translate.program import Call, Program, Routine, TableRoutine
 from kompono.translate.tracer import add_kernel
 
@@ -61,7 +62,7 @@ class Sensitive:
         and then these changes.
         """
         seed = ca.SX.sym("seed", self.known.numel())
-        change = ca.densify(ca.jtimes(self.results, self.known, seed))
+        change = ca.densify(derived(self.results, lambda found: ca.jtimes(found, self.known, seed)))
         given = ca.vertcat(self.inputs, seed)
         size, count = given.numel(), change.numel()
         name = add_kernel(kernels, given, change)

@@ -49,7 +49,12 @@ def _numbers(file: SealedFile) -> str:
 
 def _shape_rows(shape: Shape) -> Iterable[tuple[str, str]]:
     bases = [variant.base or "(stands on its own ground)" for variant in shape.variants]
-    yield "ports", ", ".join(port.name for port in shape.ports)
+    yield "ports", ", ".join(port.name for port in shape.ports) or "none"
+    if shape.pins:
+        yield (
+            "pins",
+            ", ".join(f"{name} ({pin.across[1]}, {pin.through[1]})" for pin in shape.pins for name in pin.names),
+        )
     yield "entered by", ", ".join(bases)
     yield "states", ", ".join(str(variant.size) for variant in shape.variants)
     yield "parameters", _listed(shape.parameters)

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, scalar
+from kompono.given import choice, number, scalar
 from kompono.library.blocks.ports import Block, limited, limits_of, period, positive
 from kompono.model.event import Event, Mode
 from kompono.model.signal import Output
@@ -69,9 +69,9 @@ class Hysteresis(Block):
         self, input: Any = None, *, lower: Any, upper: Any, low: Any = 0.0, high: Any = 1.0, start: str = "low",
         unit: str = "",
     ) -> None:  # fmt: skip
+        lower, upper = scalar(lower, "lower"), scalar(upper, "upper")
         limits_of((lower, upper), "lower and upper")
-        if start not in ("low", "high"):
-            raise ModelError(f"the start {start!r} is not known.", fix="Use 'low' or 'high'.")
+        choice(start, "the start", ("low", "high"))
         signal = self._port("input", input)
         self.on = Mode(start == "high")
         self.rises = Event(signal - upper, {self.on: 1})

@@ -33,8 +33,9 @@ class LowPass(Block):
             self.level.rate = (signal - self.level) / lag
             self.output = Output(self.level, unit=unit)
         else:
-            self.level = Mode(start, every=period(every), unit=unit)
-            self.level.next = self.level + (1 - ca.exp(-every / ca.SX(lag))) * (signal - self.level)
+            step = period(every)
+            self.level = Mode(start, every=step, unit=unit)
+            self.level.next = self.level + (1 - ca.exp(-step / ca.SX(lag))) * (signal - self.level)
             self.output = Output(self.level.next, unit=unit)
 
 
@@ -97,13 +98,13 @@ def times(matrix: np.ndarray, column: ca.SX) -> ca.SX:
 
 
 def _matrices(A: Any, B: Any, C: Any, D: Any) -> tuple[np.ndarray, ...]:
-    a, b, c = (np.atleast_2d(np.asarray(m, dtype=float)) for m in (A, B, C))
+    a, b, c = (_matrix(m, name) for m, name in ((A, "A"), (B, "B"), (C, "C")))
     n = len(a) if a.size else 0
     if n == 0:
         a, b, c = np.zeros((0, 0)), np.zeros((0, b.shape[1])), np.zeros((c.shape[0], 0))
     elif b.shape[0] != n and b.size == n:
         b = b.reshape(n, 1)
-    d = np.zeros((c.shape[0], b.shape[1])) if D is None else np.atleast_2d(np.asarray(D, dtype=float))
+    d = np.zeros((c.shape[0], b.shape[1])) if D is None else _matrix(D, "D")
     if d.size == 1 and d.shape != (c.shape[0], b.shape[1]):
         d = np.full((c.shape[0], b.shape[1]), d.item())
     shapes = {"A": (a, (n, n)), "B": (b, (n, b.shape[1])), "C": (c, (c.shape[0], n)), "D": (d, (len(c), b.shape[1]))}
@@ -112,6 +113,16 @@ def _matrices(A: Any, B: Any, C: Any, D: Any) -> tuple[np.ndarray, ...]:
             size, wanted = (" by ".join(map(str, s)) for s in (matrix.shape, shape))
             raise ModelError(f"{name} is {size}, or not finite.", fix=f"Give it as {wanted} numbers.")
     return a, b, c, d
+
+
+def _matrix(given: Any, name: str) -> np.ndarray:
+    try:
+        found = np.atleast_2d(np.asarray(given, dtype=float))
+    except Exception:
+        found = np.zeros((0, 0, 0))
+    if found.ndim != 2:
+        raise ModelError(f"{name} = {shown(given)} is no matrix of numbers.", fix="Give rows of numbers.") from None
+    return found
 
 
 def companion(num: Any, den: Any) -> tuple[np.ndarray, ...]:
@@ -172,7 +183,11 @@ def _names(given: Any, count: int, usual: str) -> list[str]:
     if given is None:
         return [usual] if count == 1 else [f"{usual}{k + 1}" for k in range(count)]
     names = list(given) if isinstance(given, Mapping) else list(texts(given, f"the names of {usual}s"))
-    if len(names) != count or len(set(names)) != count or not all(name.isidentifier() for name in names):
+    if (
+        len(names) != count
+        or len(set(names)) != count
+        or not all(isinstance(name, str) and name.isidentifier() for name in names)
+    ):
         raise ModelError(f"{shown(names)} do not name {count} {usual}s.", fix="Give one name for each.")
     for name in names:
         if name in ("states", "held", "matrices") or hasattr(Block, name):

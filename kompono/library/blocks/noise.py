@@ -38,7 +38,7 @@ class Noise(Block):
         offset: float = 0.0, unit: str = "",
     ) -> None:  # fmt: skip
         choice(distribution, "the distribution", ("normal", "uniform"))
-        self.seed = Parameter(_seed(seed))
+        self.seed = Parameter(seed_of(seed))
         self.count = Mode(0, every=period(every), offset=offset)
         self.count.next = self.count + 1
         drawn = standard(self.seed, self.count, distribution)
@@ -101,7 +101,8 @@ def _low(whole: Any) -> Any:
     return whole - HALF * ca.floor(whole / HALF)
 
 
-def _seed(value: Any) -> float:
+def seed_of(value: Any) -> float:
+    """A seed that may be one."""
     found = number(value, "the seed")
     if found != int(found) or not 0 <= found < SEEDS:
         raise ModelError(f"the seed {shown(value)} is no whole number from 0 to 2^52 - 1.", fix="Give e.g. seed=1.")

@@ -11,7 +11,7 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.given import number, numbers, scalar, shown
 from kompono.library.blocks.limits import resolution, rounded
-from kompono.library.blocks.noise import Noise
+from kompono.library.blocks.noise import Noise, seed_of
 from kompono.library.blocks.ports import Block, limited, limits_of, period
 from kompono.library.constraints import coordinate_of
 from kompono.model.event import Mode
@@ -33,7 +33,8 @@ class Measured(Block):
         resolution: float | None = None, limits: Any = None, seed: int | None = None, unit: str = "",
     ) -> None:  # fmt: skip
         told = self._port("input", input, unit) + scalar(bias, "the bias")
-        if number(deviation, "the deviation") or number(drift, "the drift"):
+        deviation, drift = number(deviation, "the deviation"), number(drift, "the drift")
+        if deviation or drift:
             if seed is None:
                 raise ModelError("noise without a seed.", fix="Give seed=, another one for each sensor.")
         elif seed is not None:
@@ -63,8 +64,8 @@ class Encoder(Block):
     ) -> None:  # fmt: skip
         if not isinstance(joint, Joint):
             raise ModelError(f"an encoder sits on a joint, not on {shown(joint)}.", fix="Give a joint.")
-        name = coordinate or joint.coordinates[0]
-        place = coordinate_of(joint, coordinate)
+        place, every = coordinate_of(joint, coordinate), period(every)
+        name = joint.coordinates[0] if coordinate is None else coordinate
         turns = dict(zip(joint.coordinates, joint.units, strict=True))[name] == "rad"
         unit = "rad" if turns else "m"
         self.count = (2 * pi if turns else 1.0) / number(counts, "the counts", positive=True)
@@ -74,7 +75,7 @@ class Encoder(Block):
                 raise ModelError("noise without a seed.", fix="Give seed=, another one for each sensor.")
             self.noise = Noise(seed=seed, every=every, deviation=deviation)
             told += self.noise.output
-        self.held, self.begun = Mode(0.0, every=period(every), unit=unit), Mode(0, every=every)
+        self.held, self.begun = Mode(0.0, every=every, unit=unit), Mode(0, every=every)
         self.slope = Mode(0.0, every=every, unit=f"{unit}/s")
         self.held.next, self.begun.next = self.count * ca.floor(told / self.count), 1
         self.slope.next = ca.if_else(self.begun, (self.held.next - self.held) / every, 0)
@@ -98,14 +99,18 @@ class Imu(Block):
     ) -> None:  # fmt: skip
         if not isinstance(sensor, Sensor) or sensor.base is not None or sensor.axes is not None:
             raise ModelError(f"{shown(sensor)} is no sensor without base and axes.", fix="Give Sensor(frame).")
+        first = None if seed is None else int(seed_of(seed))
         turned = rotation_of(sensor.orientation).T
         down = ca.DM(numbers(gravity, (3,), "gravity [m/s^2]"))
-        self._cells("gyro", ca.mtimes(turned, sensor.angular_velocity), "rad/s", every, gyro or {}, seed)
+        self._cells("gyro", ca.mtimes(turned, sensor.angular_velocity), "rad/s", every, gyro, first)
         felt = ca.mtimes(turned, sensor.acceleration - down)
-        more = None if seed is None else seed + 3
-        self._cells("accelerometer", felt, "m/s^2", every, accelerometer or {}, more)
+        self._cells("accelerometer", felt, "m/s^2", every, accelerometer, None if first is None else first + 3)
 
-    def _cells(self, kind: str, signal: Any, unit: str, every: float, given: dict[str, Any], seed: int | None) -> None:
+    def _cells(self, kind: str, signal: Any, unit: str, every: float, asked: Any, seed: int | None) -> None:
+        if asked is not None and (not isinstance(asked, dict) or not all(isinstance(name, str) for name in asked)):
+            fix = f"Use e.g. {kind}={{'bias': 0.1, 'deviation': 0.01}}."
+            raise ModelError(f"{kind} = {shown(asked)} is no dictionary of what Measured takes.", fix=fix)
+        given: dict[str, Any] = asked or {}
         noisy = bool(given.get("deviation") or given.get("drift"))
         if noisy and seed is None:
             raise ModelError("noise without a seed.", fix="Give seed=.")

@@ -82,8 +82,8 @@ class Elaborated:
         return relative_path(element, self.model)
 
 
-def elaborate(model: Subsystem) -> Elaborated:
-    """Sort and check the elements of a model."""
+def elaborate(model: Subsystem, *, part: bool = False) -> Elaborated:
+    """Sort and check the elements of a model, or of a `part` whose pins an owner will connect."""
     if not isinstance(model, Subsystem):
         fix = "Pass an instance, e.g. simulate(Car(), until=1.0)."
         raise ModelError(f"{shown(model)} is not a Subsystem.", fix=fix)
@@ -102,7 +102,7 @@ def elaborate(model: Subsystem) -> Elaborated:
     held = tuple(mode for one in kind(Controller) for mode in one._held)
     result = replace(result, modes=(*result.modes, *held, *inner), states=kind(State), controllers=kind(Controller))
     result = _connected(result)
-    if not result.bodies and not result.states:
+    if not result.bodies and not result.states and not part:
         raise ModelError(
             "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
         )
@@ -110,8 +110,9 @@ def elaborate(model: Subsystem) -> Elaborated:
     check_laws(result)
     check_states(result.states, result.path)
     check_samples(result.modes, result.path)
+    exposed = model.exposed if part else ()
     junctions, equations = gather(result.subsystems, elements)
-    result = replace(result, networks=find_networks(model, elements, junctions, equations))
+    result = replace(result, networks=find_networks(model, elements, junctions, equations, exposed))
     uses = find_uses(model, [*elements, *result.connections, *equations])
     result = replace(result, uses={**uses, **uses_of(result.networks, uses)})
     check_reading(result, equations)

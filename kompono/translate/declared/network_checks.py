@@ -7,6 +7,7 @@ else at random.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -16,8 +17,9 @@ from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin, Rotational, Translational
 from kompono.model.signal import time
-from kompono.translate.declared.network_solution import NotLinear, dependent
+from kompono.translate.declared.network_solution import dependent
 from kompono.translate.declared.networks import Network
+from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
@@ -26,34 +28,66 @@ _TAKES_PART = 1e-6  # a smaller share in a dependence is rounding
 
 
 def check_networks(model: Elaborated) -> None:
-    """Raise ModelError for networks that cannot be solved, and for equations that are not linear."""
+    """Raise ModelError for networks that cannot be solved."""
     for network in model.networks:
-        found = dependent(_factors(model, network))
-        if found is not None:
-            _refuse(model, network, *found)
-        try:
-            network.values  # noqa: B018 (made here, so that errors are told here)
-        except NotLinear as error:
-            names = _names(model, [network.equations[k].owner for k in error.rows if k < len(network.equations)])
+        if network.terminals:  # of a part that is looked at alone
+            choose_given(model, network)
+        else:
+            found = dependent(_factors(model, network, network.unknowns))
+            if found is not None:
+                _refuse(model, network, *found)
+        check_linear(model, network)
+
+
+def check_linear(model: Elaborated, network: Network) -> None:
+    """Raise ModelError where the answer at a border is not linear."""
+    network.starts = partial(_numbers, model)
+    given = ca.vertcat(ca.SX(0, 1), *[terminal.given for terminal in network.terminals])
+    for k, terminal in enumerate(network.terminals):
+        answer = network.solution[len(network.nodes) + len(network.told) + k]
+        if ca.depends_on(ca.jacobian(answer, given), given):
             raise ModelError(
-                f"the equations of {names or 'this network'} are not linear in what is across and through pins.",
-                path=model.path(network),
-                fix="Let a State determine one of the two (a volume between, a small capacity), or linearize.",
-            ) from None
+                "what the part answers at this pin is not linear in what is given at its pins, so it cannot be closed.",
+                path=terminal.path,
+                fix="Let a State inside determine one of the two (a volume, a small capacity), or leave it open.",
+            )
 
 
-def _factors(model: Elaborated, network: Network) -> np.ndarray:
+def choose_given(model: Elaborated, network: Network) -> None:
+    """Let what is across each terminal be given to a part, or what goes through where only that can be: where the part
+    itself says what is across.
+    """
+    for _ in range(len(network.terminals) + 1):
+        found = dependent(_factors(model, network, network.unknowns))
+        if found is None:
+            return
+        place = len(network.nodes) + len(network.told)
+        shares = [(share, t) for share, t in zip(found[0][place:], network.terminals, strict=True) if not t.by_through]
+        share, terminal = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+        if terminal is None or share <= _TAKES_PART * found[0].max():
+            _refuse(model, network, *found)
+            return
+        terminal.by_through = True
+        del network.unknowns, network.system  # they follow from that
+
+
+def _factors(model: Elaborated, network: Network, unknowns: Vector) -> np.ndarray:
     """d system / d unknowns in numbers."""
-    factors = ca.jacobian(network.system, network.unknowns)
-    symbols = ca.symvar(factors)
+    factors = ca.jacobian(network.system, unknowns)
+    symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(factors))
+    evaluate = ca.Function("factors", [symbols], [ca.densify(factors)])
+    return np.array(evaluate(_numbers(model, symbols)))
+
+
+def _numbers(model: Elaborated, symbols: Vector) -> np.ndarray:
+    """Values of symbols when a run begins, those that are not known at random."""
     told = {ca.SX(e).element_hash(): float(e.value) for e in model.parameters}
     told |= {ca.SX(e).element_hash(): float(e.start) for e in (*model.modes, *model.states)}
     told |= {ca.SX(e).element_hash(): float(e.value) for e in model.inputs if isinstance(e.value, int | float)}
     told |= {ca.SX(time).element_hash(): 0.0}
     random = np.random.default_rng(1)
-    values = [told.get(symbol.element_hash(), random.uniform(0.5, 1.5)) for symbol in symbols]
-    evaluate = ca.Function("factors", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(factors)])
-    return np.array(evaluate(ca.DM(values) if values else ca.DM(0, 1)))
+    listed = ca.vertsplit(symbols) if symbols.numel() else []
+    return np.array([told.get(symbol.element_hash(), random.uniform(0.5, 1.5)) for symbol in listed])
 
 
 def _refuse(model: Elaborated, network: Network, columns: np.ndarray, rows: np.ndarray) -> None:

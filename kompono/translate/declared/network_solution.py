@@ -2,8 +2,8 @@
 
 Unknowns with a constant factor in some equation are eliminated first, those in the shortest equations before others:
 most of a network is sums and differences. What is left, with factors that modes or states change, is solved by
-Householder's triangles, which need no exchange of rows. It must be linear: of an equation that is not, one unknown with
-a constant factor may be eliminated, after all others in it are known.
+Householder's triangles, which need no exchange of rows. Of an equation that is not linear, one unknown with a constant
+factor may be eliminated, after all others in it are known; what is not linear then is iterated (`network_newton.py`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.translate.declared.network_newton import Told, newton
 from kompono.translate.symbolic import Vector
 
 _CONSIDERED = 0.1  # a factor may be divided by if it is not smaller than this share of the largest in its equation
 
 
-class NotLinear(Exception):
-    """Equations that have unknowns in other ways than linearly."""
-
-    def __init__(self, rows: list[int]) -> None:
-        self.rows = rows
-        super().__init__(f"equations {rows}")
-
-
-def solve(system: Vector, unknowns: Vector) -> Vector:
-    """Expressions (n) for the unknowns (n) that make the system (n) zero. Raises NotLinear."""
+def solve(system: Vector, unknowns: Vector, told: Told | None = None) -> tuple[Vector, ca.SX | None]:
+    """Expressions (n) for the unknowns (n) that make the system (n) zero; and, where they are iterated, whether that
+    ends (1 or 0). `told` knows numbers of other symbols at the start.
+    """
     left, rows = list(range(unknowns.numel())), list(range(system.numel()))
     known: list[tuple[int, ca.SX]] = []
     while rows:
@@ -45,17 +40,19 @@ def solve(system: Vector, unknowns: Vector) -> Vector:
         rows = [rows[k] for k in others]
         del left[place]
     found: dict[int, ca.SX] = {}
+    done: ca.SX | None = None
     if rows:
         column = ca.vertcat(*[unknowns[k] for k in left])
         factors = ca.jacobian(system, column)
-        bent = [rows[k] for k in range(len(rows)) if ca.depends_on(factors[k, :], column)]
-        if bent:
-            raise NotLinear(bent)
-        found = dict(zip(left, ca.vertsplit(_linear(factors, ca.substitute(system, column, 0))), strict=True))
+        if ca.depends_on(factors, column):
+            values, done = newton(system, column, told)
+        else:
+            values = _linear(factors, ca.substitute(system, column, 0))
+        found = dict(zip(left, ca.vertsplit(values), strict=True))
     for place, value in reversed(known):
         old, new = ca.vertcat(*[unknowns[k] for k in found]), ca.vertcat(*found.values())
         found[place] = ca.substitute(value, old, new) if found else value
-    return ca.vertcat(*[found[k] for k in range(unknowns.numel())])
+    return ca.vertcat(*[found[k] for k in range(unknowns.numel())]), done
 
 
 def _linear(factors: ca.SX, constant: Vector) -> Vector:

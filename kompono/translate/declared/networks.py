@@ -6,16 +6,17 @@ components and, at each node, that nothing is left over. A network is what hangs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin
-from kompono.model.subsystem import Subsystem
+from kompono.model.subsystem import Subsystem, relative_path
+from kompono.translate.declared.network_newton import Told
 from kompono.translate.declared.network_solution import solve
 from kompono.translate.symbolic import Vector
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 
 class Equation(Element):
-    """One equation of a component for its pins."""
+    """One equation of a component for its pins; or of a closed part at its `terminals`."""
+
+    terminals: tuple[Terminal, ...] = ()
 
     def __init__(self, owner: Subsystem, number: int, residual: ca.SX, pins: Sequence[Pin]) -> None:
         self._owner, self._name = owner, f"require({number})"
@@ -39,13 +42,77 @@ class Junction(Element):
         self.pins = tuple(pins)
 
 
-class Network(Element):
-    """What hangs together: pins by node, and equations. It belongs to the lowest component that has all of it."""
+class Terminal(Element):
+    """A node at the border of a closed part: `pins` inside meet there, and outside it is one `pin` of the part.
 
-    def __init__(self, owner: Subsystem, nodes: Sequence[Sequence[Pin]], equations: Sequence[Equation]) -> None:
+    What is across it is given to the part, which answers by what goes through into it; or, where that is not determined
+    (a source of voltage), the other way round: `by_through`.
+    """
+
+    def __init__(self, part: Subsystem, pins: Sequence[Pin]) -> None:
+        self._owner, self._name = part, relative_path(pins[0], part)
+        self.pins, self.pin, self.by_through = tuple(pins), type(pins[0])(), False
+        self.pin._owner, self.pin._name = part, self._name
+
+    @property
+    def given(self) -> ca.SX:
+        """What an owner gives."""
+        return ca.SX(self.pin.through if self.by_through else self.pin.across)
+
+    @property
+    def answer(self) -> ca.SX:
+        """What the part says to that."""
+        return ca.SX(self.pin.across if self.by_through else self.pin.through)
+
+
+class NetworkBorder(NamedTuple):
+    """How a closed part answers at the terminals of a network: `answer = Y given + s`. `symbols` stand for s and for
+    the `entries` (row, column) of Y that are not always zero; `equations` say so to the owner.
+    """
+
+    symbols: Vector
+    entries: tuple[tuple[int, int], ...]
+    equations: tuple[Equation, ...]
+
+    @staticmethod
+    def of(terminals: Sequence[Terminal], entries: Iterable[tuple[int, int]]) -> NetworkBorder:
+        """For these places of Y."""
+        entries = tuple(entries)
+        symbols, found = ca.SX.sym("answer", len(terminals) + len(entries)), []
+        for k, terminal in enumerate(terminals):
+            total, pins = symbols[k], [terminal.pin]
+            for number, (row, column) in enumerate(entries):
+                if row == k:
+                    total += symbols[len(terminals) + number] * terminals[column].given
+                    pins.append(terminals[column].pin)
+            assert terminal.owner is not None
+            made = Equation(terminal.owner, k, terminal.answer - total, tuple(dict.fromkeys(pins)))
+            made.terminals = tuple(terminals)
+            found.append(made)
+        return NetworkBorder(symbols, entries, tuple(found))
+
+
+class Network(Element):
+    """What hangs together: pins by node, and equations. It belongs to the lowest component that has all of it.
+
+    `terminals` are those of its nodes that are at the border of the closed part whose inside this is, by the number of
+    the node. `shows` are pins inside closed parts that others read, by the terminal they belong to.
+    """
+
+    def __init__(
+        self,
+        owner: Subsystem,
+        nodes: Sequence[Sequence[Pin]],
+        equations: Sequence[Equation],
+        junctions: Sequence[Junction] = (),
+        terminals: Mapping[Terminal, int] | None = None,
+        shows: Mapping[Pin, Terminal] | None = None,
+    ) -> None:
         self._owner = owner
         self.nodes, self.equations = [tuple(node) for node in nodes], tuple(equations)
+        self.junctions, self.terminals, self.shows = tuple(junctions), dict(terminals or {}), dict(shows or {})
         self._name = f"network of {self.nodes[0][0].label}"
+        self.starts: Told | None = None  # numbers at the start, for who iterates
         told = {pin for equation in equations for pin in equation.pins if pin.owner is equation.owner}
         self.told = tuple(pin for node in self.nodes for pin in node if pin in told)
 
@@ -55,36 +122,80 @@ class Network(Element):
         return tuple(pin for node in self.nodes for pin in node)
 
     @cached_property
+    def named(self) -> tuple[Pin, ...]:
+        """Pins that are declared here: all but those that stand for closed parts."""
+        borders = {terminal.pin for equation in self.equations for terminal in equation.terminals}
+        return tuple(pin for pin in self.pins if pin not in borders)
+
+    @cached_property
     def unknowns(self) -> Vector:
-        """One symbol for each node, then what goes through each pin that has an equation."""
+        """One symbol for each node, what goes through each pin that has an equation, and answers at the border."""
         levels = ca.SX.sym("level", len(self.nodes))
-        return ca.vertcat(levels, *[ca.SX(pin.through) for pin in self.told])
+        answers = [terminal.answer for terminal in self.terminals]
+        return ca.vertcat(levels, *[ca.SX(pin.through) for pin in self.told], *answers)
 
     @cached_property
     def system(self) -> Vector:
-        """What is zero: the components' equations, then the balance of each node."""
+        """What is zero: the components' equations, the balance of each node, and that terminals are nodes."""
         across = ca.vertcat(*[ca.SX(pin.across) for pin in self.pins])
         levels = ca.vertcat(*[self.unknowns[k] for k, node in enumerate(self.nodes) for _ in node])
         written = ca.vertcat(ca.SX(0, 1), *[equation.residual for equation in self.equations])
         told = set(self.told)
         balances = [sum((ca.SX(pin.through) for pin in node if pin in told), ca.SX(0)) for node in self.nodes]
-        return ca.vertcat(ca.substitute(written, across, levels), *balances)
+        borders = []
+        for terminal, k in self.terminals.items():
+            balances[k] -= ca.SX(terminal.pin.through)
+            borders.append(ca.SX(terminal.pin.across) - self.unknowns[k])
+        return ca.vertcat(ca.substitute(written, across, levels), *balances, *borders)
 
     @cached_property
     def symbols(self) -> Vector:
-        """Across and through of all pins, one after the other."""
-        return ca.vertcat(*[ca.vertcat(ca.SX(pin.across), ca.SX(pin.through)) for pin in self.pins])
+        """Across and through of all pins, one after the other, those of closed parts that others read behind."""
+        pins = (*self.pins, *self.shows)
+        return ca.vertcat(*[ca.vertcat(ca.SX(pin.across), ca.SX(pin.through)) for pin in pins])
+
+    @cached_property
+    def _solved(self) -> tuple[Vector, ca.SX | None]:
+        return solve(self.system, self.unknowns, self.starts)
+
+    @property
+    def solution(self) -> Vector:
+        """The unknowns as expressions of states, signals, time, motion, and of what is given at the border."""
+        return self._solved[0]
+
+    def bent(self, model: Elaborated) -> str:
+        """Paths of the components whose equations are not linear."""
+        factors = ca.jacobian(self.system, self.unknowns)
+        rows = (k for k in range(len(self.equations)) if ca.depends_on(factors[k, :], self.unknowns))
+        owners = dict.fromkeys(self.equations[k].owner for k in rows)
+        return ", ".join(model.path(owner) or type(owner).__name__ for owner in owners if owner is not None)
+
+    @property
+    def done(self) -> ca.SX | None:
+        """Where it has to be iterated: whether that ends, 1 or 0."""
+        return self._solved[1]
+
+    @cached_property
+    def border(self) -> NetworkBorder:
+        """What an owner knows of it."""
+        given = ca.vertcat(*[terminal.given for terminal in self.terminals])
+        matrix = ca.sparsify(ca.jacobian(self.solution[-len(self.terminals) :], given))
+        return NetworkBorder.of(list(self.terminals), zip(*matrix.sparsity().get_triplet(), strict=True))
 
     @cached_property
     def values(self) -> Vector:
-        """What these are: expressions of states, signals, time and motion."""
-        solution = solve(self.system, self.unknowns)
+        """What the symbols are."""
+        solution = self.solution
         flows = {pin: solution[len(self.nodes) + k] for k, pin in enumerate(self.told)}
         found: list[Any] = []
+        places: dict[Pin, int] = {}
         for k, node in enumerate(self.nodes):
             for pin in node:
                 inside = [other for other in node if other in flows and _holds(pin.owner, other)]
                 found += [solution[k], flows[pin] if pin in flows else sum((flows[o] for o in inside), ca.SX(0))]
+                places[pin] = k
+        for terminal in self.shows.values():
+            found += [solution[places[terminal.pin]], flows[terminal.pin]]
         return ca.vertcat(*found)
 
 
@@ -106,33 +217,52 @@ def gather(subsystems: Sequence[Subsystem], elements: Iterable[Element]) -> tupl
 
 
 def find_networks(
-    model: Subsystem, elements: Sequence[Element], junctions: Sequence[Junction], equations: Sequence[Equation]
-) -> tuple[Network, ...]:
-    """What hangs together. Raises ModelError for pins nothing is said of, and where equations are missing."""
+    model: Subsystem, elements: Sequence[Element], junctions: Sequence[Junction], equations: Sequence[Equation],
+    exposed: Collection[Element] = (),
+) -> tuple[Network, ...]:  # fmt: skip
+    """What hangs together; pins of `exposed` are the border of a part that is looked at alone. Raises ModelError for
+    pins nothing is said of, and where equations are missing.
+    """
     pins = [element for element in elements if isinstance(element, Pin)]
     if not pins and not equations:
         return ()
     for equation in equations:
         if not equation.pins:
             raise ModelError("the equation has no pin in it.", path=equation.path, fix="Use p.across or p.through.")
-    nodes = _groups(pins, [junction.pins for junction in junctions])
+    terminals = [
+        Terminal(model, shown)
+        for node in groups(pins, [junction.pins for junction in junctions])
+        if (shown := [pin for pin in node if pin in exposed])
+    ]
+    found = join(model, pins, junctions, equations, {terminal: terminal.pins[0] for terminal in terminals})
+    for network in found:
+        _check_counts(network)
+    return found
+
+
+def join(
+    model: Subsystem, pins: Sequence[Pin], junctions: Sequence[Junction], equations: Sequence[Equation],
+    terminals: Mapping[Terminal, Pin] | None = None, shows: Mapping[Pin, Terminal] | None = None,
+) -> tuple[Network, ...]:  # fmt: skip
+    """Networks of these pins; `terminals` by a pin of theirs."""
+    nodes = groups(pins, [junction.pins for junction in junctions])
     of = {pin: k for k, node in enumerate(nodes) for pin in node}
     found = []
-    for together in _groups(range(len(nodes)), [[of[pin] for pin in equation.pins] for equation in equations]):
+    for together in groups(range(len(nodes)), [[of[pin] for pin in equation.pins] for equation in equations]):
         own = [equation for equation in equations if of[equation.pins[0]] in together]
-        network = Network(
-            _common(model, [pin for k in together for pin in nodes[k]]), [nodes[k] for k in together], own
-        )
-        _check_counts(network)
-        found.append(network)
+        meet = [junction for junction in junctions if of[junction.pins[0]] in together]
+        border = {t: together.index(of[pin]) for t, pin in (terminals or {}).items() if of[pin] in together}
+        seen = {pin: terminal for pin, terminal in (shows or {}).items() if of[terminal.pin] in together}
+        owner = _common(model, [pin for k in together for pin in nodes[k]])
+        found.append(Network(owner, [nodes[k] for k in together], own, meet, border, seen))
     return tuple(found)
 
 
 def _check_counts(network: Network) -> None:
     """Raise unless every component has an equation for each pin, and every node a component."""
     told = set(network.told)
-    for node in network.nodes:
-        if not any(pin in told for pin in node):
+    for k, node in enumerate(network.nodes):
+        if not any(pin in told for pin in node) and k not in network.terminals.values():
             raise ModelError(
                 "nothing with an equation is connected to this pin.", path=node[0].path,
                 fix="Connect it, or write an equation of its component: self.require(...).",
@@ -148,7 +278,7 @@ def _check_counts(network: Network) -> None:
             )  # fmt: skip
 
 
-def _groups(items: Iterable[Any], ties: Iterable[Sequence[Any]]) -> list[list[Any]]:
+def groups(items: Iterable[Any], ties: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """Items that are tied to each other, directly or through others, in order."""
     leader = {item: item for item in items}
 

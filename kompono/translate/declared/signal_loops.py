@@ -56,6 +56,7 @@ def _depends(model: Elaborated, node: Element, follows: Follows) -> Iterable[Ele
     pins = {pin: network for network in model.networks for pin in network.pins} if model.networks else {}
     found = [u for u in used if isinstance(u, Output | Next) or u in follows]
     found += [pins[u] for u in used if u in pins and pins[u] is not node]  # type: ignore[index]
+    found += [member for part in used if isinstance(part, Sealed) for member in _answering(part) if member in follows]
     return found  # type: ignore[return-value]
 
 
@@ -66,6 +67,13 @@ def _through(output: Output) -> frozenset[str]:
     shape = code_of(part).manifest.shape
     described = shape.variants[0].functions.get(f"signal_{shape.outputs.index(output._name)}")
     return frozenset(described.signals if described is not None else ())
+
+
+def _answering(part: Sealed) -> list[Element]:
+    """Inputs of a sealed part that its answers at pins follow at once."""
+    variant = code_of(part).manifest.shape.variants[0]
+    names = {name for key, f in variant.functions.items() if key.startswith("network_") for name in f.signals}
+    return [member for name, member in part._members.items() if name in names]
 
 
 def _refuse(model: Elaborated, way: list[Element]) -> None:

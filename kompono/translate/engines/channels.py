@@ -346,9 +346,10 @@ class ChannelWriter:
             self.write("", (self.model.path(signal),), signal.unit, value)
         for network in self.model.networks:
             values = self.tracer.call(lambda n=network: n.symbols, path=self.model.path(network), free=True)
-            for k, pin in enumerate(network.pins):
+            places = {pin: 2 * k for k, pin in enumerate(network.pins)}
+            for pin in network.named:
                 names, units = (pin.across_name, pin.through_name), (pin.across_unit, pin.through_unit)
-                self.write(self.model.path(pin), names, units, values[2 * k : 2 * k + 2])
+                self.write(self.model.path(pin), names, units, values[places[pin] : places[pin] + 2])
         rates = state_rates(self.tracer, self.model)
         for k, state in enumerate(self.model.states):
             self.write("", (f"{self.model.path(state)}.rate",), state.rate_unit, rates[k])

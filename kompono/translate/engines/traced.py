@@ -10,6 +10,7 @@ from functools import cached_property
 import casadi as ca
 
 from kompono.model.element import Element
+from kompono.translate.declared.networks import Network
 from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter, trace_channels
@@ -74,9 +75,22 @@ class TracedEngine(PosedEngine):
             made |= {"law_view": self._law_view, "law_respond": self._law_respond, "law_free": self._law_free}
         if self.opens:
             made |= {"open_derivative": self._open_derivative, "open_guards": self._open_guards}
+        if self.iterated:
+            made["iterated"] = self.networks_done
         if self.model.soft:
             made["soft_shares"] = self.soft_shares
         return made
+
+    @property
+    def iterated(self) -> tuple[Network, ...]:
+        """Networks that are solved by iteration."""
+        return tuple(network for network in self.model.networks if network.done is not None)
+
+    def networks_done(self) -> Routine:
+        """Whether the iteration of each such network ends, 1 or 0."""
+        tracer = self.present.tracer
+        done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
+        return tracer.routine("iterated", [("done", ca.vertcat(*done))])
 
     @property
     def opens(self) -> bool:

@@ -11,7 +11,7 @@ sensor sees, the motion of one frame relative to another, follows the tree path 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import pi
 
@@ -85,13 +85,14 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Given:
-    """Motion that somebody else traces, by carrier, where the working frames of such carriers are, and signals that
-    somebody else knows, by the output.
+    """Motion that somebody else traces, by carrier, where the working frames of such carriers are, signals that
+    somebody else knows, by the output, and columns of symbols that somebody else answers.
     """
 
     steps: Mapping[Carrier, Callable[[Kinematics], Step]] = field(default_factory=dict)
     frames: Mapping[Carrier, Pose] = field(default_factory=dict)
     signals: Mapping[Output, Callable[[Kinematics], Vector]] = field(default_factory=dict)
+    answers: Sequence[tuple[Vector, Callable[[Kinematics], Vector]]] = ()
 
 
 class Kinematics:

@@ -50,6 +50,8 @@ def bind_signals(
     bind_wires(tracer, model)
     for output, ask in kinematics.given.signals.items():
         tracer.define(ca.SX(output), lambda ask=ask: ask(kinematics))
+    for symbols, ask in kinematics.given.answers:
+        tracer.define(symbols, cache(lambda ask=ask: ask(kinematics)))
 
 
 def bind_wires(tracer: Tracer, model: Elaborated) -> None:

@@ -16,11 +16,13 @@ import numpy as np
 from kompono.errors import ModelError, nearest
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.event import Event
+from kompono.model.pin import Pin
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
-from kompono.sealed.shape import LawShape, LawShapes
+from kompono.sealed.shape import LawShape, LawShapes, NetworkShape, PinShape
 from kompono.translate.declared.elaborate import Elaborated, elaborate
+from kompono.translate.declared.networks import Terminal
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.assembling import assembling
@@ -45,7 +47,12 @@ class Public:
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def shows(self, channel: Channel) -> bool:
-        """Whether a channel may be seen: it fits a pattern, or is motion of a body that is a port itself."""
+        """Whether a channel may be seen: it fits a pattern, or is motion of a body that is a port itself. Not what
+        pins have: that is known outside.
+        """
+        pins = [f"{self.model.path(pin)}." for pin in self.model.model.exposed if isinstance(pin, Pin)]
+        if any(channel.name.startswith(pin) for pin in pins):
+            return False
         ports = [f"{name}." for name, port in self.ports.items() if isinstance(port, Body)]
         return self.allows(channel.name) or any(channel.name.startswith(port) for port in ports)
 
@@ -143,7 +150,15 @@ class Alone(Part):
     def signals(self, name: str) -> tuple[str, ...]:
         """Names of the signals from outside that a function takes, in its order."""
         known = {ca.SX(s).element_hash(): self.model.path(s) for s in (*self.public.parameters, *self.public.inputs)}
+        known |= {t.given.element_hash(): t._name for network in self._networks for t in network.terminals}
         return tuple(known[symbol.element_hash()] for symbol in self.closed(name).signals)
+
+    def told_networks(self) -> tuple[NetworkShape, ...]:
+        """Networks that reach the border."""
+        return tuple(
+            NetworkShape(tuple(_pin(self.model, t) for t in network.terminals), network.border.entries)
+            for network in self._networks
+        )
 
     def engine(self) -> RelativeEngine:
         """The part with its base as a free body: where its start is assembled."""
@@ -160,6 +175,12 @@ class Alone(Part):
         return sum(len(joint.coordinates) for joint in joints), sum(joint.freedoms for joint in joints)
 
 
+def _pin(model: Elaborated, terminal: Terminal) -> PinShape:
+    kind, names = terminal.pin, tuple(model.path(pin) for pin in terminal.pins)
+    across, through = (kind.across_name, kind.across_unit), (kind.through_name, kind.through_unit)
+    return PinShape(names, across, through, terminal.by_through)
+
+
 def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
     """A model as a closed part with all its ports in use."""
     return Enclosed(model.model, model, tuple(ports.values()), (), "")
@@ -167,7 +188,7 @@ def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
 
 def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tuple[Public, list[Alone]]:
     """A component by itself: what is public about it, and it for each choice of base."""
-    model = elaborate(part)
+    model = elaborate(part, part=True)
     for inner in model.subsystems:
         if isinstance(inner, Sealed):
             path = model.path(inner) or type(part).__name__
@@ -183,17 +204,17 @@ def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tupl
 
 
 def _ports(part: Subsystem, model: Elaborated) -> dict[str, Frame]:
-    """What a component exposes, by name: bodies, and frames of bodies."""
+    """What a component exposes to joints and forces, by name: bodies, and frames of bodies."""
     label = type(part).__name__
     frames = part.exposed_frames
-    other = [port for port in part.exposed if not isinstance(port, Body)]
+    other = [port for port in part.exposed if not isinstance(port, Body | Pin)]
     name = model.path(other[0]) if other else next((n for n, f in frames.items() if not isinstance(f.body, Body)), "")
     if name:
-        fix = "Expose bodies, and frames of bodies."
-        raise ModelError(f"it exposes {name}, which is no body.", path=label, fix=fix)
+        fix = "Expose bodies, frames of bodies, and pins."
+        raise ModelError(f"it exposes {name}, which is neither a body nor a pin.", path=label, fix=fix)
     ports: dict[str, Frame] = {model.path(port): port for port in part.exposed if isinstance(port, Body)}
     ports |= frames
-    if not ports:
+    if not ports and not any(isinstance(port, Pin) for port in part.exposed):
         raise ModelError("it exposes nothing, so nobody could use it.", path=label, fix="Use self.expose(...).")
     for name, frame in frames.items():
         if not ca.SX(frame.pose.position).is_constant():

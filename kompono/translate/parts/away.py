@@ -113,6 +113,10 @@ class AwayPart(Part):
         return self.near.shown
 
     @property
+    def network_symbols(self) -> list[Any]:
+        return self.near.network_symbols
+
+    @property
     def unreported(self) -> Sequence[Any]:  # type: ignore[override]
         return self.near.unreported
 

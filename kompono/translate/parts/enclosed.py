@@ -17,10 +17,13 @@ from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.event import Next
 from kompono.model.law import PairLaw
+from kompono.model.pin import Pin
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.network_borders import divide_networks
+from kompono.translate.declared.networks import Network
 
 _KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses"))
 
@@ -119,10 +122,12 @@ def divide(
     """
     inside = [part for part in closed if part is not model.model and model.model.contains(part)]
     outermost = [part for part in inside if not any(other is not part and other.contains(part) for other in inside)]
-    parts = tuple(_enclose(model, part, used) for part in outermost)
+    model, networks = divide_networks(model, outermost)
+    parts = tuple(_enclose(model, part, used, networks[part]) for part in outermost)
     kept = {name: _outside(getattr(model, name), outermost) for name in _KINDS}
     ports = {port.body for part in parts for port in part.ports}
     grounds = {ground for part in parts for ground in part.grounds}
+    kept["networks"] = model.networks
     kept["bodies"] = tuple(b for b in model.bodies if b in ports or any(b is own for own in kept["bodies"]))
     kept["grounds"] = tuple(g for g in model.grounds if g in grounds or any(g is own for own in kept["grounds"]))
     return replace(model, **kept), parts
@@ -132,21 +137,32 @@ def _outside(elements: Iterable[Any], parts: Sequence[Subsystem]) -> tuple[Any, 
     return tuple(e for e in elements if not any(e is part or part.contains(e) for part in parts))
 
 
-def _enclose(model: Elaborated, part: Subsystem, used: Sequence[Frame]) -> Enclosed:
+def _enclose(model: Elaborated, part: Subsystem, used: Sequence[Frame], networks: Sequence[Network]) -> Enclosed:
     def within(elements: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(e for e in elements if part.contains(e))
 
     inner = replace(model, model=part, **{name: within(getattr(model, name)) for name in _KINDS})
-    inner = replace(inner, subsystems=(part, *inner.subsystems))
+    inner = replace(inner, subsystems=(part, *inner.subsystems), networks=tuple(networks))
     path = model.path(part)
-    if not inner.bodies:
-        raise ModelError("a part without bodies cannot be closed.", path=path, fix="Leave it open.")
+    _check_inside(model, part, inner)
     shown = {port.body: port for port in _ports(part)}
     touched = _touched(model, part, path, used)
     for carrier in touched:
         shown.setdefault(carrier, carrier)
     ports = tuple(shown[body] for body in inner.bodies if body in shown)
     return Enclosed(part, inner, ports, tuple(c for c in touched if isinstance(c, Ground)), path)
+
+
+def _check_inside(model: Elaborated, part: Subsystem, inner: Elaborated) -> None:
+    """Raise ModelError for what acts out of the part: a motor of it on a joint of its owner."""
+    for element in _elements(inner):
+        for reached in _acted_on(element):
+            if not part.contains(reached) and not isinstance(reached, Parameter | Input | Output):
+                raise ModelError(
+                    f"it acts on {model.path(reached)}, which is outside the closed part {model.path(part)}.",
+                    path=model.path(element),
+                    fix=f"Declare it, or what it belongs to, beside {model.path(part)}, or leave that open.",
+                )
 
 
 def _ports(part: Subsystem) -> list[Frame]:
@@ -171,7 +187,7 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
                     found.add(reached.body)
                 continue
             reached = reached.mode if isinstance(reached, Next) else reached
-            if part.contains(reached) and not isinstance(reached, Parameter | Input | Output):
+            if part.contains(reached) and not isinstance(reached, Parameter | Input | Output | Pin):
                 raise ModelError(
                     f"it reaches {model.path(reached)} inside the closed part {path}, which shows its ports only.",
                     path=model.path(element),

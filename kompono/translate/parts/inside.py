@@ -11,6 +11,7 @@
     law_*, moved                                     guards of laws, and what is asked at events (`law_events.py`)
     tick_k                                           x after an instant when some modes are sampled
     signal_k                                         outputs that are no results
+    network_k                                        s and Y of `answer = Y given + s` at its pins
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
 functions are named by their content: equal parts share them, and nothing around a part changes them.
@@ -28,6 +29,8 @@ import casadi as ca
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
+from kompono.translate.declared.network_borders import answer_at
+from kompono.translate.declared.networks import Network
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
@@ -83,6 +86,7 @@ class Part:
             enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away,
             entered=entered, apart=apart,
         )  # fmt: skip
+        self._networks = [network for network in enclosed.model.networks if network.terminals]
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
         self._stem = f"away_{elsewhere[0]}" if elsewhere else "part"
         self._made: dict[str, PartFunction] = {}
@@ -167,6 +171,8 @@ class Part:
             made[f"tick_{k}"] = lambda now, _, due=due: self.inside.pack(sampled(now, due))
         for k, output in enumerate(self.shown):
             made[f"signal_{k}"] = lambda now, _, o=output: now.tracer.call(lambda: ca.SX(o), free=True)
+        for k, network in enumerate(self._networks):
+            made[f"network_{k}"] = lambda now, _, n=network: self._answer(now, n)
         for level in LEVELS:
             made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
@@ -176,6 +182,14 @@ class Part:
     def shown(self) -> list[Output]:
         """Outputs that an owner may use as signals: `signal_k` gives the k-th."""
         return outputs_without_results(self.inside.whole)
+
+    @property
+    def network_symbols(self) -> list[Vector]:
+        """What stands for its answers at pins in the equations of its owner, by network."""
+        return [network.border.symbols for network in self._networks]
+
+    def _answer(self, now: Moment, network: Network) -> Vector:
+        return now.tracer.call(lambda: answer_at(network, self.inside.model.networks), free=True)
 
     def _trace(self, name: str) -> PartFunction:
         groups = {

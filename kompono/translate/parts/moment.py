@@ -111,7 +111,7 @@ class Moment:
             frames[carrier] = border.base.pose
         kinematics = Kinematics(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            Given(steps, frames, self._signals()),
+            Given(steps, frames, self._signals(), self._answers()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
@@ -125,6 +125,14 @@ class Moment:
                 number = next((k for k, known in enumerate(shown) if known is output), -1)
                 found[output] = lambda kin, part=part, o=output, k=number: self._signal(kin, part, o, k)
         return found
+
+    def _answers(self) -> list[tuple[Vector, Callable[[Kinematics], Vector]]]:
+        """What parts answer at their pins."""
+        return [
+            (symbols, lambda kin, part=part, k=k: self._ask(part, f"network_{k}", kinematics=kin))
+            for part in self.compartment.parts
+            for k, symbols in enumerate(part.network_symbols)
+        ]
 
     def _signal(self, kinematics: Kinematics, part: Part, output: Output, number: int) -> Vector:
         if number < 0:

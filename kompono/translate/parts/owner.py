@@ -11,6 +11,7 @@ from kompono.errors import RunError, TranslationError
 from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.networks import Network
 from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.engines.relative import Close, RelativeEngine
@@ -146,6 +147,16 @@ class ByParts(SolvedEngine):
             told = law_guards(condensed, condensed.resolve(none), none)
             values += [told[k] for k in self.unit_order]
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
+
+    @property
+    def iterated(self) -> tuple[Network, ...]:
+        """Own ones; those inside parts are the parts' affair."""
+        return tuple(network for network in self.compartment.model.networks if network.done is not None)
+
+    def networks_done(self) -> Routine:
+        tracer, now = self._now()
+        done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
+        return now.tracer.routine("iterated", [("done", ca.vertcat(*done))])
 
     # -- laws at events
 

@@ -153,6 +153,10 @@ class SealedPart(Part):
         known = [name for k, name in enumerate(shape.outputs) if f"signal_{k}" in self.variant.functions]
         return [self.part._members[name] for name in known]  # type: ignore[misc]
 
+    @property
+    def network_symbols(self) -> list[Vector]:
+        return list(self.part._answers)
+
     def channels(self) -> tuple[Channel, ...]:
         shape = self.code.manifest.shape
         return tuple(Channel(f"{self.path}.{c.name}", c.unit, c.angle) for c in shape.channels)
