@@ -19,6 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.callback import Callback
 from kompono.errors import RunError
 from kompono.foreign.discrete import Epochs
 from kompono.foreign.instance import NEVER, Instance
@@ -125,27 +126,14 @@ class Functions:
             raise RunError(f"the FMU failed: {error}", path=instance.told.path) from error
 
 
-class _Native(ca.Callback):
+class _Native(Callback):
     """A function of an FMU for CasADi."""
 
     def __init__(self, owner: Functions, number: int) -> None:
-        ca.Callback.__init__(self)
+        name, results = f"{owner.stem}_{number}", owner.described[number].results
+        CLOSED.add(name)
+        super().__init__(name, owner.arguments(number), results, {"enable_fd": True})
         self._owner, self._number = weakref.ref(owner), number
-        self._sizes = owner.arguments(number), owner.described[number].results
-        CLOSED.add(f"{owner.stem}_{number}")
-        self.construct(f"{owner.stem}_{number}", {"enable_fd": True})
-
-    def get_n_in(self) -> int:
-        return 1
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._sizes[0], 1)
-
-    def get_sparsity_out(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._sizes[1], 1)
 
     def eval(self, arguments: Any) -> list[Any]:
         owner = self._owner()

@@ -19,6 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.callback import Callback
 from kompono.errors import SealedError
 from kompono.given import shown
 from kompono.sealed import crypto, keys, trust
@@ -91,25 +92,12 @@ class SealedCode:
         return _machine().evaluate(self, number, np.ascontiguousarray(column, dtype=np.float64).ravel())
 
 
-class Native(ca.Callback):
+class Native(Callback):
     """A function of a sealed part for CasADi."""
 
     def __init__(self, code: Any, number: int, described: Described) -> None:
-        ca.Callback.__init__(self)
+        super().__init__(f"{code.stem}_{number}", described.arguments, described.results, {"enable_fd": True})
         self._code, self._number, self._described = code, number, described
-        self.construct(f"{code.stem}_{number}", {"enable_fd": True})
-
-    def get_n_in(self) -> int:
-        return 1
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._described.arguments, 1)
-
-    def get_sparsity_out(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._described.results, 1)
 
     def eval(self, arguments: Any) -> list[Any]:
         try:

@@ -47,15 +47,20 @@ print(*on_ranks(closed_parts(Walker(), Request(closed=PATHS), close=closed_start
 """
 
 
-def run(tmp_path: Path, count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    script = tmp_path / "walk.py"
-    script.write_text(SCRIPT)
+def mpi_environment() -> dict[str, str]:
+    """In which mpiexec starts as many processes as asked for, and modules of tests are found."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])}
     environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
         environment |= {name: "1", f"{name}_CONFIRM": "1"}
+    return environment
+
+
+def run(tmp_path: Path, count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = tmp_path / "walk.py"
+    script.write_text(SCRIPT)
     command = [str(MPIEXEC), "-n", str(count), sys.executable, "-m", "mpi4py", str(script), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, env=mpi_environment(), capture_output=True, text=True, timeout=300, check=False)
 
 
 def told(tmp_path: Path, count: int, place: str) -> tuple[str, set[str]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.callback import Callback
 from kompono.sealed.kept import Gives, KeptFunction, KeptPart, gives, numbered, place_of_x
 from kompono.translate.parts.border import FIELDS, MOTION
 from kompono.translate.parts.compartment import Compartment
@@ -20,25 +21,8 @@ from kompono.translate.parts.sealed import SealedPart
 FUNCTION = 16  # operations of functions are counted from here
 
 
-class _Far(ca.Callback):
+class _Far(Callback):
     """A function that only its keeper can evaluate."""
-
-    def __init__(self, name: str, arguments: int, results: int) -> None:
-        ca.Callback.__init__(self)
-        self._sizes = arguments, results
-        self.construct(name, {})
-
-    def get_n_in(self) -> int:
-        return 1
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._sizes[0], 1)
-
-    def get_sparsity_out(self, _: int) -> ca.Sparsity:
-        return ca.Sparsity.dense(self._sizes[1], 1)
 
     def eval(self, arguments: Any) -> list[Any]:
         raise RuntimeError("a part elsewhere is asked by native code only")
