@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -155,3 +156,16 @@ def test_the_hinges_of_a_real_wrist_are_recognized() -> None:
     assert sum("revolute" in line for line in (*report.spanning_tree, *report.loops)) == 9
     assert (report.conditions, report.redundant_count) == (63, 24)
     assert report.operations["derivative"] <= 7300
+
+
+@real
+@pytest.mark.skipif("KOMPONO_LAWS" not in os.environ, reason="both engines, with KOMPONO_LAWS")
+def test_a_real_wrist_keeps_its_energy_and_moves_alike_on_both_engines() -> None:
+    """At 0.16 s it passes next to a singular position, where the absolute engine ends the run by name."""
+    wrist = load(MACHINES / "cad" / "icub_wrist" / "mk2" / "SPHERICAL_WRIST_V1.xml")
+    result = simulate(wrist, until=0.2, step=1e-3, method="dopri5", rtol=1e-11, atol=1e-13)
+    assert result.status.ok
+    assert np.ptp(result["energy.total"]) < 1e-9 * result["energy.kinetic"].max()
+    one, other = (simulate(wrist, until=0.14, step=1e-4, engine=engine) for engine in ("relative", "absolute"))
+    names = [name for name in one.names if ".position." in name]
+    assert max(np.abs(one[name] - other[name]).max() for name in names) < 1e-12

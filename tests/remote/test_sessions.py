@@ -16,9 +16,11 @@ from remote.support import FRAMES, Papers, Process, free_port, line, proxy, serv
 
 from kompono.errors import RemoteError
 from kompono.interruption import listening
-from kompono.remote import LinkLost, Refused
+from kompono.remote import LinkLost, Refused, certificates
+from kompono.remote.allowed import Allowed, Grant
 from kompono.remote.desk import Rules
 from kompono.remote.kept import WINDOW
+from kompono.remote.server import Server
 from kompono.remote.session import Replaced
 
 
@@ -86,6 +88,22 @@ def test_a_server_that_is_killed_and_comes_back(state: Path, frames: int) -> Non
     words = [row["what"] for row in log(state)]
     again = "restored" if frames == 3 else "opened"
     assert words == ["started", "opened", "started", again, "started", again, "ended", "stopped"]
+
+
+def test_a_supplier_with_a_new_certificate(state: Path, papers: Papers) -> None:
+    """It is renewed while a run is going: signed by the same authority, it is believed, and no bit changes."""
+    port, shown = free_port(), papers.customer("Car Ltd")
+    papers.put("renewed", certificates.make_supplier(papers.authority, "Ada", ["127.0.0.1"], 2))
+    with server(state, papers, port=port):
+        asked = line(port, shown, patience=30.0)
+        replies = [asked.ask(frame) for frame in FRAMES[:9]]
+    renewed = papers.read("renewed", "supplier")
+    allowed = Allowed((Grant("Car Ltd", "", ("*",)),))
+    with Server({"sum": served()}, state=state, port=port, credentials=renewed, allowed=allowed):
+        replies += [asked.ask(frame) for frame in FRAMES[9:]]
+        assert asked.restored == 1
+        asked.close()
+    assert replies == undisturbed()
 
 
 def test_a_server_killed_while_frames_are_under_way(state: Path) -> None:

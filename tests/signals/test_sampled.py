@@ -89,6 +89,33 @@ def test_a_servo_with_known_answers(heavy, options, angle, current):
     assert result["pid.command"][0] == 24.0  # the first sample is at the start
 
 
+def test_what_is_left_is_the_error_of_the_method():
+    """The same equations by rk4 in NumPy, without anything of ours: current and angle at 0.2 s differ from the exact
+    ones by as much, 1.09e-8 A and 7.7e-12 rad at 0.05 ms.
+    """
+    h, every, integral, y = 5e-5, 1e-3, 0.0, np.zeros(3)
+    inertia = 2 * 0.16 / 12 + 2 * 0.04 + 2500 * 2e-5
+
+    def rate(y, volts):
+        torque = 50 * (0.05 * y[2] - 1e-5 * 50 * y[1])
+        return np.array([y[1], torque / inertia, (volts - y[2] - 0.05 * 50 * y[1]) / 0.5e-3])
+
+    for _ in range(200):
+        error = 1 - y[0]
+        raw = 60 * error + integral + 80 * every * error - 2 * y[1]
+        volts = min(max(raw, -24.0), 24.0)
+        integral += 80 * every * error if raw == volts else 0.0
+        for _ in range(20):
+            a = rate(y, volts)
+            b = rate(y + h / 2 * a, volts)
+            c = rate(y + h / 2 * b, volts)
+            y = y + h / 6 * (a + 2 * b + 2 * c + rate(y + h * c, volts))
+    ours = simulate(Rig(heavy=False), until=0.2, step=h)
+    assert abs(y[2] - CURRENT[False]) == pytest.approx(1.09e-8, rel=0.01)
+    assert ours["servo.current"][-1] == pytest.approx(y[2], abs=1e-12)
+    assert ours["pin.angle"][-1] == pytest.approx(y[0], abs=1e-13)
+
+
 def test_a_step_that_does_not_divide_the_period_and_the_same_run_twice():
     fine, odd, again = (simulate(Rig(), until=0.2, step=h) for h in (5e-5, 7.3e-5, 7.3e-5))
     assert odd["pin.angle"][-1] == pytest.approx(fine["pin.angle"][-1], abs=1e-10)

@@ -206,6 +206,20 @@ def test_sliders_reach_inputs_and_parameters(tab: Tab, tmp_path: Path) -> None:
     assert_same(told, simulate(Knocker(), until=1.0, progress=False, **changed))
 
 
+def test_keys_steer_an_input(tab: Tab, tmp_path: Path) -> None:
+    page = opened(tab, "knocker", tmp_path)
+    page.get_by_label("what steers push").select_option("a d")
+    held = "[...kompono.run.engine.overrides.values()]"
+    page.locator("#view").focus()
+    page.keyboard.down("d")
+    tab.wait(lambda: page.evaluate(held) == [1])
+    page.keyboard.up("d")
+    tab.wait(lambda: page.evaluate(held) == [0])
+    page.keyboard.down("a")
+    tab.wait(lambda: page.evaluate(held) == [-1])
+    assert tab.complaints == []
+
+
 def test_what_the_start_depends_on_is_not_offered() -> None:
     fixed = {one["name"]: one["fixed"] for one in living(Chain(), {"until": 1.0}).facts["parameters"]}
     assert fixed == {"length": True, "gravity.strength": False}
