@@ -30,7 +30,7 @@ from kompono.solve.settings import settings_of
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 LONG = int(os.environ.get("KOMPONO_LAWS") or 0)
 SEEDS = range(100, 100 + max(LONG, 12)) if LONG else (112,)
-METHODS = ("rk2", "adams", "rk4")  # dopri5 measures what is here and what is elsewhere in different ways
+METHODS = ("rk2", "dopri5", "adams", "rk4")
 TARGETS = [str(targets.fitting(targets.TARGETS)), "wasm32"]
 STEP, STEPS = 1e-3, 40
 
@@ -42,6 +42,8 @@ class Machine:
         self.seed, self.inner, self.rod = seed, *lengths(seed)
         self.method = METHODS[seed % len(METHODS)]
         self.run: dict[str, Any] = {"until": STEPS * STEP, "step": STEP, "method": self.method, "channels": CHANNELS}
+        if self.method == "dopri5":
+            self.run["errors"] = "parts"  # as they are measured where some part is elsewhere
         self.file = folder / f"{seed}.part"
 
     def model(self, part: Any = None) -> Owner:
@@ -88,7 +90,8 @@ def test_a_random_part_is_the_same_in_all_places(seed: int, tmp_path: Path) -> N
         if LONG:
             same(sealed, simulate(machine.model(Sealed(machine.file, isolate=True)), **machine.run))
     near(sealed, simulate(machine.model(Sealed(machine.file, wall="wasm")), **machine.run), 1e-11)
-    near(simulate(machine.model(), **machine.run), closed, 1e-11)
+    if machine.method != "dopri5":  # whose steps differ by how errors are measured
+        near(simulate(machine.model(), **machine.run), closed, 1e-11)
 
 
 SCRIPT = """
