@@ -59,6 +59,8 @@ def mass_matrix(point: Point) -> np.ndarray:
     refuse_sealed(point)
     still = twists(point, np.zeros(len(point.simulation.program.speeds)))
     found = np.zeros((len(point.simulation.program.speeds),) * 2)
+    for place, inertia, _ in lumps(point):
+        found[place, place] += inertia
     if not found.size or not len(still):
         return found
     columns = np.array([twists(point, unit) - still for unit in np.eye(len(found))])  # (v, bodies, 6)
@@ -86,17 +88,35 @@ def twists(point: Point, speeds: np.ndarray) -> np.ndarray:
     return np.hstack([placed[:, 7:10], np.array(spins).reshape(-1, 3)])
 
 
+def lumps(point: Point) -> list[tuple[int, float, str]]:
+    """Inertia on speeds (rotors): which speed, how much [kg m^2, kg], and the path of the component."""
+    engine, found = point.simulation.near.engine, []
+    places, place = {}, 0
+    for joint in engine.joints:
+        places[joint], place = place, place + joint.freedoms
+    for lump in engine.model.lumps:
+        (inertia,) = _numbers(point, [ca.SX(lump.inertia)])
+        path = engine.model.path(lump.shown).rpartition(".")[0]
+        found.append((places[lump.joint] + lump.place, float(inertia.item()), path))
+    return found
+
+
 def solids(point: Point) -> list[tuple[float, np.ndarray]]:
     """Mass [kg] and inertia (3, 3) [kg m^2] of every body, with the parameters of the point."""
-    model = point.simulation.translation.model
-    symbols = ca.vertcat(*[ca.SX(p) for p in model.parameters]) if model.parameters else ca.SX(0, 1)
-    given = point.parameters[: symbols.numel()]
     found = []
-    for body in model.bodies:
-        known = ca.Function("solid", [symbols], [ca.SX(body.solid.mass), ca.densify(ca.SX(body.solid.inertia))])
-        mass, inertia = known(given)
-        found.append((float(mass), np.asarray(inertia.full())))
+    for body in point.simulation.translation.model.bodies:
+        mass, inertia = _numbers(point, [ca.SX(body.solid.mass), ca.SX(body.solid.inertia)])
+        found.append((float(mass.item()), inertia))
     return found
+
+
+def _numbers(point: Point, expressions: list[ca.SX]) -> list[np.ndarray]:
+    """What expressions of parameters are with those of the point."""
+    known = point.simulation.translation.model.parameters
+    symbols = ca.vertcat(*[ca.SX(p) for p in known]) if known else ca.SX(0, 1)
+    function = ca.Function("numbers", [symbols], [ca.densify(expression) for expression in expressions])
+    found = function(point.parameters[: symbols.numel()])
+    return [np.asarray(value.full()) for value in (found if len(expressions) > 1 else (found,))]
 
 
 def _matrix(e: np.ndarray) -> np.ndarray:

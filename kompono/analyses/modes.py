@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.analyses.linearize import LinearModel, linearize
-from kompono.analyses.mechanics import mass_matrix, solids, twists
+from kompono.analyses.mechanics import lumps, mass_matrix, solids, twists
 from kompono.analyses.point import Point
 from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
@@ -165,4 +165,7 @@ class _Energies:
                 energy += float(mass * velocity @ velocity + spin @ inertia @ spin)
             top = path.split(".")[0]
             found[top] = found.get(top, 0.0) + energy / total
+        for place, inertia, path in lumps(self.point):
+            top = path.split(".")[0]
+            found[top] = found.get(top, 0.0) + inertia * float(np.abs(speeds[place])) ** 2 / total
         return found

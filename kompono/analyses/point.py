@@ -185,6 +185,7 @@ def find_point(
     """
     time = number(time, "the time", error=RunError, fix="Give seconds.")
     known = getattr(at, "point", None)
+    known = known if isinstance(known, Point) else None
     if known is not None and known.simulation.translation.model.model is model and not options:
         if not inputs and not parameters and time in (0.0, known.time):
             return known

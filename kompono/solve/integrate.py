@@ -230,7 +230,9 @@ def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progre
         begun = clock.perf_counter()
         status = course.move(max(1, size))
         while alone and status is ChunkEnd.OK and not course.done and clock.perf_counter() - begun < CHUNK_SECONDS:
-            if not _sample(problem, run) or feed.stop is not None or (problem.journal and problem.journal.due):
+            if progress.interrupted or not _sample(problem, run) or feed.stop is not None:
+                break
+            if problem.journal and problem.journal.due:
                 break  # who only samples is not looked after at each instant
             status = course.move(max(1, size))
         now = clock.perf_counter()

@@ -47,7 +47,5 @@ def test_rotors_are_in_the_mass_matrix() -> None:
             self.rotor = Rotor(self.pin, inertia=0.01, ratio=10.0)
 
     mechanics = evaluate(Geared()).mechanics
-    assert mechanics.speeds == ("pin.angle.rate", "rotor.bearing.angle.rate")
-    along = np.linalg.svd(mechanics.jacobian)[2][-1]
-    along /= along[0]
-    assert along @ mechanics.mass_matrix @ along == pytest.approx(3.0 / 3 + 0.01 * 100, rel=1e-5)
+    assert mechanics.speeds == ("pin.angle.rate",)
+    assert mechanics.mass_matrix.item() == pytest.approx(3.0 / 3 + 0.01 * 100, rel=1e-5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from kompono import Body, Ground, Input, Sensor, time
@@ -28,10 +27,6 @@ def signals() -> Table:
         "State": lambda: {"start": 1.0, "unit": "A"},
         "Controller": lambda: {
             "function": lambda t, x: x, "reads": [time], "writes": [Input()], "every": 0.01, "offset": 0.0
-        },
-        "Fmu": lambda: {
-            "file": Path(__file__), "kind": "cs", "every": 0.01, "trust": True, "isolate": False,
-            "values": {"gain": 1.0}, "gain": 2.0,
         },
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -211,10 +212,16 @@ def open_lift() -> Lift:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Sealed parts of the lift."""
     folder = tmp_path_factory.mktemp("parts")
-    keys.make("Ada")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KOMPONO_CONFIG", str(folder / "config"))
+        keys.make("Ada")
+        yield _sealed(folder)
+
+
+def _sealed(folder: Path) -> Path:
     seal(Drive, folder / "drive.part", public=["gate.command", "pin.angle"], targets=HERE)
     seal(VoltageSource(24.0), folder / "battery.part", public=["voltage"], targets=HERE)
     seal(Resistor(0.2), folder / "lead.part", targets=HERE)

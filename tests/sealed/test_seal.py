@@ -218,7 +218,8 @@ def test_what_cannot_be_sealed(me: keys.Identity, tmp_path: Path) -> None:
             super().__init__()
             self.inner.value, self.inner.period = (lambda t: t), 0.1
 
-    for component, reason in ((Unexposed(), "exposes nothing"), (Joint(), "is no body"), (Fed(), "is not public")):
+    reasons = {Unexposed: "exposes nothing", Joint: "neither a body nor a pin", Fed: "is not public"}
+    for component, reason in ((make(), reason) for make, reason in reasons.items()):
         with pytest.raises(ModelError, match=reason):
             seal(component, tmp_path / "f.part")
     mesh = shapes.box((1, 1, 1))
