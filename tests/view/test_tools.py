@@ -102,6 +102,8 @@ def test_what_is_chosen_tells_of_itself(shown: Any) -> None:
     assert shown.inner_text("#picked") == "body (Body)"
     assert "mass 585 kg" in shown.inner_text("#facts")
     shown.click("#more summary")
+    filled = "[...document.querySelectorAll('.datum .value')].some(cell => cell.textContent)"
+    shown.wait_for_function(filled)
     names, values = (shown.locator(f".datum .{what}").all_inner_texts() for what in ("channel", "value"))
     rows = dict(zip(names, values, strict=True))
     assert float(rows["position.z"]) == pytest.approx(result.at(0.3)["body.position.z"], rel=1e-3)
