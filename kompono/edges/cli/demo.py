@@ -65,7 +65,7 @@ def command(options: argparse.Namespace) -> int:
     for problem in delivery.problems:
         say(problem)
     kompono.view(result, html=page)
-    print(f"  page       {page} ({page.stat().st_size / 1e6:.2f} MB, one file that moves by itself)")
+    print(f"  page       {page} ({page.stat().st_size / 1e6:.2f} MB, one file: open it, press Play)")
     print(f"  next       kompono run {target} --plot      its code: {EXAMPLES / f'{name}.py'}")
     if not options.no_open and has_screen():
         webbrowser.open(page.resolve().as_uri())
