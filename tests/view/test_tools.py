@@ -102,10 +102,13 @@ def test_what_is_chosen_tells_of_itself(shown: Any) -> None:
     assert shown.inner_text("#picked") == "body (Body)"
     assert "mass 585 kg" in shown.inner_text("#facts")
     shown.click("#more summary")
-    filled = "[...document.querySelectorAll('.datum .value')].some(cell => cell.textContent)"
-    shown.wait_for_function(filled)
-    names, values = (shown.locator(f".datum .{what}").all_inner_texts() for what in ("channel", "value"))
-    rows = dict(zip(names, values, strict=True))
+    rows: dict[str, str] = {}
+    for _ in range(100):  # until it is drawn
+        names, values = (shown.locator(f".datum .{what}").all_inner_texts() for what in ("channel", "value"))
+        rows = dict(zip(names, values, strict=True))
+        if rows.get("position.z"):
+            break
+        shown.wait_for_timeout(50)
     assert float(rows["position.z"]) == pytest.approx(result.at(0.3)["body.position.z"], rel=1e-3)
     shown.get_by_role("button", name="Hide others").click()
     hidden = shown.evaluate("kompono.machine.meshes.filter(m => !m.visible).length")
