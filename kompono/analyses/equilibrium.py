@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from kompono.analyses.evaluation import Evaluation, at_point
-from kompono.analyses.point import Point, find_point, in_joint_coordinates
+from kompono.analyses.point import Point, find_point, in_joint_coordinates, listed
 from kompono.analyses.rest import Task, search
 from kompono.analyses.slopes import Slopes
 from kompono.analyses.tangent import Tangent, find_tangent
-from kompono.errors import RunError
+from kompono.errors import ModelWarning, RunError, warn
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.options import with_kinds
@@ -127,9 +127,9 @@ def equilibrium(
     see. Further options are those of `Simulation`. RunError where no equilibrium is found.
     """
     point = in_joint_coordinates(find_point(model, near, time, inputs, parameters, options)).at_rest()
-    refuse_laws(point)
+    check_fit(point)
     _refuse_motion(point)
-    task = Task(point, _list(hold), _list(trim))
+    task = Task(point, listed(hold), listed(trim))
 
     def made(there: Point, steps: int = 0, by: str = "") -> Equilibrium:
         residual = float(np.abs(task.residual(there)).max(initial=0.0))
@@ -144,12 +144,11 @@ def equilibrium(
     return result
 
 
-def _list(names: Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def refuse_laws(point: Point) -> None:
-    laws = point.simulation.program.laws
+def check_fit(point: Point) -> None:
+    """Raise RunError for laws that have no slopes; say what is held because it is sampled."""
+    laws, rates = point.simulation.program.laws, point.simulation.program.rates
+    if rates:
+        warn(f"what is sampled (every {rates[0][0]:g} s) keeps its value here: it answers to nothing.", ModelWarning)
     if laws:
         raise RunError(
             "contact, stops and dry friction have no slopes where they change; statics does not know them.",

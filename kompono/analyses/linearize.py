@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kompono.analyses.equilibrium import refuse_laws
-from kompono.analyses.point import Point, find_point, in_joint_coordinates
+from kompono.analyses.equilibrium import check_fit
+from kompono.analyses.point import Point, find_point, in_joint_coordinates, listed
 from kompono.analyses.slopes import Slopes
 from kompono.analyses.tangent import Tangent, find_tangent
 from kompono.errors import RunError, suggest
@@ -131,16 +131,16 @@ def linearize(
     `simulate`. Further options are those of `Simulation`.
     """
     point = in_joint_coordinates(find_point(model, at, time, values, parameters, options))
-    refuse_laws(point)
+    check_fit(point)
     program = point.simulation.program
-    names = program.inputs if inputs is None else _list(inputs)
+    names = program.inputs if inputs is None else listed(inputs)
     known = (*program.inputs, *program.parameters)
     for name in names:
         if name not in known:
             raise RunError(f"there is no input or parameter {name!r}.", fix=suggest(name, known))
     tangent = find_tangent(point, coordinates)
     rates = Slopes(point, "derivative")
-    channels = [column for name in _list(outputs) for column in matching(name, program.channels)]
+    channels = [column for name in listed(outputs) for column in matching(name, program.channels)]
     channels = list(dict.fromkeys(channels))
     read, rest = (None, np.zeros(0))
     if channels:
@@ -158,10 +158,6 @@ def linearize(
         rest,
         _steady(tangent, matrix),
     )
-
-
-def _list(names: Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _order(columns: list[int]) -> list[int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kompono.analyses.point import Point
 from kompono.errors import RunError
+from kompono.spatial.rotation import quaternion_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,10 @@ def twists(point: Point, speeds: np.ndarray) -> np.ndarray:
     state[point.place.v] = speeds
     (values,) = point.with_state(state).evaluate("placement")
     placed = values[: 13 * len(point.simulation.translation.model.bodies)].reshape(-1, 13)
-    spins = [spin @ _matrix(turned) for turned, spin in zip(placed[:, 3:7], placed[:, 10:], strict=True)]
+    spins = [
+        spin @ np.asarray(ca.DM(quaternion_matrix(turned)))
+        for turned, spin in zip(placed[:, 3:7], placed[:, 10:], strict=True)
+    ]
     return np.hstack([placed[:, 7:10], np.array(spins).reshape(-1, 3)])
 
 
@@ -117,9 +121,3 @@ def _numbers(point: Point, expressions: list[ca.SX]) -> list[np.ndarray]:
     function = ca.Function("numbers", [symbols], [ca.densify(expression) for expression in expressions])
     found = function(point.parameters[: symbols.numel()])
     return [np.asarray(value.full()) for value in (found if len(expressions) > 1 else (found,))]
-
-
-def _matrix(e: np.ndarray) -> np.ndarray:
-    """The rotation matrix of a unit quaternion."""
-    k = np.array([[0.0, -e[3], e[2]], [e[3], 0.0, -e[1]], [-e[2], e[1], 0.0]])
-    return np.eye(3) + 2.0 * e[0] * k + 2.0 * (k @ k)

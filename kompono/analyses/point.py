@@ -6,7 +6,7 @@ evaluated by CasADi, without waiting for a compiler, except where laws and parts
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -212,6 +212,11 @@ def _simulation(model: Subsystem | Simulation, options: Mapping[str, Any]) -> Si
     if options and dict(options) != {"engine": model.engine}:
         raise RunError("engine and its options were chosen when the Simulation was made.", fix="Leave them out.")
     return model
+
+
+def listed(names: Iterable[str]) -> tuple[str, ...]:
+    """Names, whether one or several were given."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def in_joint_coordinates(point: Point) -> Point:

@@ -44,6 +44,9 @@ class Task:
         for name in trimmed:
             if name not in known:
                 raise RunError(f"there is no input or parameter {name!r} to trim.", fix=suggest(name, known))
+        if len(trimmed) > len(held):
+            fix = "Hold as many coordinates as are trimmed: then there is one answer."
+            raise RunError(f"{len(trimmed)} names are to be trimmed and {len(held)} coordinates held.", fix=fix)
         self.locked = bool(held) and not trimmed  # forces hold it
         self.scale = max(1.0, self.size(point))
 

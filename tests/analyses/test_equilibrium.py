@@ -7,7 +7,20 @@ from math import cosh, pi
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Input, Parameter, RunError, State, Subsystem, equilibrium, simulate, time
+from kompono import (
+    Body,
+    Ground,
+    Input,
+    Mode,
+    ModelWarning,
+    Parameter,
+    RunError,
+    State,
+    Subsystem,
+    equilibrium,
+    simulate,
+    time,
+)
 from kompono.analyses import Equilibrium
 from kompono.examples.car import Car
 from kompono.examples.reference.n_four_bar import NFourBar
@@ -119,6 +132,20 @@ def test_what_has_no_rest_is_said() -> None:
         equilibrium(Pendulum(), hold=["pin.angel"])
     with pytest.raises(RunError, match="no input or parameter"):
         equilibrium(Pendulum(), hold=["pin.angle"], trim=["force"])
+    with pytest.raises(RunError, match="1 names are to be trimmed and 0 coordinates held"):
+        equilibrium(Pendulum(), trim=["torque"])
+
+
+def test_what_is_sampled_is_said_to_be_held() -> None:
+    class Controlled(Pendulum):
+        def __init__(self) -> None:
+            super().__init__()
+            self.command = Mode(0.0, every=1e-2)
+            self.command.next = -5.0 * self.pin.angle
+            self.drive = JointEffort(self.pin, self.command)
+
+    with pytest.warns(ModelWarning, match=r"what is sampled \(every 0\.01 s\) keeps its value"):
+        equilibrium(Controlled())
 
 
 def test_a_drive_that_moves_is_refused() -> None:
