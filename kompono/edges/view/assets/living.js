@@ -5,7 +5,7 @@
 const STACK = 1 << 20, FAR = 1n << 62n, LOG_FULL = 6;
 const ENDINGS = {
   1: "a number is not finite any more", 5: "one event causes the next, without end", 7: "the loops do not close any more",
-  8: "a body turns too fast for the step", 9: "the guard of an event is not a number",
+  8: "a body turns too fast for the step", 9: "the guard of an event is not a number", 13: "an event ended the run",
 };
 const OUTSIDE = {
   fabs: Math.abs,
