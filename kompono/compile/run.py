@@ -45,6 +45,7 @@ class Run(ABC):
     asking: Any = None  # Python callables, kept alive while the loop may call them
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
     jam = ""  # where no forces of laws fit, and why
+    implicit = False  # whether its loop solves for stages, and has memory for that
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -52,7 +53,7 @@ class Run(ABC):
         helpers: Helpers | None = None,
     ) -> None:  # fmt: skip
         self._program, self._function, self._lanes, self._helpers = program, function, lanes, helpers
-        self._places = layout(program, lanes)
+        self._places = layout(program, lanes, self.implicit)
         self._memory = zeros_on_a_line(self._places["end"][0])
         self._vector("lost")[:] = math.inf
         self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
