@@ -68,7 +68,7 @@ def simulate(
 
     method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5, esdirk4 (implicit, for stiff motion) and
     SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records
-    each n-th step, `channels` are globs of what to keep. `inputs`, `parameters` and `initial` replace declared values by
+    each n-th step, `channels` are globs to keep. `inputs`, `parameters` and `initial` replace declared values by
     path. `stabilize=False` lets loop conditions drift. `cut` names joints that shall close loops, `independent` bodies
     that shall be roots of the tree, `closed` (globs of paths) components that shall stay closed parts, `isolate` those
     of them that shall run in processes of their own. `threads` may work on one run of a large model (None: as many as

@@ -232,11 +232,7 @@ class Machine:
         self.set_inputs(time)
         wanted = [*map(self.vector, targets), *[self.vector("spare")] * (len(routine.outputs) - len(targets))]
         inputs = [self.vector("time"), self.vector(state), self.vector("inputs"), self._parameters]
-        self.call(routine, [*inputs, *wanted, self.vector("work")])
-
-    def call(self, routine: Routine, arrays: Sequence[Array]) -> None:
-        """Call a routine with its inputs, outputs and workspace."""
-        self.code.call(symbol(routine.name), arrays)
+        self.code.call(symbol(routine.name), [*inputs, *wanted, self.vector("work")])
 
     # -- the run -----------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from kompono.compile import lu
 from kompono.compile.emit import BOOL, INT, REAL, Array, Value
 from kompono.compile.error_level import plus_square
 from kompono.compile.machine import Machine
+from kompono.compile.schedule import symbol
 from kompono.compile.staying import NEAR
 from kompono.translate.program import Program
 from kompono.translate.slopes import IMPLICIT, moving_places
@@ -96,7 +97,7 @@ def _matrix(machine: Machine, time: Value, state: str) -> None:
     machine.set_inputs(time)
     given = [machine.vector(name) for name in ("time", state, "inputs", "given")]
     made = [machine.vector("mean"), *(machine.vector(name) for name, _ in routine.outputs[1:])]
-    machine.call(routine, [*given, *made, machine.vector("work")])
+    machine.code.call(symbol(routine.name), [*given, *made, machine.vector("work")])
     lu.factor(machine.code, machine.vector("square"), _integers(machine, "pivots"), _unknowns(machine))
 
 
