@@ -149,7 +149,7 @@ def translated(
     kernels: dict[str, ca.Function] = {}
     refuse_engine(elaborated, entry)
     parts = closed_subsystems(elaborated, request.closed)
-    refuse_laws(elaborated, entry, parts, request.contact)
+    refuse_laws(elaborated, entry, request.contact)
     declared = elaborated
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)

@@ -27,6 +27,7 @@ from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.discrete.links import Links, make_links
 from kompono.translate.engines.discrete.pieces import PairedKinematics, drifted, inverse_inertia, kicked, own_inertia
 from kompono.translate.engines.placed import mass_inverse
+from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
@@ -155,13 +156,24 @@ class LinkedMoment(Moment):
             )  # fmt: skip
             q[joint], v[joint] = moved[:12, :], moved[12:, :]
         inner = {part: self._ask(part, "coast") for part in self.compartment.parts}
-        moved = CompartmentState(q, v, values.counted, values.memory, inner)
-        if not self.compartment.counted:
-            return moved
-        there = self.at(moved)
-        counted = {joint: there.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
+        counted, memory = values.counted, self._memory_later()
+        if counted:
+            there = self.at(CompartmentState(q, v, counted, values.memory, inner)).kinematics
+            counted = {joint: there.joint_state(joint)[0] for joint in counted}
+            self.at(values)  # symbols mean the present again
+        return CompartmentState(q, v, counted, memory, inner)
+
+    def _memory_later(self) -> Vector:
+        """Modes and states after a step: only bristles of soft laws move, by speeds that are not times the step."""
+        model, values, compartment = self.compartment.model, self.values, self.compartment
+        if not model.soft:
+            return values.memory
+        state = self.tracer.call(
+            lambda x: compartment.slowed(x, 1 / ca.SX(model.soft[0].step)), compartment.pack(values), free=True
+        )
+        modes = mode_rates(model, self.at(compartment.unpack(state)).kinematics, later=True)
         self.at(values)  # symbols mean the present again
-        return CompartmentState(q, v, counted, values.memory, inner)
+        return ca.vertcat(modes, values.memory[len(model.modes) :, :])
 
     def followed(self, given: Vector) -> Vector:
         """Accelerations of the ports of this compartment, less the uniform field."""
