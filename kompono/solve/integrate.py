@@ -307,6 +307,8 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
     if ended is Ending.DONE and recorder.every > 1:
         ended = Ending.NO_ROOM
     statistics: dict[str, Any] = _counts(run)
+    if run.takeover is not None:
+        statistics["walked"] = run.takeover.walked
     names = problem.kernel.program.events
     if names:
         if run.leaps:
