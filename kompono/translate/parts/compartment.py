@@ -38,7 +38,7 @@ from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.floating import gathered
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
 from kompono.translate.structure.topology import ContractedPart, Link, Topology, find_topology, place_all
-from kompono.translate.symbolic import Scalar, Vector
+from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
@@ -246,13 +246,6 @@ class Compartment:
         own += [*(values.counted[j] for j in self.counted), values.memory]
         return ca.densify(ca.vertcat(ca.SX(0, 1), *own, *[values.inner[part] for part in self.parts]))
 
-    def slowed(self, state: Vector, factor: Scalar) -> Vector:
-        """A state with all speeds times a factor, inside parts, too."""
-        values = self.unpack(state)
-        v = {joint: speed * factor for joint, speed in values.v.items()}
-        inner = {part: part.inside.slowed(x, factor) for part, x in values.inner.items()}
-        return self.pack(CompartmentState(values.q, v, values.counted, values.memory, inner))
-
     def places(self, twin: Engine) -> list[int]:
         """Where each entry of the state is in that of an engine that knows all coordinates."""
         q, v = starts(twin)
@@ -262,12 +255,6 @@ class Compartment:
         own += [q[j] + k for j in self.counted for k in range(len(j.coordinates))]
         own += [memory[kept] for kept in self.model.memory]
         return own + [place for part in self.parts for place in part.inside.places(twin)]
-
-    def speed_places(self, twin: Engine) -> list[int]:
-        """The same for speeds alone, own ones first, then those of parts."""
-        _, v = starts(twin)
-        own = [v[j] + k for j in self.joints for k in range(j.freedoms)]
-        return own + [place for part in self.parts for place in part.inside.speed_places(twin)]
 
 
 def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:

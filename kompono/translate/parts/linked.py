@@ -26,14 +26,15 @@ from kompono.spatial.vectors import carry_twist, carry_wrench_back
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.discrete.links import Links, make_links
 from kompono.translate.engines.discrete.pieces import PairedKinematics, drifted, inverse_inertia, kicked, own_inertia
+from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.placed import mass_inverse
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
-from kompono.translate.parts.compartment import Compartment, CompartmentState
+from kompono.translate.parts.compartment import Compartment, CompartmentState, starts
 from kompono.translate.parts.fields import CompartmentLoads
 from kompono.translate.parts.moment import Moment
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class LinkedMoment(Moment):
         if not model.soft:
             return values.memory
         state = self.tracer.call(
-            lambda x: compartment.slowed(x, 1 / ca.SX(model.soft[0].step)), compartment.pack(values), free=True
+            lambda x: slowed(compartment, x, 1 / ca.SX(model.soft[0].step)), compartment.pack(values), free=True
         )
         modes = mode_rates(model, self.at(compartment.unpack(state)).kinematics, later=True)
         self.at(values)  # symbols mean the present again
@@ -184,6 +185,21 @@ class LinkedMoment(Moment):
             at = port_in(self.kinematics, port)
             found.append(self.tracer.call(lambda a, x=at: carry_twist(x, a), solution.body(port.body)))
         return ca.vertcat(ca.SX(0, 1), *found)
+
+
+def slowed(compartment: Compartment, state: Vector, factor: Scalar) -> Vector:
+    """A state with all speeds times a factor, inside parts, too."""
+    values = compartment.unpack(state)
+    v = {joint: speed * factor for joint, speed in values.v.items()}
+    inner = {part: slowed(part.inside, x, factor) for part, x in values.inner.items()}
+    return compartment.pack(CompartmentState(values.q, v, values.counted, values.memory, inner))
+
+
+def speed_places(compartment: Compartment, twin: Engine) -> list[int]:
+    """Where speeds are in the state of an engine that knows all, own ones first, then those of parts."""
+    _, v = starts(twin)
+    own = [v[j] + k for j in compartment.joints for k in range(j.freedoms)]
+    return own + [place for part in compartment.parts for place in speed_places(part.inside, twin)]
 
 
 def moment_of(

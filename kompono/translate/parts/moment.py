@@ -178,7 +178,7 @@ class Moment:
     # -- conditions
 
     @property
-    def solver(self) -> Twin | PlacedTwin:
+    def _solver(self) -> Twin | PlacedTwin:
         """The twin, which knows how conditions are solved for."""
         twin = self.compartment.twin
         assert not isinstance(twin, LinkedTwin)
@@ -188,14 +188,14 @@ class Moment:
         """Own conditions as declared, and by their live rows with those of linear sets; `whole`: nothing is taken as
         linear.
         """
-        twin, kinematics = self.solver, self.kinematics
+        twin, kinematics = self._solver, self.kinematics
         elements = self.compartment.closing if whole else self.compartment.loops
         declared: Closures = {e: trace_closure(kinematics, e, twin.laws) for e in elements}
         return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
 
     def violations(self, level: str) -> dict[Element, Vector]:
         """How far own conditions are violated, or how fast."""
-        twin, kinematics = self.solver, self.kinematics
+        twin, kinematics = self._solver, self.kinematics
         gaps: dict[Element, Vector] = {
             e: twin.live[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
             for e in self.compartment.loops
@@ -225,9 +225,9 @@ class Moment:
 
     def violated(self, level: str) -> Condensed:
         """Condense a correction of coordinates ("residual") or speeds ("rate", "speed")."""
-        tolerance = {"rate": TOLERANCE, "residual": self.solver.projection_tolerance}.get(level)
+        tolerance = {"rate": TOLERANCE, "residual": self._solver.projection_tolerance}.get(level)
         if tolerance is None:
-            tolerance = self.solver.closed_tolerance(self.tracer, self.violations("residual"))
+            tolerance = self._solver.closed_tolerance(self.tracer, self.violations("residual"))
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
@@ -248,7 +248,7 @@ class Moment:
         compartment = self.compartment
         plan = compartment.whole_plan if whole else compartment.plan
         return PartedCondensation(
-            compartment, self.kinematics, plan, closures, self.solver.row_references, tolerance, answers
+            compartment, self.kinematics, plan, closures, self._solver.row_references, tolerance, answers
         )
 
     def _swept(
@@ -377,7 +377,7 @@ class Moment:
 
     def gap(self) -> Scalar:
         """The largest violation of a condition, in units of what a stage may have."""
-        twin = self.solver
+        twin = self._solver
         worst = ca.SX(0)
         for element in self.compartment.closing if not self.compartment.linear else ():
             gap = trace_violation(self.kinematics, element, twin.laws, "residual")

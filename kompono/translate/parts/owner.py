@@ -23,7 +23,7 @@ from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
-from kompono.translate.parts.linked import LinkedMoment
+from kompono.translate.parts.linked import LinkedMoment, speed_places
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.sealed import sealed_in
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
@@ -175,7 +175,7 @@ class PartedDiscreteEngine(ByParts, LinkedTwin):
             self, compartment.whole, compartment.twin_topology, kernels, shared=shared, strengths=compartment.held
         )
         compartment.adopt(self)
-        self.places, self.speed_places = compartment.places(self), compartment.speed_places(self)
+        self.places, self.speed_places = compartment.places(self), speed_places(compartment, self)
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With the parts of a step."""
@@ -203,7 +203,7 @@ class PartedDiscreteEngine(ByParts, LinkedTwin):
         tracer, rates = self._all_rates()
         return tracer.routine("derivative", [("rate", rates)])
 
-    def state_rates(self) -> Routine:
+    def _own_rates(self) -> Routine:
         """Rates of the model's own states."""
         tracer, rates = self._all_rates()
         first = self.nq + self.nv + len(self.model.modes)

@@ -80,7 +80,7 @@ class _Cut:
         assert isinstance(tracer, InlineTracer)
         self.tracer: Tracer = tracer
         self.pieces, self.data = Pieces(tracer, kinematics, engine.kernels), Data()
-        for strength in engine.links.strengths:
+        for strength in engine._links.strengths:
             self.pieces.numbers.allow(strength.stiffness)
             self.pieces.numbers.allow(strength.damping)
         self.kick, self.drift = self._kick(kinematics), self._drift()
@@ -112,7 +112,7 @@ class _Cut:
         path, model = self.model.path, self.model
         groups: list[tuple[Sequence[Force | Effort | Field], str]] = [
             (loads, path(s.element))
-            for s, loads in zip(self.engine.links.strengths, self.engine.links.loads, strict=True)
+            for s, loads in zip(self.engine._links.strengths, self.engine._links.loads, strict=True)
         ]
         groups += [((load,), path(load)) for load in (*model.forces, *model.efforts, *model.fields)]
         groups += [(soft.loads, path(soft.law)) for soft in model.soft]

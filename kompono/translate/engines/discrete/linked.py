@@ -45,7 +45,7 @@ class LinkedEngine(TracedEngine):
         self.hidden = ca.vertcat(ca.SX(0, 1), *self._symbols("stiffness"), *self._symbols("damping"))
 
     @cached_property
-    def links(self) -> Links:
+    def _links(self) -> Links:
         """What holds each joint, constraint and coupling."""
         return make_links(self.closing, self.laws, self._strengths)
 
@@ -92,10 +92,10 @@ class LinkedEngine(TracedEngine):
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With what is needed to choose stiffness."""
-        own = {"state_rates": self.state_rates} if self.model.states else {}
+        own = {"state_rates": self._own_rates} if self.model.states else {}
         return {**super().routines(), **own, "blocks": self.blocks, "condition_rates": self.condition_rates}
 
-    def state_rates(self) -> Routine:
+    def _own_rates(self) -> Routine:
         """Rates of the model's own states."""
         return self.present.tracer.routine("state_rates", [("rates", self._state_rates(self.present.solution))])
 
@@ -176,7 +176,7 @@ class LinkedEngine(TracedEngine):
         """Kinematics, conditions, all loads with those of the links, and the accelerations they make."""
         tracer, kinematics = self._start()
         linked = copy.copy(kinematics)
-        linked.model = self.links.added_to(self.model)
+        linked.model = self._links.added_to(self.model)
         loads = Loads(linked)
         loads.kinematics = kinematics
         closures = closures_on_bodies(kinematics, self.closing, self.laws, None)
@@ -184,7 +184,7 @@ class LinkedEngine(TracedEngine):
         for body in self.model.bodies:
             weight, path = mass_inverse(kinematics, body), self.model.path(body)
             solution[Unknown.body(body)] = tracer.call(lambda d, p: -(d @ p), weight, loads.bias(body), path=path)
-        for strength in self.links.strengths:
+        for strength in self._links.strengths:
             closure = closures[strength.element]
             solution[Unknown.rows(strength.element)] = tracer.call(
                 strength.multiplier, closure.residual, closure.rate, path=self.model.path(strength.element), free=True
