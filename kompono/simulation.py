@@ -32,7 +32,7 @@ from kompono.solve.integrate import Problem, Settings
 from kompono.solve.outcome import Outcome, Outputs, opening, reporter
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
-from kompono.solve.settings import check_events
+from kompono.solve.settings import check_events, check_stages
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import (
     check_unfed,
@@ -261,6 +261,7 @@ class Simulation:
         """
         begun = clock.perf_counter()
         check_events(self.program, method)
+        check_stages(self.program, method)
         if hasattr(self.kernel, "prepare"):
             needed = routines_of(method, self.program.routines)
             self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method, soon=soon)

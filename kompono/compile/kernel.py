@@ -16,9 +16,9 @@ from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates
-from kompono.compile.objects import CHOOSING, LOOPS, Objects
+from kompono.compile.objects import CHOOSING, LOOPS, SOLVING, Objects
 from kompono.compile.run import FixedRun, Settle, vector
-from kompono.compile.run_adaptive import AdaptiveRun
+from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
 from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest
@@ -218,7 +218,8 @@ class Kernel:
         function = self._objects.loop_function(method, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
-        run = AdaptiveRun(
+        made = ImplicitRun if method in SOLVING else AdaptiveRun
+        run = made(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
             max_step=max_step, guard_checks=guard_checks,
         )  # fmt: skip

@@ -19,13 +19,16 @@ from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
+from kompono.compile.loop_adaptive import adaptive_loop
 from kompono.compile.loop_discrete import Leapfrog
-from kompono.compile.loop_dopri5 import dopri5_loop
+from kompono.compile.loop_dopri5 import DOPRI5
+from kompono.compile.loop_esdirk4 import ESDIRK4
 from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_map import map_loop
 from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
+from kompono.compile.newton_stage import patterns
 from kompono.compile.parallel import assemble_all
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.compile.walked import can_walk, walker_text
@@ -44,9 +47,11 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
     "adams": lambda machine, name: _fixed(machine, Adams(), name),
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
-    "dopri5": dopri5_loop,
+    "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
+    "esdirk4": lambda machine, name: adaptive_loop(machine, ESDIRK4, name),
 }
-CHOOSING = ("dopri5",)  # loops that choose their steps
+CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
+SOLVING = ("esdirk4",)  # loops that solve for their stages
 _INLINE = 100  # instructions up to which routines go into the object of their loop
 
 
@@ -153,10 +158,12 @@ class Objects:
         return self._parts("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
 
     def _loop_parts(self, method: str, lanes: Lanes) -> list[NeededObject]:
-        program = self._program
+        program, solves = self._program, method in SOLVING
         return self._parts(
-            "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
-            method, program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
+            "loop", loop_routines(program, solves), lanes,
+            lambda: LOOPS[method](Machine(program, lanes, implicit=solves), "kompono.loop"),
+            method, *(patterns(program) if solves else ()),
+            program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, program.rates, program.ticks, len(program.modes), program.stops,
         )  # fmt: skip

@@ -45,7 +45,7 @@ class Run(ABC):
     settle: Settle | None = None  # chooses the modes of laws
     asking: Any = None  # Python callables, kept alive while the loop may call them
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
-    jam = ""  # where no forces of laws fit, and why
+    jam, implicit = "", False  # where no forces of laws fit, and why; whether stages are solved for
     takeover: Takeover | None = None  # gives native code in the place of what is walked
 
     def __init__(
@@ -54,7 +54,7 @@ class Run(ABC):
         helpers: Helpers | None = None,
     ) -> None:  # fmt: skip
         self._program, self._function, self._lanes, self._helpers = program, function, lanes, helpers
-        self._places = layout(program, lanes)
+        self._places = layout(program, lanes, self.implicit)
         self._memory = zeros_on_a_line(self._places["end"][0])
         self._vector("lost")[:] = math.inf
         self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
