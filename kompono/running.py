@@ -54,7 +54,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     for remark in begun.remarks:
         warn(remark, ModelWarning)
     started, values, jam = begun.settled()
-    seconds_compile = simulation.prepare(settings.method, outputs.routine)
+    seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
     known = begun.facts
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
     with at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:

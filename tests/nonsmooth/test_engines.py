@@ -20,7 +20,7 @@ from nonsmooth.law_machines import (
     Wedge,
 )
 
-from kompono import KomponoError, Result, Subsystem, simulate
+from kompono import Result, Subsystem, simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 EXACT = 1e-9
@@ -114,12 +114,8 @@ def test_without_projections_laws_hold_by_accelerations(projection: str, drift: 
 
 
 def test_a_joint_that_closes_a_loop() -> None:
-    with pytest.raises(KomponoError, match=r"pin_rubs.*rocker_pin, but that joint closes a loop") as refused:
-        run(FourBar(closing=True), until=0.1, cut=["rocker_pin"])
-    assert "engine='absolute'" in str(refused.value)
-    other = run(FourBar(closing=True), until=0.3, step=5e-4, cut=["crank_pin"])
     absolute = run(FourBar(closing=True), engine="absolute", until=0.3, step=5e-4)
-    differences = apart(other, absolute)
+    differences = apart(run(FourBar(closing=True), until=0.3, step=5e-4, cut=["crank_pin"]), absolute)
     assert max(differences.values()) < EXACT, max(differences.items(), key=lambda item: item[1])
 
 

@@ -20,7 +20,6 @@ from kompono import (
     Result,
     RunError,
     Subsystem,
-    TranslationError,
     simulate,
     simulate_many,
     time,
@@ -122,11 +121,6 @@ def test_all_pins_of_a_loop_rub_where_a_weld_closes_it() -> None:
     one, other = (run(FourBar(order), until=1.0, step=5e-4) for order in (pins, pins[::-1]))
     assert len(times(one)) == 4
     assert np.allclose(times(one), times(other), rtol=0, atol=1e-12)
-
-
-def test_a_joint_that_is_cut_does_not_rub() -> None:
-    with pytest.raises(TranslationError, match=r"dry.p0: .*coordinates of p0, but that joint closes a loop.*cut="):
-        simulate(FourBar(("p0",)), until=0.1, step=1e-3, cut=["p0"])
 
 
 class Braked(Subsystem):

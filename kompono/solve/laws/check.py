@@ -49,7 +49,8 @@ def flaws(system: System, state: State, z: np.ndarray, freedom: Freedom) -> list
     w = system.b + system.A @ z
     reach = np.abs(system.b) + np.abs(system.A) @ z_abs
     overall = float((reach * system.scale).max(initial=0.0)) + float((z_abs * system.root).max(initial=0.0))
-    look = _Look(system, state, freedom, z.tolist(), w.tolist(), reach.tolist(), overall)
+    most = overall + float((_limits(system) * system.root).max(initial=0.0))
+    look = _Look(system, state, freedom, z.tolist(), w.tolist(), reach.tolist(), overall, most)
     found = []
     for unit, kind in enumerate(system.layout.kinds):
         flaw = look.one_sided(unit) if kind == ONE_SIDED else look.friction(unit)
@@ -58,9 +59,20 @@ def flaws(system: System, state: State, z: np.ndarray, freedom: Freedom) -> list
     return found
 
 
+def _limits(system: System) -> np.ndarray:
+    """Forces (rows) that friction could bear."""
+    found, measured = np.zeros(len(system.b)), float(np.abs(system.n0).max(initial=0.0))
+    for unit, rows in enumerate(system.layout.rows):
+        if system.layout.kinds[unit] != ONE_SIDED:
+            found[list(rows)] = system.limit_static[unit] + system.mu_static[unit] * measured
+    return found
+
+
 @dataclass
 class _Look:
-    """Multipliers, motion and the sizes of its terms, per row, as lists."""
+    """Multipliers, motion and the sizes of its terms, per row, as lists; `overall` is the largest term, `most` what it
+    could be with all friction at its limit.
+    """
 
     system: System
     state: State
@@ -69,6 +81,13 @@ class _Look:
     w: list[float]
     reach: list[float]
     overall: float
+    most: float
+
+    def unheld(self, row: int, size: float, tolerance: float) -> bool:
+        """Whether a row that shall be held moves: by more than rounding, also of what friction could do where there is
+        next to nothing to hold.
+        """
+        return abs(self.w[row]) > tolerance + UNHELD * size + ELSEWHERE * float(self.system.root[row]) * self.most
 
     def sizes(self, row: int) -> tuple[float, float, float]:
         """The size of a row's motion, the tolerance for it, and its mobility."""
@@ -80,7 +99,7 @@ class _Look:
         row = self.system.layout.rows[unit][0]
         size, tolerance, mobility = self.sizes(row)
         if self.state.modes[unit] == HELD:
-            if abs(self.w[row]) > tolerance + UNHELD * size:
+            if self.unheld(row, size, tolerance):
                 return Flaw(1.0, unit, None)
             wrong, other = -self.z[row] * mobility, OFF
         else:
@@ -105,7 +124,7 @@ class _Look:
         if len(rows) == 2:
             other = self.sizes(rows[1])
             size, tolerance, mobility = max(size, other[0]), max(tolerance, other[1]), max(mobility, other[2])
-        if max(abs(self.w[row]) for row in rows) > tolerance + UNHELD * size:
+        if any(self.unheld(row, size, tolerance) for row in rows):
             return Flaw(1.0, unit, None)
         force = hypot(*(self.z[row] for row in rows))
         limit = self.static_limit(unit)

@@ -24,7 +24,7 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.seen import LawReadings
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
-from kompono.translate.motion.loads import Loads, body_inertia, effort_wrench
+from kompono.translate.motion.loads import Loads, body_inertia, effort_on_bodies, effort_wrench
 from kompono.translate.motion.readings import Loaded, Readings, closing_wrench
 from kompono.translate.motion.sensors import frame_acceleration, relative_change, sensor_signal
 from kompono.translate.motion.signals import bind_signals
@@ -203,14 +203,10 @@ class ChannelWriter:
         if block is not None:
             total = self.tracer.call(lambda t, m, a: t - m @ a, total, block, self.solution.joint(joint), path=path)
         for key, closure in self.closures.items():
-            if isinstance(closure.element, Coupling) and joint in closure.columns:
-                total = self.tracer.call(
-                    lambda t, g, m: t - g.T @ m,
-                    total,
-                    closure.columns[joint],
-                    self.solution.rows(key),
-                    path=path,
-                )
+            meant = closure.columns if closure.direct is None else closure.direct
+            if isinstance(closure.element, Coupling) and joint in meant:
+                rows = self.solution.rows(key)
+                total = self.tracer.call(lambda t, g, m: t - g.T @ m, total, meant[joint], rows, path=path)
         return total
 
     def sensor(self, sensor: Sensor) -> None:
@@ -266,6 +262,7 @@ class ChannelWriter:
         """Take the wrenches of closing joints and constraints off what tree joints must carry."""
         frames = self.kinematics.frames
         for key, closure in self.closures.items():
+            self._subtract_direct(total, closure, self.solution.rows(key))
             if closure.gamma is None or not closure.size:
                 continue
             element = closure.element
@@ -292,6 +289,18 @@ class ChannelWriter:
             for frame, wrench in zip((element.second, element.first), wrenches, strict=True):
                 if frame.body in total:
                     total[frame.body] = self.tracer.call(lambda t, f: t - f, total[frame.body], wrench)
+
+    def _subtract_direct(self, total: dict[Carrier, Vector], closure: Closure, rows: Vector) -> None:
+        """The same for what acts along the freedoms of closing joints."""
+        path, call = self.model.path(closure.element), self.tracer.call
+        for joint, block in (closure.direct or {}).items():
+            if joint in self.kinematics.q:
+                continue
+            effort = call(lambda g, m: -(g.T @ m), block, rows, path=path)
+            q, _ = self.kinematics.joint_state(joint)
+            for body, wrench in effort_on_bodies(self.kinematics, joint, q, effort, path):
+                if body in total:
+                    total[body] = call(lambda t, f: t - f, total[body], wrench, path=path)
 
     def energy(self) -> None:
         """Kinetic, potential and total energy."""

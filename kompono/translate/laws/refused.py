@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kompono.errors import ModelError
-from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.registry import EngineEntry, Feature
 
 
-def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsystem], contact: str) -> None:
-    """Raise ModelError for laws an engine does not have, or that cannot be inside closed parts."""
+def refuse_laws(model: Elaborated, entry: EngineEntry, contact: str) -> None:
+    """Raise ModelError for laws an engine does not have, or that cannot be inside sealed parts."""
     sealed = sealed_with_laws(model)
     if sealed and contact == SOFT:
         raise ModelError(f"contact={SOFT!r} does not go with laws in sealed parts.", path=model.path(sealed[0]),
@@ -22,7 +19,6 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, closed: Sequence[Subsyste
         return
     first = model.path(model.laws[0])
     if contact == SOFT:
-        _refuse_soft(model, closed)
         return
     refusal = entry.refusal(Feature.LAWS)
     if refusal is not None:
@@ -34,11 +30,3 @@ def sealed_with_laws(model: Elaborated) -> list[Sealed]:
     """Sealed parts with laws inside."""
     sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
     return [part for part in sealed if code_of(part).manifest.shape.variants[0].laws.units]
-
-
-def _refuse_soft(model: Elaborated, closed: Sequence[Subsystem]) -> None:
-    """What a closed part remembers is not the business of soft laws."""
-    for law in model.laws if closed else ():
-        raise ModelError(
-            f"contact={SOFT!r} does not go with closed parts.", path=model.path(law), fix="Leave the parts open.",
-        )  # fmt: skip

@@ -19,6 +19,7 @@ from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit, split_rows
 from kompono.model.signal import time
+from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion
 from kompono.translate.laws.mobility import joint_mobility, pair_mobility
 from kompono.translate.laws.soft_laws import bristle, limit_of, pushed_back
@@ -63,6 +64,11 @@ class SoftLaw:
     def __init__(self, law: Law, step: ca.SX, strength: SoftStrength) -> None:
         self.law, self.step, self.strength = law, step, strength
         self.bristles = tuple(self._bristles())
+
+    @property
+    def owner(self) -> Subsystem | None:
+        """That of the law."""
+        return self.law.owner
 
     def _bristles(self) -> Sequence[Mode]:
         found = []

@@ -22,11 +22,11 @@ from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.model.law import is_law
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import effort_wrench
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
 
@@ -47,6 +47,7 @@ class Closure(Generic[Key]):
     columns: dict[Key, Matrix]  # G by joint, on its speeds, or by body, on its twist
     gamma: Matrix | None = None  # rows on the relative twist in first-frame axes, for reactions
     carried: tuple[Matrix, ...] = ()  # rows on the full twist at each joint of the path: G if all of them were free
+    direct: dict[Joint, Matrix] | None = None  # G on speeds of the joints that are meant, if some close loops
 
     @property
     def size(self) -> int:
@@ -99,12 +100,8 @@ def check_coupled(topology: Topology, coupling: Coupling) -> None:
     """Raise TranslationError if a coupling ties coordinates that are not in the tree."""
     for joint in coupling.joints:
         if all(joint is not other for other in topology.tree_joints):
-            used, fix = "are coupled", "Cut the loop at another joint: cut=[...]."
-            if is_law(coupling):
-                used = "rub or stop"
-                fix += " Where all of them are used, divide a body by a Weld: the loop closes there."
-            message = f"the coordinates of {joint.path} {used}, but that joint closes a loop."
-            raise TranslationError(message, path=coupling.path, fix=fix)
+            message = f"the coordinates of {joint.path} are coupled, but that joint closes a loop."
+            raise TranslationError(message, path=coupling.path, fix="Cut the loop at another joint: cut=[...].")
 
 
 def trace_closure(kinematics: Kinematics, element: Closing, laws: Laws) -> Closure[Joint]:
@@ -190,9 +187,20 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, law: Condit
     g, g_dot, u, gamma, row = call(
         trace, relative.pose.position, relative.pose.rotation, relative.twist, relative.bias, path=path
     )
+    columns, carried = _carry_back(kinematics, element, row)
+    return Closure(element, groups, g, g_dot, u, columns, gamma, carried)
+
+
+def _carry_back(
+    kinematics: Kinematics, element: Joint | Constraint, row: Matrix
+) -> tuple[dict[Joint, Matrix], tuple[Matrix, ...]]:
+    """Rows on the relative twist of a pair, at the second working frame, on the speeds of the tree joints between, and
+    on the full twist at each.
+    """
+    call, path = kinematics.tracer.call, kinematics.model.path(element)
     columns: dict[Joint, Matrix] = {}
     carried = [row]
-    up, down = kinematics.topology.path(first.body, second.body)
+    up, down = kinematics.topology.path(element.first.body, element.second.body)
     for link in reversed(down):
         step = kinematics.step(link)
         carried.append(row)
@@ -213,7 +221,40 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, law: Condit
         carried.append(row)
         if link.joint is not None and link.joint.freedoms:
             columns[link.joint] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
-    return Closure(element, groups, g, g_dot, u, columns, gamma, tuple(carried))
+    return columns, tuple(carried)
+
+
+def trace_loop_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
+    """A coupling's rows where some of its joints close loops: their speeds are those of the tree joints between their
+    bodies, as far as they can follow.
+    """
+    inner = _trace_coupling(kinematics, coupling)
+    call, path = kinematics.tracer.call, kinematics.model.path(coupling)
+    bias, columns = inner.bias, {}
+
+    def add(joint: Joint, block: Matrix) -> None:
+        before = columns.get(joint)
+        columns[joint] = block if before is None else call(lambda a, b: a + b, before, block, path=path)
+
+    for joint, block in inner.columns.items():
+        if joint in kinematics.q:
+            add(joint, block)
+            continue
+        q, v = kinematics.joint_state(joint)
+        relative = kinematics.relative(joint.first.body, joint.second.body)
+        frame = kinematics.frames.locate(joint.second)
+
+        def trace(
+            row: Matrix, q: Vector, v: Vector, a: Vector, joint: Joint = joint, frame: Pose = frame
+        ) -> tuple[Matrix, ...]:
+            picked = row @ effort_wrench(joint, joint.subspace(q), ca.SX.eye(joint.freedoms)).T
+            return picked @ (carry_twist(frame, a) - joint.subspace_rate(q, v)), picked @ twist_matrix(frame)
+
+        u, row = call(trace, block, q, v, relative.bias, path=path)
+        bias = call(lambda a, b: a + b, bias, u, path=path)
+        for moved, carried in _carry_back(kinematics, joint, row)[0].items():
+            add(moved, carried)
+    return Closure(coupling, inner.groups, inner.residual, inner.rate, bias, columns, direct=inner.columns)
 
 
 @dataclass(frozen=True)

@@ -89,18 +89,8 @@ class Loads:
         self.efforts[joint] = value
 
     def _effort_as_wrench(self, joint: Joint, q: Vector, effort: Vector, path: str) -> None:
-        wrench = self.tracer.call(lambda q, f: effort_wrench(joint, joint.subspace(q), f), q, effort, path=path)
-        frames = self.kinematics.frames
-        motion = self.kinematics.motion(joint.first, joint.second)
-        inner, outer = frames.locate(joint.second), frames.locate(joint.first)
-
-        def trace(load: Vector, p: Vector, r: Matrix) -> tuple[Vector, Vector]:
-            pose = Pose(p, r)
-            return carry_wrench_back(inner, load), carry_wrench_back(outer @ pose, -load)
-
-        on_second, on_first = self.tracer.call(trace, wrench, motion.position, motion.rotation, path=path)
-        self._wrench(joint.second.body, on_second, path)
-        self._wrench(joint.first.body, on_first, path)
+        for body, wrench in effort_on_bodies(self.kinematics, joint, q, effort, path):
+            self._wrench(body, wrench, path)
 
     def _add_field(self, field: Field) -> None:
         position = ca.SX.sym("x", 3)
@@ -129,6 +119,21 @@ class Loads:
         self._wrench(body, self.tracer.call(trace, absolute.position, absolute.rotation, path=path, free=True), path)
 
 
+def effort_on_bodies(
+    kinematics: Kinematics, joint: Joint, q: Vector, effort: Vector, path: str
+) -> list[tuple[Carrier, Vector]]:
+    """Second and first body of a joint, with the wrench (working axes) an effort on its speeds is on each."""
+    frames, motion = kinematics.frames, kinematics.motion(joint.first, joint.second)
+    inner, outer = frames.locate(joint.second), frames.locate(joint.first)
+
+    def trace(q: Vector, f: Vector, p: Vector, r: Matrix) -> tuple[Vector, Vector]:
+        load = effort_wrench(joint, joint.subspace(q), f)
+        return carry_wrench_back(inner, load), carry_wrench_back(outer @ Pose(p, r), -load)
+
+    wrenches = kinematics.tracer.call(trace, q, effort, motion.position, motion.rotation, path=path)
+    return list(zip((joint.second.body, joint.first.body), wrenches, strict=True))
+
+
 def check_shape(value: Matrix, shape: tuple[int, int], what: str, path: str) -> None:
     """Raise if a user's law gives something of another size."""
     if value.shape != shape:
@@ -155,9 +160,9 @@ def body_inertia(kinematics: Kinematics, body: Body) -> Matrix:
     return ca.sparsify(ca.SX(inertia_matrix(body.solid.mass, centre.position, turned)))
 
 
-def effort_wrench(joint: Joint, subspace: Matrix, effort: Vector) -> Vector:
-    """A wrench w with S^T w = f: a torque for efforts on angles, a force for efforts on displacements; the least one
-    where that cannot be, as of two turns about axes that stay parallel.
+def effort_wrench(joint: Joint, subspace: Matrix, effort: Matrix) -> Matrix:
+    """A wrench w with S^T w = f, or one for each column f: a torque for efforts on angles, a force for efforts on
+    displacements; the least one where that cannot be, as of two turns about axes that stay parallel.
     """
     subspace = ca.SX(subspace)
     chosen = ca.SX(subspace)

@@ -213,8 +213,10 @@ def _touched(model: Elaborated, part: Subsystem, path: str, used: Sequence[Frame
 
 def _elements(model: Elaborated) -> Iterable[Element]:
     for name in _KINDS:
-        if name != "subsystems":
+        if name not in ("subsystems", "soft"):
             yield from getattr(model, name)
+    for soft in model.soft:
+        yield soft.law
 
 
 def _frames(element: Any) -> list[Frame]:

@@ -26,6 +26,7 @@ from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
+from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Given, Kinematics, Step
 from kompono.translate.motion.signals import ResultUsed, bind_signals, refuse_results, states_with_results
@@ -278,7 +279,7 @@ class Moment:
             assert condensed.loads is not None
             given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
             inner[part] = self._ask(part, "resolve", fields=fields, given=given)
-        memory = ca.vertcat(ca.SX(len(self.compartment.model.modes), 1), self._state_rates(given))
+        memory = ca.vertcat(mode_rates(self.compartment.model, self.kinematics), self._state_rates(given))
         return CompartmentState(q, v, self._counted_rates(), memory, inner)
 
     def _state_rates(self, given: Vector) -> Vector:

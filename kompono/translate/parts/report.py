@@ -16,6 +16,7 @@ from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import sweep
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter, drifts
+from kompono.translate.laws.soft_seen import soft_channels
 from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import Closures, trace_closure
 from kompono.translate.parts.border import port_in
@@ -86,6 +87,12 @@ class PartedWriter(ChannelWriter):
         given = self.condensed.condensation.given_to(part, self.solution, loads)
         return self.now._ask(part, "report", fields=loads.for_part(part), given=given)
 
+    def soft(self) -> None:
+        """Channels of laws that are forces."""
+        channels, values = soft_channels(self.kinematics)
+        self.channels += channels
+        self.values += values
+
     def parts(self) -> None:
         """Channels of parts."""
         for part in self.now.compartment.parts:
@@ -155,6 +162,7 @@ def report_inside(now: Moment, given: Vector) -> tuple[tuple[Channel, ...], list
     writer.elements()
     writer.parts()
     writer.declared()
+    writer.soft()
     return tuple(writer.channels), writer.values, writer.energies()
 
 
@@ -169,4 +177,5 @@ def report_whole(now: Moment, before: Moment) -> tuple[tuple[Channel, ...], list
     writer.write("drift", ("position",), "", drift[0])
     writer.write("drift", ("velocity",), "", drift[1])
     writer.declared()
+    writer.soft()
     return tuple(writer.channels), writer.values
