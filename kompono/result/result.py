@@ -106,15 +106,7 @@ class Result(Mapping[str, np.ndarray]):
             self._scene = self._scene(self)
         return self._scene
 
-    @property
-    def end(self) -> End:
-        """Where the run ended, with all that another needs to go on: `simulate(model, start=result, until=...)`."""
-        if callable(self.ends):
-            self.ends = self.ends()
-        if self.ends is None:
-            fix = "Results of `simulate`, and HDF5 and Parquet files of them, do; others give `initial` values."
-            raise RunError("this result does not say in which state its run ended.", fix=fix)
-        return self.ends
+    end = property(lambda self: _end_of(self), doc="Where the run ended, with all that another needs to go on (`End`).")
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3D in the browser or notebook; options as of `kompono.view`."""
@@ -264,6 +256,16 @@ class Result(Mapping[str, np.ndarray]):
         status = {name: getattr(self.status, name) for name in ("ok", "message", "time", "kind")}
         notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
+
+
+def _end_of(result: Result) -> End:
+    """Where a run ended: `simulate(model, start=result, until=...)` goes on from there."""
+    if callable(result.ends):
+        result.ends = result.ends()
+    if result.ends is None:
+        fix = "Results of `simulate`, and HDF5 and Parquet files of them, do; else give `initial` values."
+        raise RunError("this result does not say in which state its run ended.", fix=fix)
+    return result.ends
 
 
 def went_on(result: Result) -> bool:
