@@ -137,6 +137,12 @@ class Compartment:
         inner = _inner(cut, enclosed.path)
         return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered)
 
+    @property
+    def everywhere(self) -> list[Compartment]:
+        """This one and those inside its parts, nested ones as well."""
+        inner = [part.inside for part in self.parts if part.opens]
+        return [self, *(one for inside in inner for one in inside.everywhere)]
+
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
         """The same with all parts opened."""
