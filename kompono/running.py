@@ -62,7 +62,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         started = simulation.started(started, values, feed, step=step)
     except NoForces as found:  # the run ends at once
         jam = found.message
-    seconds_compile = simulation.prepare(settings.method, outputs.routine)
+    seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
     known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
     with at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:

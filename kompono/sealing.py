@@ -16,7 +16,8 @@ import numpy as np
 from kompono.compile import Interpreter, cache, lifted
 from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
-from kompono.compile.lower import check_shape, zero_results
+from kompono.compile.lower import check_shape
+from kompono.compile.straight import zero_results
 from kompono.errors import SealedError
 from kompono.model.body import Body
 from kompono.model.shape import Shape as Picture

@@ -32,7 +32,7 @@ from kompono.solve.integrate import Problem, Settings
 from kompono.solve.outcome import Outcome, Outputs, opening, reporter
 from kompono.solve.reading import ChannelReader, column_finder
 from kompono.solve.scipy_methods import routines_of
-from kompono.solve.settings import check_events
+from kompono.solve.settings import check_events, check_stages
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import (
     check_unfed,
@@ -255,13 +255,16 @@ class Simulation:
             problem.is_open = opening(self.kernel, outputs, settings, feed, parameters)
         return problem
 
-    def prepare(self, method: str, outputs: str) -> float:
-        """Have native code made (or found in the cache) before the clock of the run starts; seconds it took."""
+    def prepare(self, method: str, outputs: str, soon: bool = True) -> float:
+        """Have code made (or found in the cache) before the clock of the run starts; seconds it took. What is not
+        wanted `soon` is native from the start.
+        """
         begun = clock.perf_counter()
         check_events(self.program, method)
+        check_stages(self.program, method)
         if hasattr(self.kernel, "prepare"):
             needed = routines_of(method, self.program.routines)
-            self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method)
+            self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method, soon=soon)
         return clock.perf_counter() - begun
 
     def status(

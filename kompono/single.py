@@ -66,14 +66,14 @@ def simulate(
 ) -> Result:
     """Simulate a model from time 0 to `until` [s] and return its named channels.
 
-    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5 and SciPy's RK23, RK45, DOP853, Radau,
-    BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records each n-th step, `channels` are globs
-    of what to keep. `inputs`, `parameters` and `initial` replace declared values by path. `stabilize=False` lets loop
-    conditions drift. `cut` names joints that shall close loops, `independent` bodies that shall be roots of the tree,
-    `closed` (globs of paths) components that shall stay closed parts, `isolate` those of them that shall run in
-    processes of their own. `threads` may work on one run of a large model (None: as many as pay). `realtime=True`, or
-    `realtime.RealTime(...)`, keeps the run in step with the clock, read and driven by others meanwhile; `until` may be
-    infinite then. `watcher` looks on while it is going (a `LiveView`).
+    method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5, esdirk4 (implicit, for stiff motion) and
+    SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records
+    each n-th step, `channels` are globs to keep. `inputs`, `parameters` and `initial` replace declared values by
+    path. `stabilize=False` lets loop conditions drift. `cut` names joints that shall close loops, `independent` bodies
+    that shall be roots of the tree, `closed` (globs of paths) components that shall stay closed parts, `isolate` those
+    of them that shall run in processes of their own. `threads` may work on one run of a large model (None: as many as
+    pay). `realtime=True`, or `realtime.RealTime(...)`, keeps the run in step with the clock, read and driven by others
+    meanwhile; `until` may be infinite then. `watcher` looks on while it is going (a `LiveView`).
     `before` is told its size before it begins. `guard_checks` looks so often at the guards of events in each step;
     `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
     `contact` says how contact and dry friction are treated: "events" locates all that changes; "steps" goes over it in

@@ -14,8 +14,8 @@ import casadi as ca
 import numpy as np
 
 from kompono.analyses.point import Point
-from kompono.compile.fmi.tangent import symbolic
 from kompono.translate.program import TableRoutine
+from kompono.translate.slopes import symbolic
 
 STENCIL = ((1, 45.0 / 60.0), (2, -9.0 / 60.0), (3, 1.0 / 60.0))  # of a first derivative, sixth order
 STRIDE = 2e-3  # of one of its steps, relative to the size of what is changed
@@ -95,5 +95,5 @@ def _slope(program: Any, routine: str, number: int, kind: str) -> ca.Function:
     sizes = [size for _, size in product.inputs]
     place = ("time", "state", "inputs", "parameters").index(kind)
     x = ca.SX.sym("x", sum(sizes))
-    value = symbolic(program, product, x)[number]
+    value = symbolic(program.kernels, product, x)[number]
     return ca.Function("slope", [x], [ca.jacobian(value, x[sum(sizes[:place]) : sum(sizes[: place + 1])])])

@@ -15,6 +15,7 @@ from kompono.compile.lanes import ONE, Lanes
 from kompono.ending import Ending
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine
+from kompono.translate.slopes import IMPLICIT
 
 
 class ChunkEnd(IntEnum):
@@ -128,7 +129,7 @@ def guard_count(program: Program) -> int:
     return program.routines["guards"].outputs[0][1] if "guards" in program.routines else 0
 
 
-def loop_routines(program: Program) -> list[Routine]:
+def loop_routines(program: Program, implicit: bool = False) -> list[Routine]:
     """The routines a step loop calls."""
     switches = [f"switch_{k}" for k in range(guard_count(program) - len(program.laws))]
     missing = [name for name in switches if name not in program.routines]
@@ -137,16 +138,17 @@ def loop_routines(program: Program) -> list[Routine]:
     rates = ["kick", "drift", "state_rates"] if "kick" in program.routines else ["derivative", "project", "gap"]
     names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
     names += [f"tick_{k}" for k in range(len(program.ticks))]
+    names += [IMPLICIT] if implicit else []
     return [program.routines[name] for name in names if name in program.routines]
 
 
-def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
+def layout(program: Program, lanes: Lanes = ONE, implicit: bool = False) -> dict[str, tuple[int, int]]:
     """Where each vector lies in a run's memory: name -> (offset, size), every one on a cache line of its own.
 
     All but time and inputs have an element for each lane. `lost` is the time each lane ceased to be finite.
     """
     n = program.state_size
-    routines = loop_routines(program)
+    routines = loop_routines(program, implicit)
     sizes = {"lost": 1, "gap": 1, "near": 2, "rank": 1}
     sizes |= dict.fromkeys(OF_STATE, n)
     sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)
@@ -157,6 +159,11 @@ def layout(program: Program, lanes: Lanes = ONE) -> dict[str, tuple[int, int]]:
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
+    if implicit:
+        made = dict(program.routines[IMPLICIT].outputs)
+        unknowns = len(program.speeds) + len(program.states)
+        sizes |= {name: made[name] for name in ("square", "coupling", "turning", "following")}
+        sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns, "newton": 5}
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,

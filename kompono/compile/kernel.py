@@ -16,9 +16,9 @@ from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates
-from kompono.compile.objects import CHOOSING, LOOPS, Objects
+from kompono.compile.objects import CHOOSING, LOOPS, SOLVING, Objects
 from kompono.compile.run import FixedRun, Settle, vector
-from kompono.compile.run_adaptive import AdaptiveRun
+from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
 from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest
@@ -49,6 +49,7 @@ class _Evaluator:
     def __init__(self, objects: Objects, routine: Routine) -> None:
         self._places = objects.places
         self.function = objects.map_function(routine.name, ONE)
+        self._name, self._objects = (routine.name, objects) if objects.map_walks(routine.name, ONE) else ("", None)
         self._sizes = tuple(size for _, size in routine.inputs)
         self._inputs = [np.zeros(size) for size in self._sizes]
         self._outputs = [np.zeros(size) for _, size in routine.outputs]
@@ -64,6 +65,8 @@ class _Evaluator:
             fix = "Give as many as the program has."
             raise RunError(f"time, state, inputs, parameters have {sizes} values instead of {self._sizes}.", fix=fix)
         with self._lock:
+            if self._objects is not None:
+                self._count()
             clock, first, second, third = self._inputs
             clock[0] = time
             first[:] = state
@@ -76,6 +79,13 @@ class _Evaluator:
             else:
                 self.function(self._address)
             return tuple([output.copy() for output in self._outputs])
+
+    def _count(self) -> None:
+        """Take native code when the routine was asked often."""
+        assert self._objects is not None
+        self.function = self._objects.map_function(self._name, ONE, 1)
+        if not self._objects.map_walks(self._name, ONE):
+            self._objects = None
 
     def _elsewhere(self) -> None:
         """The same for a model with parts that run elsewhere, which may be lost."""
@@ -103,11 +113,13 @@ class Kernel:
         return _instructions(self.program)
 
     def prepare(
-        self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1
+        self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1, soon: bool = False
     ) -> None:  # fmt: skip
-        """Compile now what would be compiled on first use: routines, and the step loop of a method."""
+        """Compile now what would be compiled on first use: routines, and the step loop of a method. What shall be
+        ready `soon` is walked until it is asked often (see `tiers`).
+        """
         names = [_routine(self.program, name).name for name in (*([routine] if routine else []), *routines)]
-        self._objects.make(names, _known(method) if method else "", Lanes(lanes))
+        self._objects.make(names, _known(method) if method else "", Lanes(lanes), soon)
         for name in names:
             if lanes > 1:
                 self._objects.map_function(_routine(self.program, name).name, Lanes(lanes))
@@ -154,8 +166,8 @@ class Kernel:
         With several lanes, a row of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
         """
         product = _routine(self.program, routine)
-        function = self._objects.map_function(routine, Lanes(lanes))
         columns = _columns(self.program, times, states, inputs, lanes)
+        function = self._objects.map_function(routine, Lanes(lanes), len(columns[0]))
         constants = vector("parameters", parameters, lanes * len(self.program.parameters))
         result = np.empty((len(columns[0]), lanes * product.outputs[0][1]))
         spare = [np.empty(lanes * size) for _, size in product.outputs[1:]]
@@ -188,7 +200,9 @@ class Kernel:
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
         made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
-        return self._relying(made(*base, step=step, every=every, guard_checks=guard_checks))
+        run = self._relying(made(*base, step=step, every=every, guard_checks=guard_checks))
+        run.takeover = self._objects.loop_takeover(method, width)
+        return run
 
     def adaptive(
         self, time: float, state: ArrayLike, *, until: float, interval: float | None = None, rtol: ArrayLike = 1e-6,
@@ -204,10 +218,12 @@ class Kernel:
         function = self._objects.loop_function(method, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
-        run = AdaptiveRun(
+        made = ImplicitRun if method in SOLVING else AdaptiveRun
+        run = made(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
             max_step=max_step, guard_checks=guard_checks,
         )  # fmt: skip
+        run.takeover = self._objects.loop_takeover(method, ONE)
         return self._relying(run)
 
     def _relying(self, run: R) -> R:

@@ -17,16 +17,14 @@ and results go through an array `%calls` of the function around it, each call wi
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
 
 import casadi as ca
 
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.straight import RESULT, ROUND, fusions, in_rounds, instructions
 from kompono.errors import CompileError
 
 _ARITHMETIC = {
@@ -73,7 +71,9 @@ _CALLS = {
 }
 _COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 _LOGIC = {ca.OP_AND: "and", ca.OP_OR: "or"}
-_PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
+# operations of one or two operands and one result
+_SINGLE = (ca.OP_NOT, ca.OP_IF_ELSE_ZERO, ca.OP_SIGN, ca.OP_ASSIGN, ca.OP_LIFT)
+SIMPLE = (*_ARITHMETIC, *_CALLS, *_COMPARISONS, *_LOGIC, *_SINGLE)
 _NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 
 
@@ -87,7 +87,7 @@ def check_shape(name: str, function: ca.Function) -> None:
         raise CompileError(f"kernel {name} has structural zeros in its input or output.", fix="Use ca.densify.")
 
 
-class _Body:
+class Body:
     """The instructions of one function: register -> value, and the truth value behind a comparison's 0 or 1."""
 
     def __init__(self, lines: list[str], prefix: str, lanes: Lanes, grouped: bool) -> None:
@@ -235,98 +235,12 @@ def called_symbol(name: str, lanes: Lanes) -> str:
     return f"kompono.{name}.{lanes.count}"
 
 
-_RESULT = -1  # the operation of an instruction that takes one result of a call
-_ROUND = -2  # what parts elsewhere were asked so far is sent, and all replies are waited for
 _FAR = re.compile(r"far_(ask|post)_(\d+)_(\d+)_\d+_\d+")  # functions of parts elsewhere: operation, place of x
 
 
 def is_far(name: str) -> bool:
     """Whether a function is one of a part that is kept elsewhere."""
     return _FAR.fullmatch(name) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Instruction:
-    """One SX instruction after renaming: operands are the numbers of the instructions that made them."""
-
-    op: int
-    operands: tuple[int, ...] = ()
-    index: int = 0  # of the input, output or result
-    constant: float = 0.0
-    function: ca.Function | None = None  # that is called
-
-
-def _instructions(function: ca.Function) -> list[_Instruction]:
-    maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that wrote it last
-    found: list[_Instruction] = []
-    nodes = None
-    for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        if op == ca.OP_OUTPUT:
-            source, index = function.instruction_input(k)[0], function.instruction_output(k)[1]
-            found.append(_Instruction(op, (maker[source],), index))
-            continue
-        if op == ca.OP_CALL:
-            nodes = function.instructions_sx() if nodes is None else nodes
-            operands = tuple([maker[i] for i in function.instruction_input(k)])
-            call = len(found)
-            found.append(_Instruction(op, operands, function=nodes[k].which_function()))
-            for index, register in enumerate(function.instruction_output(k)):
-                if register >= 0:
-                    maker[register] = len(found)
-                    found.append(_Instruction(_RESULT, (call,), index))
-            continue
-        if op == ca.OP_CONST:
-            found.append(_Instruction(op, constant=function.instruction_constant(k)))
-        elif op == ca.OP_INPUT:
-            found.append(_Instruction(op, index=function.instruction_input(k)[1]))
-        else:
-            found.append(_Instruction(op, tuple([maker[i] for i in function.instruction_input(k)])))
-        maker[function.instruction_output(k)[0]] = len(found) - 1
-    return found
-
-
-def _in_rounds(instructions: list[_Instruction]) -> list[_Instruction]:
-    """The same with as few rounds of questions to parts elsewhere as there can be: everything that does not need a
-    reply comes first, then all questions that can be put by then are put at the same time.
-    """
-    asks = [k.function is not None and k.function.name().startswith("far_ask_") for k in instructions]
-    if not any(asks):
-        return instructions
-    level: list[int] = []
-    for k in instructions:
-        before = [level[i] + (k.op == _RESULT and asks[i]) for i in k.operands]
-        level.append(max(before, default=0))
-    order = sorted(range(len(instructions)), key=level.__getitem__)
-    sent = {level[k] for k, ask in enumerate(asks) if ask}
-    found: list[_Instruction] = []
-    place: dict[int, int] = {}
-    for position, k in enumerate(order):
-        if position and level[k] != level[order[position - 1]] and level[order[position - 1]] in sent:
-            found.append(_Instruction(_ROUND))
-        place[k] = len(found)
-        found.append(replace(instructions[k], operands=tuple([place[i] for i in instructions[k].operands])))
-    return found
-
-
-def zero_results(function: ca.Function) -> tuple[int, ...]:
-    """Which results of a function are zero whatever its arguments."""
-    found = _instructions(function)
-    made = [(k.index, found[k.operands[0]]) for k in found if k.op == ca.OP_OUTPUT]
-    return tuple(sorted(index for index, maker in made if maker.op == ca.OP_CONST and maker.constant == 0))
-
-
-def _fusions(instructions: Sequence[_Instruction]) -> dict[int, int]:
-    """Sums that take in a product nobody else uses: their number -> the operand that is the product."""
-    uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
-    found = {}
-    for k, instruction in enumerate(instructions):
-        if instruction.op in (ca.OP_ADD, ca.OP_SUB):
-            for side, operand in enumerate(instruction.operands):
-                if instructions[operand].op in _PRODUCTS and uses[operand] == 1:
-                    found[k] = side
-                    break
-    return found
 
 
 def lower(
@@ -348,13 +262,13 @@ def lower(
     same bits as several.
     """
     constant = constant or lanes.constant
-    body = _Body(lines, prefix, lanes, grouped)
-    instructions = _in_rounds(_instructions(function))
-    fusions = _fusions(instructions)
-    absorbed = {instructions[k].operands[side] for k, side in fusions.items()}
-    values: list[str] = [""] * len(instructions)
+    body = Body(lines, prefix, lanes, grouped)
+    found = in_rounds(instructions(function))
+    fused = fusions(found)
+    absorbed = {found[k].operands[side] for k, side in fused.items()}
+    values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
-    for k, instruction in enumerate(instructions):
+    for k, instruction in enumerate(found):
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -368,13 +282,13 @@ def lower(
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
             values[k] = body.invoke(calls, instruction.function, operands)
-        elif op == _ROUND and calls is not None:
+        elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
-        elif op == _RESULT:
+        elif op == RESULT:
             values[k] = body.result(operands[0], instruction.index)
-        elif k in fusions:
-            side = fusions[k]
-            factors = [values[i] for i in instructions[instruction.operands[side]].operands]
+        elif k in fused:
+            side = fused[k]
+            factors = [values[i] for i in found[instruction.operands[side]].operands]
             values[k] = body.fuse(op, side, factors, operands[1 - side])
         elif k not in absorbed:
             values[k] = body.operate(op, operands)

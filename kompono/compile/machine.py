@@ -38,7 +38,7 @@ class Machine:
     Sizes are known here, so LLVM unrolls and vectorizes what is small.
     """
 
-    def __init__(self, program: Program, lanes: Lanes = ONE, *, flush: bool = True) -> None:
+    def __init__(self, program: Program, lanes: Lanes = ONE, *, flush: bool = True, implicit: bool = False) -> None:
         self.program = program
         self.lanes = lanes
         self.code = Code(lanes)
@@ -47,7 +47,7 @@ class Machine:
         self.own = self.size - len(program.opaque)  # numbers of the state; handles of parts elsewhere end it
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
-        self._places = layout(program, lanes)
+        self._places = layout(program, lanes, implicit)
         self.beside: dict[str, str] = {}  # texts of functions that this one calls, by name
         self._parameters = self.block.array("parameters")
         self.status = self.code.variable(INT, ChunkEnd.OK)

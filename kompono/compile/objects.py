@@ -8,25 +8,30 @@ own copy, so that LLVM can inline them. Objects are made on first use.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps
+from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps, tiers
 from kompono.compile.block import loop_routines
 from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
+from kompono.compile.loop_adaptive import adaptive_loop
 from kompono.compile.loop_discrete import Leapfrog
-from kompono.compile.loop_dopri5 import dopri5_loop
+from kompono.compile.loop_dopri5 import DOPRI5
+from kompono.compile.loop_esdirk4 import ESDIRK4
 from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_map import map_loop
 from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
+from kompono.compile.newton_stage import patterns
 from kompono.compile.parallel import assemble_all
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
+from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.compile.walls.station import Station
 from kompono.translate.laws.naming import is_solver
@@ -42,9 +47,11 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
     "adams": lambda machine, name: _fixed(machine, Adams(), name),
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
-    "dopri5": dopri5_loop,
+    "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
+    "esdirk4": lambda machine, name: adaptive_loop(machine, ESDIRK4, name),
 }
-CHOOSING = ("dopri5",)  # loops that choose their steps
+CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
+SOLVING = ("esdirk4",)  # loops that solve for their stages
 _INLINE = 100  # instructions up to which routines go into the object of their loop
 
 
@@ -52,7 +59,8 @@ _INLINE = 100  # instructions up to which routines go into the object of their l
 class NeededObject:
     """An object that is needed: its name in the cache, how to write its text, and whether that has loops. One that is
     `made` already is never kept in the cache: it has the numbers of a sealed part. With a `place` it is not for this
-    process, but for a worker, which shall be able to answer for the function `symbol`.
+    process, but for a worker, which shall be able to answer for the function `symbol`. What can be `walked` is ready at
+    once as such a text (see `tiers`).
     """
 
     key: str
@@ -61,6 +69,10 @@ class NeededObject:
     made: bytes | None = None
     place: Station | None = None
     symbol: str = ""
+    walked: Callable[[], str] | None = None
+
+
+PartsOf = Callable[[str, Lanes], list[NeededObject]]
 
 
 class Objects:
@@ -71,37 +83,70 @@ class Objects:
         self._use_cache = use_cache
         self._made: dict[str, bytes] = {}
         self._functions: dict[tuple[str, str, Lanes], Any] = {}
+        self._walked: dict[tuple[str, str, Lanes], list[str]] = {}  # objects of functions that are walked
         self.places = Places(program.away)
 
-    def make(self, maps: Iterable[str], method: str, lanes: Lanes) -> None:
-        """Have all objects of some routines over rows and of a method's loop, those that are missing at once."""
+    def make(self, maps: Iterable[str], method: str, lanes: Lanes, soon: bool) -> None:
+        """Have all objects of some routines over rows and of a method's loop, those that are missing at once; what
+        shall be there `soon` is walked.
+        """
         parts = [part for name in maps for part in self._map_parts(name, lanes)]
-        self._objects(parts + (self._loop_parts(method, lanes) if method else []))
+        self._objects(parts + (self._loop_parts(method, lanes) if method else []), soon and not tiers.patient())
 
-    def map_function(self, name: str, lanes: Lanes) -> Any:
-        """The function that evaluates a routine over rows."""
-        return self._function("kompono.map", name, lanes, self._map_parts)
+    def map_function(self, name: str, lanes: Lanes, rows: int = 0) -> Any:
+        """The function that evaluates a routine over rows; so many are to be evaluated."""
+        return self._often("kompono.map", name, lanes, self._map_parts, rows)
+
+    def map_walks(self, name: str, lanes: Lanes) -> bool:
+        """Whether that function is walked, so that native code may follow."""
+        return ("kompono.map", name, lanes) in self._walked
 
     def loop_function(self, method: str, lanes: Lanes) -> Any:
         """The function that runs a method's step loop."""
-        return self._function("kompono.loop", method, lanes, self._loop_parts)
+        return self._often("kompono.loop", method, lanes, self._loop_parts, 0)
 
-    def _function(self, symbol: str, name: str, lanes: Lanes, parts: Callable[[str, Lanes], list[NeededObject]]) -> Any:
-        """A function in memory, loaded when it is first asked for."""
+    def loop_takeover(self, method: str, lanes: Lanes) -> tiers.Takeover | None:
+        """What gives the native step loop when it is worth its while, if the loop calls routines that are walked."""
+        key = "kompono.loop", method, lanes
+        keys = self._walked.get(key)
+        if keys is None:
+            return None
+        return tiers.Takeover(self._functions[key], keys, lambda: self._native(*key, self._loop_parts))
+
+    def _often(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, rows: int) -> Any:
+        """A function, native from when it was asked often."""
         key = symbol, name, lanes
         if key not in self._functions:
-            needed = parts(name, lanes)
-            made = list(zip(needed, self._objects(needed), strict=True))
-            here = list({part.key: data for part, data in made if part.place is None}.values())
-            for station in {part.place: None for part in needed if part.place is not None}:
-                sent = [(part, data) for part, data in made if part.place is station]
-                station.add(list({data: None for _, data in sent}), [part.symbol for part, _ in sent if part.symbol])
-            kept = self.places.kept(lanes)
-            for place in kept:
-                place.ready()
-            imports = {**self.places.imports(lanes), **(desk.addresses() if self._program.opaque else {})}
-            self._functions[key] = jit.load(here, symbol, imports, kept)
+            self._function(symbol, name, lanes, parts, soon=not tiers.patient())
+        if tiers.asked_often(self._walked.get(key, ()), rows):
+            self._native(symbol, name, lanes, parts)
         return self._functions[key]
+
+    def _native(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf) -> Any:
+        """The same function, not walked any more."""
+        key = symbol, name, lanes
+        if key in self._walked:
+            self._function(symbol, name, lanes, parts, soon=False)
+            self._walked.pop(key, None)
+        return self._functions[key]
+
+    def _function(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, soon: bool) -> None:
+        """Load a function into memory."""
+        needed = parts(name, lanes)
+        made = list(zip(needed, self._objects(needed, soon), strict=True))
+        here = list({part.key: data for part, data in made if part.place is None}.values())
+        walked = [part.key for part in needed if part.walked is not None and part.key not in self._made]
+        if walked:
+            here.append(self._objects([WALKER])[0])
+            self._walked[symbol, name, lanes] = walked
+        for station in {part.place: None for part in needed if part.place is not None}:
+            sent = [(part, data) for part, data in made if part.place is station]
+            station.add(list({data: None for _, data in sent}), [part.symbol for part, _ in sent if part.symbol])
+        kept = self.places.kept(lanes)
+        for place in kept:
+            place.ready()
+        imports = {**self.places.imports(lanes), **(desk.addresses() if self._program.opaque else {})}
+        self._functions[symbol, name, lanes] = jit.load(here, symbol, imports, kept)
 
     def worker_function(self, name: str) -> Any:
         """The function by which a thread helps with a table routine."""
@@ -113,10 +158,12 @@ class Objects:
         return self._parts("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
 
     def _loop_parts(self, method: str, lanes: Lanes) -> list[NeededObject]:
-        program = self._program
+        program, solves = self._program, method in SOLVING
         return self._parts(
-            "loop", loop_routines(program), lanes, lambda: LOOPS[method](Machine(program, lanes), "kompono.loop"),
-            method, program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
+            "loop", loop_routines(program, solves), lanes,
+            lambda: LOOPS[method](Machine(program, lanes, implicit=solves), "kompono.loop"),
+            method, *(patterns(program) if solves else ()),
+            program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, program.rates, program.ticks, len(program.modes), program.stops,
         )  # fmt: skip
@@ -186,17 +233,41 @@ class Objects:
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
-        return NeededObject(cache.key(kind, routines, (lanes, extra)), whole, kind != "routine")
+        walked = None
+        if kind == "routine" and lanes == ONE and can_walk(self._program, routines[0]):
+            walked = functools.partial(schedule.define_walked, self._program, routines[0])
+        return NeededObject(cache.key(kind, routines, (lanes, extra)), whole, kind != "routine", walked=walked)
 
-    def _objects(self, parts: list[NeededObject]) -> list[bytes]:
-        """The object code of each part: from this run, from the disk, or new."""
+    def _objects(self, parts: list[NeededObject], soon: bool = False) -> list[bytes]:
+        """The object code of each part: from this run, from the disk, or new; what is new, and shall be there `soon`,
+        is walked where that can be.
+        """
         self._made.update({part.key: part.made for part in parts if part.made is not None})
         unknown = {part.key: part for part in parts if part.key not in self._made}
         if self._use_cache:
             self._made.update({key: data for key in unknown if (data := cache.find(key)) is not None})
         new = [part for key, part in unknown.items() if key not in self._made]
+        walking = {part.key: _as_walked(part) for part in new if part.walked is not None} if soon else {}
+        if walking:
+            walked = dict(zip(walking, self._objects([*walking.values(), WALKER]), strict=False))
+            new = [part for part in new if part.key not in walking]
+        else:
+            walked = {}
         for part, data in zip(new, assemble_all([(part.text(), part.loops) for part in new]), strict=True):
             self._made[part.key] = data
             if self._use_cache:
                 cache.keep(part.key, data)
-        return [self._made[part.key] for part in parts]
+        return [self._made[part.key] if part.key in self._made else walked[part.key] for part in parts]
+
+
+def _as_walked(part: NeededObject) -> NeededObject:
+    assert part.walked is not None
+    return NeededObject(f"{part.key}-walked", part.walked, False)
+
+
+def _walker() -> str:
+    body = walker_text()
+    return prelude(body, ONE) + body
+
+
+WALKER = NeededObject(cache.key("walker", []), _walker, False)

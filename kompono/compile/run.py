@@ -24,6 +24,7 @@ from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
 from kompono.compile.sampling import counted_until
+from kompono.compile.tiers import Takeover
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
@@ -44,7 +45,8 @@ class Run(ABC):
     settle: Settle | None = None  # chooses the modes of laws
     asking: Any = None  # Python callables, kept alive while the loop may call them
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
-    jam = ""  # where no forces of laws fit, and why
+    jam, implicit = "", False  # where no forces of laws fit, and why; whether stages are solved for
+    takeover: Takeover | None = None  # gives native code in the place of what is walked
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -52,7 +54,7 @@ class Run(ABC):
         helpers: Helpers | None = None,
     ) -> None:  # fmt: skip
         self._program, self._function, self._lanes, self._helpers = program, function, lanes, helpers
-        self._places = layout(program, lanes)
+        self._places = layout(program, lanes, self.implicit)
         self._memory = zeros_on_a_line(self._places["end"][0])
         self._vector("lost")[:] = math.inf
         self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
@@ -164,9 +166,7 @@ class Run(ABC):
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
-        self._block.history = self._block.checked = self._block.rated = (
-            0  # rates and guards remembered so far belong to other inputs
-        )
+        self._block.history = self._block.checked = self._block.rated = 0  # those so far belong to other inputs
 
     def hold(self, values: np.ndarray) -> None:
         """Hold these values (inputs,) from now on; as `set_inputs`, for whoever does so thousands of times."""
@@ -183,6 +183,8 @@ class Run(ABC):
 
     def _advance(self, steps: int) -> ChunkEnd:
         goal = self._taken + steps
+        if self.takeover is not None:
+            self._function = self.takeover(self._block.evaluations)
         while True:
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))

@@ -1,4 +1,4 @@
-"""A run whose steps are chosen by their error: Dormand-Prince, with dense records."""
+"""A run whose steps are chosen by their error, with dense records."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile.law_state import acts
+from kompono.compile.loop_dopri5 import DOPRI5
+from kompono.compile.loop_esdirk4 import ESDIRK4
+from kompono.compile.newton_stage import JACOBIANS
 from kompono.compile.run import Run, vector
-from kompono.compile.tableaux import dense_weights
 from kompono.errors import RunError
 
 
 class AdaptiveRun(Run):
     """Dormand-Prince steps towards `until`; records at start + k * interval, or at every accepted step."""
+
+    pair = DOPRI5
 
     def __init__(
         self, *base: Any, until: float, interval: float | None, rtol: ArrayLike, atol: ArrayLike,
@@ -85,5 +89,16 @@ class AdaptiveRun(Run):
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""
         share = ((np.asarray(times, dtype=float) - self._block.dense_start) / self._block.dense_step).reshape(-1, 1)
-        rates = [self._vector("dense1"), *(self._vector(f"rate{i}") for i in range(1, 7))]
-        return self._vector("dense0") + sum(self._block.dense_step * w * rates[k] for k, w in dense_weights(share))
+        rates = [self._vector(name) for name in ("dense1", *self.pair.rates[1:])]
+        return self._vector("dense0") + sum(self._block.dense_step * w * rates[k] for k, w in self.pair.dense(share))
+
+
+class ImplicitRun(AdaptiveRun):
+    """The same with steps of `esdirk4`."""
+
+    pair, implicit = ESDIRK4, True
+
+    @property
+    def jacobians(self) -> int:
+        """How often the Jacobian was evaluated."""
+        return int(self._vector("newton")[JACOBIANS])

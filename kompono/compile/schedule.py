@@ -17,9 +17,10 @@ import casadi as ca
 import numpy as np
 
 from kompono.compile import split, sweeps
-from kompono.compile.emit import INT, POINTER, Array, Code
+from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, called_symbol, check_shape, is_far, lower
+from kompono.compile.walked import Walked
 from kompono.errors import CompileError
 from kompono.translate.program import Program, Routine, TableRoutine
 
@@ -128,6 +129,17 @@ def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) ->
             parts.append(_tabled(program, routine, lanes))
     parts.extend(_kernel(name, function, lanes) for name, function in kernels.items())
     return "".join(parts)
+
+
+def define_walked(program: Program, routine: Routine) -> str:
+    """A routine of one call as a table to walk through (see `walked`); native code where it has too many places."""
+    _check(program, routine)
+    table = Walked(program, routine)
+    if not table.fits:
+        body = define(program, [routine])
+    else:
+        body = declare_called(called(program, [routine]), ONE) + table.text(_head(routine, ONE), _table)
+    return prelude(body, ONE) + body
 
 
 def _check(program: Program, routine: Routine) -> None:

@@ -1,4 +1,6 @@
-"""Coefficients of the Runge-Kutta methods, as data (Hairer, Norsett, Wanner: Solving ODEs I, tables II.1.1, II.5.2)."""
+"""Coefficients of the Runge-Kutta methods, as data (Hairer, Norsett, Wanner: Solving ODEs I, tables II.1.1, II.5.2;
+Kennedy, Carpenter: Applied Numerical Mathematics 44 (2003) 139-181, the implicit half of ARK4(3)6L[2]SA).
+"""
 
 from __future__ import annotations
 
@@ -63,4 +65,50 @@ def dense_weights(share: Any) -> list[tuple[int, Any]]:
         if change or last:
             inner = share * (2.0 * change - first - last + rest * bulge) + (first - change)
             found.append((k, share * (change + rest * inner)))
+    return found
+
+
+# L-stable, stiffly accurate, stage order 2; a[i][i] is DIAGONAL for all stages but the first, which is explicit
+DIAGONAL = 1 / 4
+ESDIRK = Tableau(
+    a=(
+        (),
+        (1 / 4,),
+        (8611 / 62500, -1743 / 31250),
+        (5012029 / 34652500, -654441 / 2922500, 174375 / 388108),
+        (15267082809 / 155376265600, -71443401 / 120774400, 730878875 / 902184768, 2285395 / 8070912),
+        (82889 / 524892, 0, 15625 / 83664, 69875 / 102672, -2260 / 8211),
+    ),
+    b=(82889 / 524892, 0, 15625 / 83664, 69875 / 102672, -2260 / 8211, 1 / 4),
+    c=(0, 1 / 2, 83 / 250, 31 / 50, 17 / 20, 1),
+    order=4,
+)
+_ESDIRK_THIRD = (
+    4586570599 / 29645900160,
+    0,
+    178811875 / 945068544,
+    814220225 / 1159782912,
+    -3700637 / 11593932,
+    61727 / 225920,
+)
+# difference between the fourth- and third-order results, over k_1 .. k_6
+ESDIRK_ERROR = tuple(high - low for high, low in zip(ESDIRK.b, _ESDIRK_THIRD, strict=True))
+# the interpolant of order four that is smooth from step to step: coefficients of share^2, share^3, share^4 over k_i
+_ESDIRK_DENSE = (
+    (-2160447887 / 743597000, 123861731 / 35980500, -1025532137 / 743597000),
+    (0, 0, 0),
+    (362724125 / 67863456, -2361631375 / 237522096, 2272912625 / 475044192),
+    (-12177073 / 3490848, 546083 / 56304, -19304323 / 3490848),
+    (177862 / 166175, -11312204 / 3489675, 2205534 / 1163225),
+    (-61191 / 2839000, 61191 / 1419500, 648559 / 2839000),
+)
+
+
+def esdirk_weights(share: Any) -> list[tuple[int, Any]]:
+    """The same for the implicit pair."""
+    found = []
+    for k, (second, third, fourth) in enumerate(_ESDIRK_DENSE):
+        if second:
+            inner = share * (second + share * (third + share * fourth))
+            found.append((k, share * (inner + 1.0) if k == 0 else share * inner))
     return found

@@ -52,10 +52,12 @@ class Conductor:
 
     # -- the face of a kernel
 
-    def prepare(self, routine: str = "", method: str = "", *, routines: Any = (), lanes: int = 1) -> None:
+    def prepare(
+        self, routine: str = "", method: str = "", *, routines: Any = (), lanes: int = 1, soon: bool = False
+    ) -> None:  # fmt: skip
         """Have native code made: steps by all, channels here."""
         self.ask("prepare", method)
-        self._whole.prepare(routine, "", routines=routines, lanes=lanes)
+        self._whole.prepare(routine, "", routines=routines, lanes=lanes, soon=soon)
 
     @contextmanager
     def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:

@@ -58,6 +58,7 @@ def _cost(result: Result | Ensemble) -> list[str]:
     if how:
         lines.append(_line("method", ", ".join(how)))
     work = [f"{known[key]} {key}" for key in ("steps", "evaluations", "rejected") if key in known]
+    work += [f"{known['walked']} evaluations before native code"] if known.get("walked") else []
     if work:
         lines.append(_line("work", ", ".join(work)))
     keys = ("seconds_translate", "seconds_compile", "seconds_run")

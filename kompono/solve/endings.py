@@ -12,6 +12,7 @@ from kompono.ending import Ending
 from kompono.solve.course import MAX_STEPS
 from kompono.solve.fastest import fastest_motion
 from kompono.solve.methods import METHODS
+from kompono.solve.settings import unsolvable
 from kompono.solve.verify import rounded
 
 INTERRUPTED = "interrupted by the user"
@@ -107,5 +108,6 @@ def blamed(problem: Any, settings: Any, time: float, state: np.ndarray) -> str:
     """The fastest motion at a state, which makes steps small, and what may help."""
     found = fastest_motion(problem.kernel, time, state, problem.feed.at(time), problem.parameters)
     who = f"; the fastest motion is that of {found.name} (about {found.rate:.2g} 1/s)" if found else ""
-    other = "a larger tolerance" if METHODS[settings.method].implicit else "method='Radau'"
+    stiff = "method='esdirk4'" if unsolvable(problem.kernel.program) is None else "method='Radau'"
+    other = "a larger tolerance" if METHODS[settings.method].implicit else stiff
     return f"{who}; try {other}, or give tiny masses and inertias a size that matters"

@@ -30,7 +30,7 @@ from kompono.solve.methods import METHODS, Family
 from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import integrate_scipy
-from kompono.solve.settings import Settings, check_events, check_settings
+from kompono.solve.settings import Settings, check_events, check_settings, check_stages
 
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
@@ -95,6 +95,7 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         fix = "Its steps are tiny; leave it out."
         raise RunError(f"guard_checks goes with other methods than {method.name}.", fix=fix)
     check_events(problem.kernel.program, settings.method)
+    check_stages(problem.kernel.program, settings.method)
     if problem.journal is None or problem.journal.resumed is None:
         told = problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
         if (told or problem.kernel.program.opaque) and problem.feed.stop is None:
@@ -288,7 +289,8 @@ def _reader(problem: Problem, time: float, state: np.ndarray) -> PresentState:
 
 
 def _counts(run: Any) -> dict[str, int]:
-    return {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
+    counts = {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
+    return {**counts, "jacobians": run.jacobians} if getattr(run, "implicit", False) else counts
 
 
 def _named(ended: Ending, feed: Feed) -> Ending:
@@ -307,6 +309,8 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
     if ended is Ending.DONE and recorder.every > 1:
         ended = Ending.NO_ROOM
     statistics: dict[str, Any] = _counts(run)
+    if run.takeover is not None:
+        statistics["walked"] = run.takeover.walked
     names = problem.kernel.program.events
     if names:
         if run.leaps:

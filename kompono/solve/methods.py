@@ -58,6 +58,7 @@ _ALL = (
         "leapfrog", Family.FIXED, 2, steps="kick", guard_checks=False
     ),  # its steps are tiny, and it looks for itself
     Method("dopri5", Family.ADAPTIVE, 5),
+    Method("esdirk4", Family.ADAPTIVE, 4, implicit=True),
     Method("RK23", Family.SCIPY, 3),
     Method("RK45", Family.SCIPY, 5),
     Method("DOP853", Family.SCIPY, 8),

@@ -1,12 +1,15 @@
 """SciPy's integrators by name, stepped one by one so that loops stay closed and results survive an interruption.
 
-The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model; of models with sealed parts, which nobody
-can differentiate, SciPy takes differences. After each step the state is projected back on the loop conditions, a change
-of the order of the tolerance (not for LSODA, whose history cannot be reached).
+The implicit ones (Radau, BDF, LSODA) get the exact Jacobian of the model, compiled before the run and sparse where it
+is (LSODA wants it dense); of models with sealed parts, which nobody can differentiate, SciPy takes differences. After
+each step the state is projected back on the loop conditions, a change of the order of the tolerance (not for LSODA,
+whose history cannot be reached).
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ from kompono.solve.endings import blamed, stalled
 from kompono.solve.methods import METHODS
 
 LEAST = 1e-300  # absolute tolerance: of nothing, SciPy makes a step that is not a number, and tries it forever
+SPARSE_FROM, SPARSE = 50, 0.2  # numbers of a state, and share of entries that may not be zero, of a sparse Jacobian
 LOOKED = 100  # steps from one look at the size of the state to the next
 
 Ran = tuple[np.ndarray, Ending, str, float, dict[str, Any]]
@@ -81,8 +85,24 @@ class _Watched:
                     self.unanswered = self.kernel.places.last_trouble
         return tuple(np.full(size, np.nan) for _, size in self.kernel.program.routines[routine].outputs)
 
-    def jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+    def jacobian(self, t: float, y: np.ndarray) -> Any:
+        return self._pattern(self._evaluate("jacobian", t, y)) if self._pattern else self.full_jacobian(t, y)
+
+    def full_jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
         return self._evaluate("jacobian", t, y).reshape(len(y), len(y)).T
+
+    @functools.cached_property
+    def _pattern(self) -> Callable[[np.ndarray], Any] | None:
+        """Makes a sparse matrix of the entries of a Jacobian, where most of them are always zero."""
+        import scipy.sparse
+
+        (slots,) = self.kernel.program.routines["jacobian"].result
+        size, kept = self.kernel.program.state_size, [k for k, slot in enumerate(slots) if slot != 0.0]
+        if size < SPARSE_FROM or len(kept) > SPARSE * len(slots):
+            return None
+        starts = np.searchsorted(kept, np.arange(size + 1) * size)
+        rows = np.array(kept) % size
+        return lambda entries: scipy.sparse.csc_matrix((entries[kept], rows, starts), shape=(size, size))
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
         if not self.projects:
@@ -102,7 +122,8 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
     model = _Watched(problem, settings.stabilize and "project" in problem.kernel.program.routines)
     method = getattr(scipy.integrate, settings.method)
     needed = routines_of(settings.method, problem.kernel.program.routines)
-    options = {"jac": model.jacobian} if "jacobian" in needed else {}
+    slopes = model.full_jacobian if settings.method == "LSODA" else model.jacobian
+    options = {"jac": slopes} if "jacobian" in needed else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
     state, time = problem.state.copy(), 0.0
     rows: list[np.ndarray] = []

@@ -12,7 +12,7 @@ from kompono.given import shown
 from kompono.request import Request
 from kompono.solve.methods import METHODS
 from kompono.translate.engines.registry import EngineEntry, engine_named
-from kompono.translate.program import Program
+from kompono.translate.program import Program, TableRoutine
 
 MOST = 1 << 53  # steps that can be counted in a double
 
@@ -61,6 +61,33 @@ def check_events(program: Program, method: str) -> None:
     """Raise for a method that cannot locate events, or changes of laws, if there may be any."""
     if program.events and not METHODS[method].native:
         raise RunError(f"{method} cannot locate events.", fix=METHODS[method].instead(lambda other: other.native))
+
+
+def check_stages(program: Program, method: str) -> None:
+    """Raise for a native method that solves for its stages where the model has no slopes for that."""
+    if METHODS[method].native and METHODS[method].implicit:
+        refused = unsolvable(program)
+        if refused is not None:
+            path, why, fix = refused
+            raise RunError(f"{why}, and {method} needs the exact slopes of the whole model.", path=path, fix=fix)
+
+
+def unsolvable(program: Program) -> tuple[str, str, str] | None:
+    """The component that implicit stages cannot be solved with, why, and what to do; None where all is well."""
+    explicit = "Use dopri5 or an equal step."
+    if program.hidden:
+        return program.hidden[0], "what is sealed, or an FMU, only answers", explicit
+    if program.opaque or program.away:
+        first = program.opaque[0][0] if program.opaque else next(iter(program.away.values()))[0]
+        return first, "this part runs elsewhere", explicit
+    if program.laws:
+        fix = f"{explicit[:-1]}, or contact='soft'."
+        return program.laws[0].path, "contact, stops and dry friction change what moves, event by event", fix
+    if program.groups:
+        return "", "with errors='parts' closed parts tell only the level of their error", "Leave errors= out."
+    if program.spread is not None or isinstance(program.routines["derivative"], TableRoutine):
+        return "", "a large model is translated by types of components, one by one", explicit
+    return None
 
 
 def check_settings(settings: Settings) -> None:

@@ -192,7 +192,8 @@ class Program:
 
     Routines: `derivative` (state rate), `project` (state on the constraints; absent if there is nothing to project),
     `gap` (how far off the constraints a state is, 1 is what a stage may be), `outputs` (all channels), `conditions`
-    (g, g_dot, G, u of what closes loops), `jacobian` (d rate / d state, on demand); for assembly `rates`, `placement`,
+    (g, g_dot, G, u of what closes loops); `jacobian` (d rate / d state) and `implicit` (what implicit stages need, see
+    `slopes`), both made on demand and absent where something is `hidden`; for assembly `rates`, `placement`,
     `normalize` (unit quaternions), `measured` (joints that close loops) and `holds` (positive where these are not half
     a turn off).
     """
@@ -219,6 +220,7 @@ class Program:
     ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels
+    hidden: tuple[str, ...] = ()  # paths of what nobody can differentiate: sealed parts, FMUs
     iterated: tuple[str, ...] = ()  # networks that are solved by iteration: routine `iterated` tells whether that ends
 
     @property

@@ -16,6 +16,7 @@ from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.model.subsystem import Subsystem
 from kompono.request import SOFT, Request
+from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
@@ -30,16 +31,16 @@ from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
-from kompono.translate.held import derived
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Channel, Program, Routine, law_events
+from kompono.translate.slopes import IMPLICIT, implicit, jacobian, moving_places
 from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
-from kompono.translate.tracer import add_kernel, operations
+from kompono.translate.tracer import operations
 
 if TYPE_CHECKING:
     from kompono.translate.parts.owner import Parted
@@ -176,7 +177,9 @@ def translated(
     asked = (*asked, request.contact) if declared.laws else asked
     kept = None if sealed else find_kept(shelf, declared, asked, kernels)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
+    hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
     found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
+    found = replace(found, program=replace(found.program, hidden=hidden))
     if parted is None:
         return found
     groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
@@ -195,14 +198,14 @@ def _finished(
     """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
     head = kept.head() if kept else None
     chosen = make(head.shared) if head else choose()
-    kernels = chosen.kernels
     if head is None:
         head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence)
         if kept:
             kept.put_head(head)
-    opened = (lambda: jacobian(make(False).opened_derivative(), kernels)) if opens else None
-    routines = _routines(chosen, opened, kept, head.strays)
+    routines = _routines(chosen, kept, head.strays)
     program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
+    if opens:
+        _add_slopes(program, routines, lambda: make(False).opened_derivative())
     return Translation(chosen.model, chosen.topology, chosen, program, make)
 
 
@@ -285,7 +288,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             fix="Use engine='relative', and close the components.",
         )
     engine = AwayEngine(near.engine, paths)
-    routines = _routines(engine, None, None, "gap" in near.program.routines)
+    routines = _routines(engine, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):
         routines.remove(name)  # who needs them asks `near`
     program = replace(
@@ -306,15 +309,22 @@ def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Functio
     def make(shared: bool) -> TracedEngine:
         return RelativeEngine(model, engine.topology, kernels, shared=shared)
 
-    routines = _routines(engine, lambda: jacobian(make(False).derivative(), kernels))
-    return Translation(model, engine.topology, engine, _program(engine, routines, engine.channels), make)
+    routines = _routines(engine)
+    program = _program(engine, routines, engine.channels)
+    _add_slopes(program, routines, lambda: make(False).derivative())
+    return Translation(model, engine.topology, engine, program, make)
 
 
-def _routines(
-    engine: Engine, jacobian: Callable[[], Routine] | None, kept: Kept | None = None, strays: bool = False
-) -> Routines:
-    """All routines an engine offers, each traced when first asked for; what is sealed cannot be differentiated."""
-    makers = engine.routines() | ({"jacobian": jacobian} if jacobian is not None else {})
+def _add_slopes(program: Program, routines: Routines, whole: Callable[[], Routine]) -> None:
+    """Offer derivatives of the rate, which `whole` gives inlined; what is sealed cannot be differentiated."""
+    kernels: Any = program.kernels
+    routines.add("jacobian", lambda: jacobian(whole(), kernels))
+    routines.add(IMPLICIT, lambda: implicit(whole(), kernels, len(program.coordinates), moving_places(program)))
+
+
+def _routines(engine: Engine, kept: Kept | None = None, strays: bool = False) -> Routines:
+    """All routines an engine offers, each traced when first asked for."""
+    makers = engine.routines()
     if strays and isinstance(engine, SolvedEngine):
         makers["gap"] = engine.gap
     return Routines(makers, kept)
@@ -344,23 +354,3 @@ def placing_program(engine: PosedEngine, kept: Kept | None = None) -> Program:
     names = engine.coordinate_names(), engine.speed_names()
     routines = Routines(engine.placing_routines(), kept)
     return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states)
-
-
-def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
-    """d rate / d state (column by column), exact, from the inlined derivative."""
-    count = sum(size for _, size in whole.inputs)
-    if not whole.calls:  # nothing moves
-        size = len(whole.result[0])
-        zeros = ((0.0,) * size**2,)
-        return Routine("jacobian", whole.inputs, (("jacobian", size**2),), (), zeros, count)
-    call = whole.calls[0]
-    x = ca.SX.sym("x", count)
-    values = ca.vertcat(x, kernels[call.kernel](x))
-    rate = ca.vertcat(*[values[s] if isinstance(s, int) else ca.SX(s) for s in whole.result[0]])
-    size = rate.shape[0]
-    matrix = ca.vec(ca.densify(derived(rate, lambda found: ca.jacobian(found, x[1 : 1 + size]))))
-    name = add_kernel(kernels, x, matrix)
-    call = type(call)(name, tuple(range(count)), tuple(range(count, count + size * size)), "jacobian")
-    return Routine(
-        "jacobian", whole.inputs, (("jacobian", size * size),), (call,), (call.outputs,), count + size * size
-    )

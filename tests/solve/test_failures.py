@@ -14,7 +14,7 @@ from kompono import Force, Motion, Subsystem, Wrench, simulate, time
 from kompono.errors import RunWarning
 from kompono.library import JointEffort
 
-ALL = ("rk2", "rk4", "adams", "dopri5", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+ALL = ("rk2", "rk4", "adams", "dopri5", "esdirk4", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from kompono.solve.integrate import Settings
 from kompono.solve.methods import METHODS, Family
 
 pytestmark = pytest.mark.filterwarnings("ignore:assembly moved")
-ALL = ("rk2", "rk4", "adams", "dopri5", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+ALL = ("rk2", "rk4", "adams", "dopri5", "esdirk4", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
 
 def test_the_methods_are_those_promised() -> None:

@@ -12,7 +12,7 @@ from solve.machines import Oscillator, Pendulum
 from kompono import RunError, simulate
 from kompono.result import UnknownChannel
 
-FREE_STEPS = ("dopri5", "RK45", "Radau")
+FREE_STEPS = ("dopri5", "esdirk4", "RK45", "Radau")
 
 
 @pytest.mark.parametrize("method", ["rk2", "rk4", "adams", *FREE_STEPS])

@@ -13,20 +13,11 @@ import casadi as ca
 from kompono.compile.schedule import whole_length
 from kompono.translate.held import derived
 from kompono.translate.program import Call, Program, Routine, TableRoutine
+from kompono.translate.slopes import symbolic
 from kompono.translate.tracer import add_kernel
 
 PULL = 20.0  # [1/s]: a tenth of a second forgets 86 % of what an integrator lost
 LARGEST = 60_000  # instructions of rates and outputs that are differentiated
-
-
-def symbolic(program: Program, routine: Routine, inputs: ca.SX) -> list[ca.SX]:
-    """The outputs of a routine as expressions of the column of its inputs."""
-    work: dict[int, ca.SX] = dict(enumerate(ca.vertsplit(inputs)))
-    for call in routine.calls:
-        given = ca.vertcat(*[work[slot] for slot in call.inputs]) if call.inputs else ca.SX(0, 1)
-        made = program.kernels[call.kernel](given)
-        work.update(zip(call.outputs, ca.vertsplit(made), strict=True))
-    return [ca.vertcat(*[ca.SX(s) if isinstance(s, float) else work[s] for s in result]) for result in routine.result]
 
 
 def continuous_places(program: Program) -> list[int]:
@@ -45,14 +36,18 @@ class Sensitive:
         self.inputs = ca.SX.sym("x", sum(self.sizes))
         places = continuous_places(program)
         self.continuous = len(places)
-        values = symbolic(program, outputs, self.inputs)[0]
+        values = symbolic(program.kernels, outputs, self.inputs)[0]
         state, given, pull = self.inputs[[1 + place for place in places]], self.inputs, 0.0
         if "project" in program.routines:
-            kept = symbolic(program, program.routines["project"], self.inputs)[0]
+            kept = symbolic(program.kernels, program.routines["project"], self.inputs)[0]
             given = ca.vertcat(self.inputs[0], kept, self.inputs[1 + self.sizes[1] :])
             pull = PULL * (kept[places] - state)
-        rates = symbolic(program, self.derivative, given)[0][places] + pull
-        guards = symbolic(program, program.routines["guards"], self.inputs)[:1] if "guards" in program.routines else []
+        rates = symbolic(program.kernels, self.derivative, given)[0][places] + pull
+        guards = (
+            symbolic(program.kernels, program.routines["guards"], self.inputs)[:1]
+            if "guards" in program.routines
+            else []
+        )
         self.results = ca.vertcat(rates, values, *guards)
         _, size, inputs, parameters = self.sizes
         self.known = ca.vertcat(state, self.inputs[1 + size : 1 + size + inputs + parameters])

@@ -1,0 +1,104 @@
+"""An SX function as a list of instructions in which every value is made once, and which products sums take in.
+
+CasADi works in registers that are written again and again; here an operand is the number of the instruction that made
+it. Whoever writes code from a function (`lower` for LLVM, `walked` for tables) starts from these lists, so that an
+instruction means the same to all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import casadi as ca
+
+RESULT = -1  # the operation of an instruction that takes one result of a call
+ROUND = -2  # what parts elsewhere were asked so far is sent, and all replies are waited for
+
+_PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
+
+
+class Instruction(NamedTuple):
+    """One SX instruction after renaming: operands are the numbers of the instructions that made them."""
+
+    op: int
+    operands: tuple[int, ...] = ()
+    index: int = 0  # of the input, output or result
+    constant: float = 0.0
+    function: ca.Function | None = None  # that is called
+
+
+def instructions(function: ca.Function) -> list[Instruction]:
+    """The instructions of a function, in its order."""
+    maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that wrote it last
+    found: list[Instruction] = []
+    nodes = None
+    name, read, write = function.instruction_id, function.instruction_input, function.instruction_output
+    for k in range(function.n_instructions()):
+        op = name(k)
+        if op == ca.OP_OUTPUT:
+            found.append(Instruction(op, (maker[read(k)[0]],), write(k)[1]))
+            continue
+        if op == ca.OP_CALL:
+            nodes = function.instructions_sx() if nodes is None else nodes
+            operands = tuple([maker[i] for i in read(k)])
+            call = len(found)
+            found.append(Instruction(op, operands, function=nodes[k].which_function()))
+            for index, register in enumerate(write(k)):
+                if register >= 0:
+                    maker[register] = len(found)
+                    found.append(Instruction(RESULT, (call,), index))
+            continue
+        if op == ca.OP_CONST:
+            found.append(Instruction(op, constant=function.instruction_constant(k)))
+        elif op == ca.OP_INPUT:
+            found.append(Instruction(op, index=read(k)[1]))
+        else:
+            found.append(Instruction(op, tuple([maker[i] for i in read(k)])))
+        maker[write(k)[0]] = len(found) - 1
+    return found
+
+
+def in_rounds(instructions: list[Instruction]) -> list[Instruction]:
+    """The same with as few rounds of questions to parts elsewhere as there can be: everything that does not need a
+    reply comes first, then all questions that can be put by then are put at the same time.
+    """
+    asks = [k.function is not None and k.function.name().startswith("far_ask_") for k in instructions]
+    if not any(asks):
+        return instructions
+    level: list[int] = []
+    for k in instructions:
+        before = [level[i] + (k.op == RESULT and asks[i]) for i in k.operands]
+        level.append(max(before, default=0))
+    order = sorted(range(len(instructions)), key=level.__getitem__)
+    sent = {level[k] for k, ask in enumerate(asks) if ask}
+    found: list[Instruction] = []
+    place: dict[int, int] = {}
+    for position, k in enumerate(order):
+        if position and level[k] != level[order[position - 1]] and level[order[position - 1]] in sent:
+            found.append(Instruction(ROUND))
+        place[k] = len(found)
+        found.append(instructions[k]._replace(operands=tuple([place[i] for i in instructions[k].operands])))
+    return found
+
+
+def zero_results(function: ca.Function) -> tuple[int, ...]:
+    """Which results of a function are zero whatever its arguments."""
+    found = instructions(function)
+    made = [(k.index, found[k.operands[0]]) for k in found if k.op == ca.OP_OUTPUT]
+    return tuple(sorted(index for index, maker in made if maker.op == ca.OP_CONST and maker.constant == 0))
+
+
+def fusions(instructions: Sequence[Instruction]) -> dict[int, int]:
+    """Sums that take in a product nobody else uses: their number -> the operand that is the product."""
+    uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
+    found = {}
+    for k, instruction in enumerate(instructions):
+        if instruction.op in (ca.OP_ADD, ca.OP_SUB):
+            for side, operand in enumerate(instruction.operands):
+                if instructions[operand].op in _PRODUCTS and uses[operand] == 1:
+                    found[k] = side
+                    break
+    return found

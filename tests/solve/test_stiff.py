@@ -1,0 +1,252 @@
+"""The native implicit method: its coefficients, its matrix, stiff machines, events, and what it refuses."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from solve.machines import Oscillator, Pendulum, Trapeze
+
+from kompono import Body, Event, Ground, Mode, RunError, Simulation, State, Subsystem, simulate, time
+from kompono.compile import tableaux
+from kompono.examples.car import Car
+from kompono.examples.reference.car_axis import CarAxis
+from kompono.examples.reference.flyball_governor import FlyballGovernor
+from kompono.library import Bushing, Contact, Gravity, JointEffort, Prismatic, Revolute, Spherical, solids
+from kompono.solve.integrate import Settings
+from kompono.translate.slopes import moving_places
+
+
+def test_the_coefficients_fulfil_the_conditions_of_their_orders() -> None:
+    table = tableaux.ESDIRK
+    a = np.zeros((6, 6))
+    for i in range(1, 6):
+        a[i, :i], a[i, i] = table.a[i], tableaux.DIAGONAL
+    c, b = np.array(table.c), np.array(table.b)
+    assert np.abs(a.sum(axis=1) - c).max() < 1e-15
+    assert np.abs(a @ c - c**2 / 2).max() < 1e-15  # stage order two
+    assert np.abs(a[5] - b).max() == 0  # stiffly accurate
+    rows, powers = np.array([c**0, c, c**2, c**3, a @ c**2]), (1, 2, 3, 4, 4)
+    for share in (0.3, 0.7, 1.0):
+        weights = np.zeros(6)
+        for k, weight in tableaux.esdirk_weights(share):
+            weights[k] = weight
+        wanted = [share**power / value for power, value in zip(powers, (1, 2, 3, 4, 12), strict=True)]
+        assert np.abs(rows @ weights - wanted).max() < 1e-14
+    assert np.abs(weights - b).max() < 1e-14
+    third = rows @ (b - np.array(tableaux.ESDIRK_ERROR))
+    assert np.abs(third[:3] - [1, 1 / 2, 1 / 3]).max() < 1e-15
+    assert abs(third[3] - 1 / 4) > 1e-4  # and no more than that
+
+
+class Ball(Subsystem):
+    """A ball joint, whose quaternion has slopes of its own, a spring and a state."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.body = Body(solids.box(mass=1.0, size=(0.1, 0.2, 0.3)))
+        self.hang = Spherical(self.ground, self.body.at(0.1, 0.2, 0.5), wx=1.0, wy=-2.0)
+        self.charge = State(0.3)
+        self.charge.rate = -2.0 * self.charge + self.body.position[0]
+
+
+@cache
+def ball() -> Simulation:
+    return Simulation(Ball())
+
+
+def test_the_reduced_matrix_solves_what_the_whole_one_does() -> None:
+    simulation, g = ball(), 0.037
+    program, kernel = simulation.program, simulation.kernel
+    state = simulation.assemble().state
+    size, q, z = len(state), len(program.coordinates), moving_places(program)
+    whole = np.eye(size) - g * kernel.evaluate("jacobian", 0.0, state)[0].reshape(size, size).T
+    rate, square, coupling, turning, following = kernel.evaluate("implicit", 0.0, state, (), [g])
+    assert np.abs(rate - kernel.evaluate("derivative", 0.0, state)[0]).max() < 1e-12
+    right = np.random.default_rng(1).standard_normal(size)
+    expected = np.linalg.solve(whole, right)
+    d_z = np.linalg.solve(square.reshape(len(z), -1), right[z] + coupling.reshape(len(z), q) @ right[:q])
+    d_q = turning.reshape(q, q).T @ right[:q] + following.reshape(len(z), q).T @ d_z
+    assert np.abs(d_z - expected[z]).max() < 1e-12
+    assert np.abs(d_q - expected[:q]).max() < 1e-12
+
+
+class Linear(Subsystem):
+    """x' = A x with a matrix of all sizes of entries, so that rows must be exchanged."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.x = [State(1.0) for _ in matrix]
+        for row, state in zip(matrix, self.x, strict=True):
+            state.rate = sum(float(a) * other for a, other in zip(row, self.x, strict=True))
+
+
+def test_linear_motion_is_its_exponential() -> None:
+    from scipy.linalg import expm
+
+    random = np.random.default_rng(5)
+    turn = np.linalg.qr(random.standard_normal((6, 6)))[0]
+    blocks = np.diag([-1e5, -300.0, -0.5, -2.0, -40.0, -40.0])
+    blocks[4, 5], blocks[5, 4] = 3e3, -3e3
+    matrix = turn @ blocks @ turn.T
+    result = simulate(Linear(matrix), until=1.0, step=0.1, method="esdirk4", rtol=1e-7)
+    expected = np.array([expm(matrix * t) @ np.ones(6) for t in result.time])
+    found = np.column_stack([result[f"x.{k}"] for k in range(6)])
+    assert result.status.ok
+    assert np.abs(found - expected).max() < 1e-5
+    assert result.statistics["steps"] < 5000  # an explicit one needs 30000
+
+
+def test_records_between_steps_are_as_good_as_the_steps() -> None:
+    """cos 2t, recorded far more often than there are steps, and hit by steps."""
+    for step in (1e-3, 0.5):
+        result = simulate(Oscillator(), until=5.0, step=step, method="esdirk4", rtol=1e-8)
+        assert np.abs(result["slide.displacement"] - np.cos(2 * result.time)).max() < 5e-7
+        assert result.statistics["steps"] < 1000
+
+
+def test_the_error_shrinks_with_the_tolerance_as_order_four_does() -> None:
+    steps, errors = [], []
+    for rtol in (1e-5, 1e-9):
+        result = simulate(Oscillator(), until=5.0, step=5.0, method="esdirk4", rtol=rtol)
+        errors.append(abs(result["slide.displacement"][-1] - np.cos(10.0)))
+        steps.append(result.statistics["steps"])
+    assert np.log(errors[0] / errors[1]) / np.log(steps[1] / steps[0]) == pytest.approx(4.0, abs=0.5)
+
+
+@cache
+def governor(factor: float) -> Simulation:
+    return Simulation(FlyballGovernor(factor=factor))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e4])
+def test_the_flyball_governor_takes_as_many_steps_however_stiff_it_is(factor: float) -> None:
+    """Published: s(10) = 0.61962291706; at ten thousand times the stiffness the motion is another by 1e-4."""
+    result = governor(factor).run(Settings("esdirk4", 10.0, 0.1, 1, 1e-7, 1e-10), channels=["guide.*"], progress=False)
+    assert result.status.ok
+    height = result["guide.displacement"]
+    if factor == 1.0:
+        assert height[[10, 30, 100]] == pytest.approx([0.50142092237, 0.51324607833, 0.61962291706], abs=1e-6)
+    assert result.statistics["steps"] < 1500
+    assert result.statistics["jacobians"] < 6 * result.statistics["steps"]
+
+
+def test_the_car_axis_ends_where_it_was_published() -> None:
+    result = simulate(CarAxis(), until=3.0, step=0.1, method="esdirk4", rtol=1e-9)
+    published = (0.0493455784275402809, 0.496989460230171154, 1.04174252488542152, 0.373911027265361257)
+    found = [result[f"{end}_end.{way}"][-1] for end in ("left", "right") for way in "xy"]
+    assert found == pytest.approx(published, abs=1e-7)
+    assert result["drift.position"].max() < 1e-12
+
+
+class Mounted(Subsystem):
+    """A pendulum on a bushing of `k` N/m."""
+
+    def __init__(self, k: float) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.block = Body(solids.box(mass=1.0, size=(0.1,) * 3))
+        self.rod = Body(solids.rod(mass=1.0, length=1.0, radius=0.01))
+        damping = 0.1 * np.sqrt(k)
+        self.mount = Bushing(self.ground, self.block, k=[k] * 6, c=[damping] * 6)
+        self.pin = Revolute(self.block, self.rod.at(0, 0, 0.5), axis="y", angle=1.0)
+
+
+def test_a_bushing_of_a_giganewton_per_metre_is_no_burden() -> None:
+    """The pendulum swings as on the ground; its first steps follow how the bushing settles."""
+    result = simulate(Mounted(1e9), until=2.0, step=0.1, method="esdirk4", rtol=1e-6)
+    still = simulate(Pendulum(angle=1.0), until=2.0, step=0.1, method="dopri5", rtol=1e-10)
+    assert result.status.ok
+    assert np.abs(result["pin.angle"] - still["pin.angle"]).max() < 1e-5
+    assert result.statistics["steps"] < 500
+
+
+class Thermostat(Subsystem):
+    """Warms by 1 a second above a fast sensor, until the sensor reads 1, then cools as fast until 0."""
+
+    def __init__(self) -> None:
+        self.heating = Mode(1.0)
+        self.heat, self.read = State(0.0), State(0.0)
+        self.heat.rate = 2.0 * self.heating - 1.0
+        self.read.rate = 1e4 * (self.heat - self.read)
+        self.off = Event(self.read - 1.0, {self.heating: 0.0})
+        self.on = Event(-self.read, {self.heating: 1.0})
+
+
+def test_events_are_located_behind_stiff_states() -> None:
+    """The sensor lags by 0.1 ms, so it switches that much later, each time at the same distance."""
+    result = simulate(Thermostat(), until=3.0, step=0.5, method="esdirk4", rtol=1e-8)
+    times = [t for t, _ in result.statistics["events"]]
+    assert [name for _, name in result.statistics["events"]] == ["off", "on"]
+    assert times == pytest.approx([1.0001, 2.0003], abs=1e-7)
+    assert result["heat"][-1] == pytest.approx(3.0 - 2.0003 - 0.0001, abs=1e-6)
+
+
+def test_a_loop_stays_closed_and_chunks_change_nothing() -> None:
+    simulation = Simulation(Trapeze())
+    kernel, state = simulation.kernel, simulation.assemble().state
+    runs = [kernel.adaptive(0.0, state, until=1.0, interval=0.05, rtol=1e-7, method="esdirk4") for _ in range(2)]
+    runs[0].advance(10**6)
+    while not runs[1].done:
+        runs[1].advance(1)
+    assert np.array_equal(runs[0].state, runs[1].state)
+    whole = kernel.adaptive(0.0, state, until=1.0, interval=0.05, rtol=1e-11)
+    whole.advance(10**6)
+    assert np.abs(runs[0].state - whole.state).max() < 1e-6
+    (kept, *_) = kernel.evaluate("project", 1.0, runs[0].state)
+    assert np.abs(kept - runs[0].state).max() < 1e-12
+    inside = runs[0].interpolate([runs[0].time])
+    assert np.abs(inside[0] - runs[0].state).max() < 1e-6
+
+
+def test_inputs_and_moving_conditions_are_seen_at_their_time() -> None:
+    class Pushed(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.block = Ground(), Body(mass=1.0, inertia=(1, 1, 1))
+            self.slide = Prismatic(self.ground, self.block, axis="x")
+            self.push = JointEffort(self.slide, time**3)
+
+    result = simulate(Pushed(), until=2.0, step=0.5, method="esdirk4", rtol=1e-8)
+    assert result["slide.displacement"] == pytest.approx(result.time**5 / 20, abs=1e-8)
+
+
+class Dropped(Subsystem):
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.ball = Body(solids.sphere(mass=1.0, radius=0.1), start_position=(0, 0, 1))
+        self.floor = Contact(self.ground.plane(), self.ball.sphere(0.1))
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (Dropped, {}, r"floor.*contact.*esdirk4 needs the exact slopes.*contact='soft'"),
+        (Trapeze, {"engine": "discrete"}, "does not go with engine 'discrete'"),
+        (Car, {"closed": ["left"], "errors": "parts"}, "errors='parts'"),
+        (Trapeze, {"native": False}, "native code only"),
+    ],
+)
+def test_what_has_no_slopes_is_refused_by_name(make: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(RunError, match=words):
+        simulate(make(), until=0.1, method="esdirk4", **options)
+
+
+class Bar(Subsystem):
+    """Sixty temperatures in a row, each drawn to its neighbours, between an end at 1 and one at 0."""
+
+    def __init__(self) -> None:
+        self.t = [State(0.0) for _ in range(60)]
+        ends = [1.0, *self.t, 0.0]
+        for k, state in enumerate(self.t):
+            state.rate = 3600.0 * (ends[k] - 2 * ends[k + 1] + ends[k + 2])
+
+
+@pytest.mark.parametrize("method", ["esdirk4", "Radau", "BDF", "LSODA"])
+def test_a_sparse_jacobian_serves_all_implicit_methods(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import scipy.sparse
+
+    made, plain = [], scipy.sparse.csc_matrix
+    monkeypatch.setattr(scipy.sparse, "csc_matrix", lambda *given, **named: made.append(1) or plain(*given, **named))
+    result = simulate(Bar(), until=1.0, step=0.5, method=method, rtol=1e-6)
+    assert result["t.29"][-1] == pytest.approx(1 - 30 / 61, abs=1e-4)
+    assert bool(made) == (method in ("Radau", "BDF"))
