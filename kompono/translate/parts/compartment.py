@@ -137,12 +137,6 @@ class Compartment:
         inner = _inner(cut, enclosed.path)
         return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered)
 
-    @property
-    def everywhere(self) -> list[Compartment]:
-        """This one and those inside its parts, nested ones as well."""
-        inner = [part.inside for part in self.parts if part.opens]
-        return [self, *(one for inside in inner for one in inside.everywhere)]
-
     @cached_property
     def twin(self) -> Twin | PlacedTwin:
         """The same with all parts opened."""
@@ -250,6 +244,12 @@ class Compartment:
         own += [q[j] + k for j in self.counted for k in range(len(j.coordinates))]
         own += [memory[kept] for kept in self.model.memory]
         return own + [place for part in self.parts for place in part.inside.places(twin)]
+
+
+def models_in(compartment: Compartment) -> list[Elaborated]:
+    """What a compartment has of its own, and those inside its parts, nested ones as well."""
+    inner = [part.inside for part in compartment.parts if part.opens]
+    return [compartment.model, *(model for inside in inner for model in models_in(inside))]
 
 
 def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:

@@ -22,7 +22,7 @@ from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
 from kompono.translate.motion.signals import bind_results, samples_with_results, uses_results
 from kompono.translate.motion.states import reads_of
-from kompono.translate.parts.compartment import Compartment, CompartmentState
+from kompono.translate.parts.compartment import Compartment, CompartmentState, models_in
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.moment import Moment
@@ -70,7 +70,7 @@ class ByParts(SolvedEngine):
             return
         tree = self._by_joints if isinstance(self, PlacedTwin) else self
         assert isinstance(tree, RelativeEngine)
-        shared = shared_across(self.model, tree.topology, tree.live, [one.model for one in compartment.everywhere])
+        shared = shared_across(self.model, tree.topology, tree.live, models_in(compartment))
         for joint in dict.fromkeys(joint for joint in followed if joint in shared):
             path = self.model.path(joint)
             warn(
