@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile import Interpreter
 from kompono.errors import RunError
 from kompono.solve.preload import preloaded
 from kompono.solve.stability import FastestMode, fastest, shares
@@ -26,6 +27,7 @@ class Linking:
     def __init__(self, kernel: Any, engine: Any, stiffness: Given = None, damping: Given = None) -> None:
         self.kernel, self.engine = kernel, engine
         self.given: tuple[Given, Given] = stiffness, damping
+        self._plain = Interpreter(kernel.program)  # for what is asked a few times and not worth compiling
 
     def complete(
         self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
@@ -78,13 +80,13 @@ class Linking:
         """Conditions on bodies at a state, or wherever their elements may get from there."""
         count = self.engine.hidden.numel()
         whole = np.concatenate([parameters, np.zeros(count)])
-        numbers, weights = self.kernel.evaluate("blocks", time, state, inputs, whole)
+        numbers, weights = self._plain.evaluate("blocks", time, state, inputs, whole)
         blocks, place = [], 0
         for first, rows, body in self.engine.touched():
             blocks.append((first, body, numbers[place : place + 6 * rows].reshape(6, rows).T))
             place += 6 * rows
         reach = tuple(self.engine.reachable(time, state, parameters)) if everywhere else ()
-        return LinkTable(self.engine.groups(), tuple(blocks), weights.reshape(-1, 6, 6), reach)
+        return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(-1, 6, 6), reach)
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from parts.machines import Rig, Strut, Walker
 
-from kompono import Body, Ground, Result, Simulation, Subsystem, simulate, simulate_many
-from kompono.errors import ModelError, RunError
+from kompono import Body, Ground, Result, Simulation, State, Subsystem, simulate, simulate_many
+from kompono.errors import ModelError
 from kompono.library import Distance, Gravity, JointEffort, Revolute, Rotor, SpringDamper, Weld
+from kompono.starting import closed_start
+from kompono.translate import translate
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3, "every": 10}
@@ -102,6 +104,14 @@ class Meddler(Rig):
         self.meddling = JointEffort(self.struts[0].slide, 1.0, coordinate="displacement")
 
 
+@pytest.mark.parametrize("engine", ["relative", "absolute", "discrete"])
+def test_the_state_has_the_names_of_the_open_machine(engine: str) -> None:
+    whole, parts = (
+        translate(Walker(), engine=engine, closed=closed, close=closed_start).program for closed in ([], ["*"])
+    )
+    assert sorted(parts.coordinates + parts.speeds) == sorted(whole.coordinates + whole.speeds)
+
+
 def test_who_reaches_inside_is_refused() -> None:
     with pytest.raises(ModelError, match=r"meddling: it reaches struts\.0\.slide inside the closed part struts\.0"):
         simulate(Meddler(), **RUN, closed=["struts.0"])
@@ -114,13 +124,42 @@ def test_closed_is_true_or_false() -> None:
         simulate(rig, **RUN)
 
 
-def test_names_of_nobody_and_other_engines_are_refused() -> None:
+def test_names_of_nobody_are_refused() -> None:
     with pytest.raises(ModelError, match="no component 'strut'"):
         simulate(Rig(), **RUN, closed=["strut"])
     with pytest.raises(ModelError, match="inside the closed part platform"):
         simulate(Rig(), **RUN, closed=["platform"], independent=["platform.bar"])
-    with pytest.raises(RunError, match="'discrete' cannot use platform: all joints are stiff links"):
-        simulate(Rig(), **RUN, closed=["platform"], engine="discrete")
+
+
+class Bob(Subsystem):
+    def __init__(self) -> None:
+        self.bob = Body(mass=0.5, inertia=(0.01, 0.01, 0.01))
+        self.expose(self.bob)
+
+
+class Felt(Subsystem):
+    """A part with a part in it, and a state that follows an acceleration."""
+
+    def __init__(self) -> None:
+        self.inner, self.rod = Bob(), Body(mass=1.0, inertia=(0.02, 0.02, 0.01))
+        self.pin = Revolute(self.rod.at(0, 0, -0.3), self.inner.bob.at(0, 0, 0.1), axis="x", angle=0.4)
+        self.level = State(0.0)
+        self.level.rate = self.rod.acceleration[2] - self.level
+        self.expose(self.rod)
+
+
+class Feeling(Subsystem):
+    def __init__(self) -> None:
+        self.ground, self.gravity, self.felt = Ground(), Gravity(), Felt()
+        self.hinge = Revolute(self.ground, self.felt.rod.at(0, 0.2, 0.3), axis="x", angle=0.3)
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+def test_a_state_in_a_part_with_parts_follows_an_acceleration(engine: str) -> None:
+    run: dict[str, Any] = {"until": 0.02, "step": 1e-3, "engine": engine, "channels": ["felt.level"]}
+    whole, parts = (simulate(Feeling(), closed=closed, **run) for closed in ([], ["felt", "felt.inner"]))
+    assert np.ptp(whole["felt.level"]) > 1e-2
+    np.testing.assert_allclose(parts["felt.level"], whole["felt.level"], rtol=0, atol=1e-12)
 
 
 class Chain(Subsystem):

@@ -38,6 +38,7 @@ def texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return assemble(given)
 
     monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KOMPONO_EFFORT", "quick")
     monkeypatch.setattr(objects, "assemble_all", noted)
     return found
 

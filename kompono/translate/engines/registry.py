@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 class Feature(Enum):
     """What an engine may refuse."""
 
-    CLOSED_PARTS = "closed parts"
     SEALED_PARTS = "sealed parts"
     MANY_RUNS = "many runs side by side"
     LAWS = "contact and dry friction"
@@ -119,7 +118,6 @@ _ALL = (
         own={"stiffness": Choice(), "damping": Choice()},
         holds="The discrete engine holds its joints by stiffness=... and damping=...",
         refuses={
-            Feature.CLOSED_PARTS: "all joints are stiff links there, so nothing of a component is solved for",
             Feature.SEALED_PARTS: "the inside of a sealed part is in joint coordinates",
             Feature.MANY_RUNS: "it runs one model at a time",
             Feature.LAWS: "it solves for no forces",

@@ -7,7 +7,8 @@ condensing.py   the elimination of a compartment, with ports of its own and of i
 floating.py     bodies that only conditions connect with the base
 inside.py       the functions of a part: move, condense, resolve, correct, report, guards, switch
 moment.py       a compartment at one state: parts are asked, equations condensed, what parts do resolved
-owner.py        the engine of a model with closed parts; twins.py: the same with all parts opened, for decisions
+linked.py       the same among stiff links, where parts are pushed and nothing is condensed
+by_parts.py, owner.py   engines of a model with closed parts; twins.py: the same with all parts opened, for decisions
 report.py, fields.py   channels and loads of compartments; gauge.py: who looks inside a part in a finished program
 alone.py, assembling.py, sealed.py   a part for a file, and a part whose inside is a file
 away.py, far.py   parts whose state is kept elsewhere

@@ -23,7 +23,7 @@ from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.far import far_function, function_number, group_sizes
 from kompono.translate.parts.inside import Part, PartFunction
 from kompono.translate.parts.moment import Moment
-from kompono.translate.parts.owner import ByParts, PartedEngine
+from kompono.translate.parts.owner import PartedEngine, SolvedByParts
 from kompono.translate.parts.sealed import SealedPart
 from kompono.translate.program import Channel, Routine
 from kompono.translate.tracer import InlineTracer, Tracer
@@ -131,7 +131,7 @@ def _without(compartment: Compartment, parts: dict[Part, AwayPart]) -> Compartme
     return shown
 
 
-class AwayEngine(ByParts):
+class AwayEngine(SolvedByParts):
     """The engine `near`, with some parts away."""
 
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.constraint import Coupling
+from kompono.model.free import Free, Placed, Turned
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
@@ -25,6 +26,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
 from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.elimination.inertia_form import Plan, closing_elements, make_plan
+from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
@@ -34,7 +36,7 @@ from kompono.translate.motion.conditions import Closing, Told
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.floating import gathered
-from kompono.translate.parts.twins import PlacedTwin, Twin
+from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
 from kompono.translate.structure.topology import ContractedPart, Link, Topology, find_topology, place_all
 from kompono.translate.symbolic import Vector
 
@@ -58,7 +60,8 @@ class CompartmentState:
 class Compartment:
     """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
     bodies are `placed` one by one, `entered` are the bases of sealed parts, whose inside is in joint coordinates.
-    What is `apart`, for a file, has coordinates that do not tell where its base is.
+    What is `apart`, for a file, has coordinates that do not tell where its base is. Joints that are `held` by links
+    of these strengths give no conditions.
     """
 
     def __init__(
@@ -75,10 +78,12 @@ class Compartment:
         away: Sequence[Subsystem] = (),
         entered: Mapping[Subsystem, Carrier] | None = None,
         apart: bool = False,
+        held: Strengths | None = None,
     ) -> None:
         self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
+        self.held = held
         cut, independent = list(cut), list(independent)
-        self.joined = _joined(model, cut, independent, close) if placed else None
+        self.joined = _joined(model, cut, independent, close) if placed and held is None else None
         self.entered = _bases(self.joined) if entered is None else entered
         world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
@@ -98,7 +103,8 @@ class Compartment:
         if border is not None and border.base is not None:
             own_roots = [model.path(border.base.body)]
         if placed:
-            topology = place_all(self.model, closed=contracted, world=world)
+            kind = Placed if held is None else Turned
+            topology = place_all(self.model, kind, closed=contracted, world=world)
         else:
             topology = find_topology(self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world)
         if apart and border is not None and border.base is not None:
@@ -135,17 +141,22 @@ class Compartment:
         if isinstance(enclosed.part, Sealed):
             return SealedPart(enclosed, border, world)
         inner = _inner(cut, enclosed.path)
-        return Part(enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered)
+        return Part(
+            enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered, held=self.held
+        )
 
     @cached_property
-    def twin(self) -> Twin | PlacedTwin:
+    def twin(self) -> Twin | PlacedTwin | LinkedTwin:
         """The same with all parts opened."""
-        kind = PlacedTwin if self.placed else Twin
-        twin = kind(self.whole, self.twin_topology, {}, shared=False, close=self.close)
+        if self.held is not None:
+            twin = LinkedTwin(self.whole, self.twin_topology, {}, shared=False, strengths=self.held)
+        else:
+            kind = PlacedTwin if self.placed else Twin
+            twin = kind(self.whole, self.twin_topology, {}, shared=False, close=self.close)
         twin.compartment = self
         return twin
 
-    def adopt(self, twin: Twin | PlacedTwin) -> None:
+    def adopt(self, twin: Twin | PlacedTwin | LinkedTwin) -> None:
         """Take an engine with all parts opened that somebody else made."""
         self.__dict__["twin"] = twin
         twin.compartment = self
@@ -345,5 +356,8 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
         links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last
         told = [joint for joint in closing if isinstance(joint, Told)]
+        for link in links:
+            if isinstance(link.joint, Free):
+                link.joint._name = model.path(link.carrier)  # from here, whatever part it is in
         return Topology(world, tuple(links), (*model.joints, *told), placed=True)
     return Topology(world, tuple(links), tuple(closing), tuple(firm))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import ARRAYS, Program, Routine, TableRoutine
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Gauged:
 def gauge(program: Program, routine: str, inside: Collection[int], functions: Collection[str]) -> Gauged:
     """Look at one routine; `inside` are places in the state, `functions` the names of the functions of the part."""
     made: Routine = program.routines[routine]
+    if isinstance(made, TableRoutine):  # kernels that walk through the whole state, and call nobody
+        return Gauged({}, sum(array == ARRAYS.index("state") for loop in made.loops for array, _, _ in loop.reads))
     first = made.inputs[0][1]  # the state comes after the time
     slots = {first + place for place in inside}
     calls: Counter[str] = Counter()

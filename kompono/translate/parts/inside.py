@@ -12,6 +12,7 @@
     tick_k                                           x after an instant when some modes are sampled
     signal_k                                         outputs that are no results
     network_k                                        s and Y of `answer = Y given + s` at its pins
+    kick, coast, follow                              steps among stiff links (`linked.py`)
 
 and the signals from outside that laws inside use. x, the coordinates, speeds and modes inside, has no names here. The
 functions are named by their content: equal parts share them, and nothing around a part changes them.
@@ -32,6 +33,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.network_borders import answer_at
 from kompono.translate.declared.networks import Network
 from kompono.translate.elimination.bordered import pack_answer
+from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
@@ -42,6 +44,7 @@ from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
+from kompono.translate.parts.linked import linked_functions, moment_of
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.parts.ticks import sampled
@@ -79,12 +82,12 @@ class Part:
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
         world: Ground, placed: bool, away: Sequence[Subsystem] = (),
-        entered: Mapping[Subsystem, Carrier] | None = None, apart: bool = False,
+        entered: Mapping[Subsystem, Carrier] | None = None, apart: bool = False, held: Strengths | None = None,
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
             enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away,
-            entered=entered, apart=apart,
+            entered=entered, apart=apart, held=held,
         )  # fmt: skip
         self._networks = [network for network in enclosed.model.networks if network.terminals]
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
@@ -173,6 +176,8 @@ class Part:
             made[f"signal_{k}"] = lambda now, _, o=output: now.tracer.call(lambda: ca.SX(o), free=True)
         for k, network in enumerate(self._networks):
             made[f"network_{k}"] = lambda now, _, n=network: self._answer(now, n)
+        if self.inside.held is not None:
+            return made | linked_functions(self.inside)
         for level in LEVELS:
             made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
@@ -202,7 +207,7 @@ class Part:
         }
         tracer = PartTracer(list(groups.items()), {})
         values = self.inside.unpack(groups["x"])
-        now = Moment(self.inside, tracer, values, groups["base"], groups["fields"])
+        now = moment_of(self.inside, tracer, values, groups["base"], groups["fields"])
         given = (groups["given"], groups["forces"]) if name in BY_FORCES else (groups["given"],)
         output = ca.densify(ca.vec(ca.SX(self._functions[name](now, *given))))
         return _closed(output, groups, self._stem)

@@ -24,7 +24,7 @@ def law_guards(condensed: Condensed, solution: Solution, given: Vector) -> list[
     for part in now.compartment.parts:
         if part.laws.size:
             assert condensed.loads is not None
-            given, fields = now._given(part, condensed, solution), condensed.loads.for_part(part)
+            given, fields = condensed.given_to(part, solution), condensed.loads.for_part(part)
             values = now._ask(part, "law_guards", fields=fields, given=given)
             found += ca.vertsplit(values)
     return found

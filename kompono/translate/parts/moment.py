@@ -36,7 +36,8 @@ from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
 from kompono.translate.parts.law_acting import with_laws
-from kompono.translate.parts.report import PartedWriter
+from kompono.translate.parts.report import Forces, PartedWriter
+from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -69,6 +70,15 @@ class Condensed:
         """All unknowns, from those of the border."""
         return self.swept.resolve(given)
 
+    def completed(self, solution: Solution) -> Solution:
+        """With the accelerations of bodies that are welded to others."""
+        assert self.loads is not None
+        return self.condensation.with_followers(solution, self.loads)
+
+    def given_to(self, part: Part, solution: Solution) -> Vector:
+        """What is given at the ports of a part."""
+        return self.condensation.given_to(part, solution, self.loads)
+
     def near(self) -> Vector:
         """The smallest pivot of a condition, here or in a part, and how many have multipliers (2)."""
         found = self.condensation.elimination.nearness()
@@ -79,6 +89,8 @@ class Condensed:
 
 class Moment:
     """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it."""
+
+    kinematics_kind = Kinematics
 
     def __init__(
         self,
@@ -94,7 +106,7 @@ class Moment:
 
     def at(self, values: CompartmentState) -> Moment:
         """The same compartment at another state."""
-        return Moment(self.compartment, self.tracer, values, self.base, self.fields)
+        return type(self)(self.compartment, self.tracer, values, self.base, self.fields)
 
     def _bind(self) -> Kinematics:
         compartment = self.compartment
@@ -110,7 +122,7 @@ class Moment:
             assert motion is not None
             steps[carrier] = lambda _: base_step(motion[:3], motion[3:12], motion[12:18])
             frames[carrier] = border.base.pose
-        kinematics = Kinematics(
+        kinematics = self.kinematics_kind(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
             Given(steps, frames, self._signals(), self._answers()),
         )  # fmt: skip
@@ -165,18 +177,25 @@ class Moment:
 
     # -- conditions
 
+    @property
+    def _solver(self) -> Twin | PlacedTwin:
+        """The twin, which knows how conditions are solved for."""
+        twin = self.compartment.twin
+        assert not isinstance(twin, LinkedTwin)
+        return twin
+
     def closures(self, *, whole: bool = False) -> tuple[Closures, Closures]:
         """Own conditions as declared, and by their live rows with those of linear sets; `whole`: nothing is taken as
         linear.
         """
-        twin, kinematics = self.compartment.twin, self.kinematics
+        twin, kinematics = self._solver, self.kinematics
         elements = self.compartment.closing if whole else self.compartment.loops
         declared: Closures = {e: trace_closure(kinematics, e, twin.laws) for e in elements}
         return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
 
     def violations(self, level: str) -> dict[Element, Vector]:
         """How far own conditions are violated, or how fast."""
-        twin, kinematics = self.compartment.twin, self.kinematics
+        twin, kinematics = self._solver, self.kinematics
         gaps: dict[Element, Vector] = {
             e: twin.live[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
             for e in self.compartment.loops
@@ -206,9 +225,9 @@ class Moment:
 
     def violated(self, level: str) -> Condensed:
         """Condense a correction of coordinates ("residual") or speeds ("rate", "speed")."""
-        tolerance = {"rate": TOLERANCE, "residual": self.compartment.twin.projection_tolerance}.get(level)
+        tolerance = {"rate": TOLERANCE, "residual": self._solver.projection_tolerance}.get(level)
         if tolerance is None:
-            tolerance = self.compartment.twin.closed_tolerance(self.tracer, self.violations("residual"))
+            tolerance = self._solver.closed_tolerance(self.tracer, self.violations("residual"))
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
@@ -229,7 +248,7 @@ class Moment:
         compartment = self.compartment
         plan = compartment.whole_plan if whole else compartment.plan
         return PartedCondensation(
-            compartment, self.kinematics, plan, closures, compartment.twin.row_references, tolerance, answers
+            compartment, self.kinematics, plan, closures, self._solver.row_references, tolerance, answers
         )
 
     def _swept(
@@ -269,7 +288,7 @@ class Moment:
 
     # -- down
 
-    def rates(self, condensed: Condensed, solution: Solution, given: Vector) -> CompartmentState:
+    def rates(self, condensed: Forces, solution: Solution, given: Vector) -> CompartmentState:
         """Rates of the state; `given` are the unknowns of the own border."""
         links = {link.joint: link for link in self.compartment.topology.links if link.joint is not None}
         q = {j: ca.SX(self.kinematics.step(links[j]).rate) for j in self.compartment.joints}
@@ -277,8 +296,8 @@ class Moment:
         inner = {}
         for part in self.compartment.parts:
             assert condensed.loads is not None
-            given, fields = self._given(part, condensed, solution), condensed.loads.for_part(part)
-            inner[part] = self._ask(part, "resolve", fields=fields, given=given)
+            wanted, fields = condensed.given_to(part, solution), condensed.loads.for_part(part)
+            inner[part] = self._ask(part, "resolve", fields=fields, given=wanted)
         memory = ca.vertcat(mode_rates(self.compartment.model, self.kinematics), self._state_rates(given))
         return CompartmentState(q, v, self._counted_rates(), memory, inner)
 
@@ -307,12 +326,9 @@ class Moment:
             v = {j: self._faster(j, v[j], solution) for j in self.compartment.joints}
         inner = {}
         for part in self.compartment.parts:
-            given = self._given(part, condensed, solution)
+            given = condensed.given_to(part, solution)
             inner[part] = self._ask(part, f"corrected_{level}", given=given)
         return CompartmentState(q, v, values.counted, values.memory, inner)
-
-    def _given(self, part: Part, condensed: Condensed, solution: Solution) -> Vector:
-        return condensed.condensation.given_to(part, solution, condensed.loads)
 
     def _moved(self, joint: Joint, q: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
@@ -361,7 +377,7 @@ class Moment:
 
     def gap(self) -> Scalar:
         """The largest violation of a condition, in units of what a stage may have."""
-        twin = self.compartment.twin
+        twin = self._solver
         worst = ca.SX(0)
         for element in self.compartment.closing if not self.compartment.linear else ():
             gap = trace_violation(self.kinematics, element, twin.laws, "residual")

@@ -7,52 +7,38 @@ from functools import cached_property
 
 import casadi as ca
 
-from kompono.errors import ModelWarning, RunError, TranslationError, warn
+from kompono.errors import ModelWarning, RunError, warn
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.declared.networks import Network
 from kompono.translate.engines.absolute import AbsoluteEngine
-from kompono.translate.engines.registry import EngineEntry, Feature
+from kompono.translate.engines.discrete.linked import LinkedEngine
+from kompono.translate.engines.discrete.links import Strengths
+from kompono.translate.engines.registry import EngineEntry
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.answer import forced_routine
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
-from kompono.translate.motion.signals import bind_results, samples_with_results, uses_results
-from kompono.translate.motion.states import reads_of
-from kompono.translate.parts.compartment import Compartment, CompartmentState, models_in
+from kompono.translate.parts.by_parts import ByParts
+from kompono.translate.parts.compartment import Compartment, models_in
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
+from kompono.translate.parts.linked import LinkedMoment, speed_places
 from kompono.translate.parts.moment import Moment
-from kompono.translate.parts.report import PartedWriter, report_whole
 from kompono.translate.parts.sealed import sealed_in
-from kompono.translate.parts.ticks import sampled
-from kompono.translate.parts.twins import PlacedTwin, Twin
-from kompono.translate.program import Channel, Routine
+from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
+from kompono.translate.program import Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
 
-class ByParts(SolvedEngine):
-    """State and names are those of the model with all parts opened; motion comes from the parts as they are."""
+class SolvedByParts(ByParts, SolvedEngine):
+    """Conditions are held by multipliers, here and inside all parts; what laws do follows from what parts answer."""
 
-    compartment: Compartment
-    places: list[int]
     unit_order: list[int]  # of units of laws among those of all compartments
     by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
-
-    @property
-    def opens(self) -> bool:
-        """Parts are asked whatever their gaps are."""
-        return False
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Places in the state of each closed part."""
-        found = (tuple(part.inside.places(self)) for part in self.compartment.parts)
-        return tuple(group for group in found if group)
 
     def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
@@ -80,18 +66,6 @@ class ByParts(SolvedEngine):
                 "they must.",
                 ModelWarning,
             )
-
-    def _moment(self) -> tuple[Tracer, Moment]:
-        tracer, _ = self._start()
-        state = ca.SX(tracer.values["state"])
-        x = ca.vertcat(ca.SX(0, 1), *[state[place, :] for place in self.places])
-        return tracer, Moment(self.compartment, tracer, self.compartment.unpack(x))
-
-    def _scattered(self, values: CompartmentState) -> Vector:
-        """A column in the order of this engine from one in the order of the compartment."""
-        packed = self.compartment.pack(values)
-        places = {place: k for k, place in enumerate(self.places)}
-        return ca.vertcat(ca.SX(0, 1), *[packed[places[k]] for k in range(len(self.places))])
 
     @cached_property
     def _derivative(self) -> Routine:
@@ -137,54 +111,16 @@ class ByParts(SolvedEngine):
         tracer, now = self._moment()
         return tracer.routine("gap", [("gap", now.gap())])
 
-    # -- results
-
-    @cached_property
-    def _settled(self) -> tuple[Tracer, Moment, Moment]:
-        """This state as it is, and with speeds that meet all conditions."""
-        tracer, before = self._moment()
-        return tracer, before, before.settled()[0]
-
-    @cached_property
-    def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
-        _, before, now = self._settled
-        now = now.at(now.values)  # symbols mean this state
-        channels, values = report_whole(now, before)
-        return channels, ca.densify(ca.vertcat(*values))
-
-    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> Routine:
-        values = self._traced_channels[1]
-        chosen = values if columns is None else ca.vertcat(*[values[i] for i in columns])
-        return self._settled[0].routine(name, [("channels", chosen)])
-
-    def guards(self) -> Routine:
-        tracer, _, now = self._settled
-        now = self._with_results(now.at(now.values))
-        found = now.guards()
-        values = [found[event] for event in self.model.events]
+    def _guard_values(self, now: Moment) -> list[Vector]:
+        values = super()._guard_values(now)
         if self.law_rows.size:
             condensed = now.forces()
             none = ca.SX(0, 1)
             told = law_guards(condensed, condensed.resolve(none), none)
             values += [told[k] for k in self.unit_order]
-        return tracer.routine("guards", [("values", ca.vertcat(*values))])
-
-    @property
-    def iterated(self) -> tuple[Network, ...]:
-        """Own ones; those inside parts are the parts' affair."""
-        return tuple(network for network in self.compartment.model.networks if network.done is not None)
-
-    def networks_done(self) -> Routine:
-        tracer, now = self._now()
-        done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
-        return now.tracer.routine("iterated", [("done", ca.vertcat(*done))])
+        return values
 
     # -- laws at events
-
-    def _now(self) -> tuple[Tracer, Moment]:
-        """With speeds that meet all conditions, and symbols that mean this state."""
-        tracer, _, now = self._settled
-        return tracer, now.at(now.values)
 
     def _law_view(self) -> Routine:
         if not self.by_rows:
@@ -216,39 +152,8 @@ class ByParts(SolvedEngine):
         places = {place: k for k, place in enumerate(self.places)}
         return ca.vertcat(ca.SX(0, 1), *[rates[places[k]] for k in range(self.nq, self.nq + self.nv)])
 
-    def switch(self, number: int) -> Routine:
-        tracer, _, now = self._settled
-        event = self.model.events[number]
-        state = ca.SX(tracer.values["state"])
-        for mode, value in self._with_results(now.at(now.values)).switched(event):
-            place = next(i for i, known in enumerate(self.model.memory) if known is mode)
-            state[self.nq + self.nv + place] = value
-        return tracer.routine(f"switch_{number}", [("state", state)])
 
-    def tick(self, number: int) -> Routine:
-        tracer, _, now = self._settled
-        now = self._with_results(now.at(now.values))
-        own = self.compartment.model
-        if len(own.controllers) < len(self.model.controllers):
-            inside = next(one for one in self.model.controllers if all(one is not known for known in own.controllers))
-            raise TranslationError(
-                "a closed part cannot ask Python.", path=self.model.path(inside),
-                fix="Declare the controller in an owner, and connect it, or leave the part open.",
-            )  # fmt: skip
-        due = [self.sample_rates[k] for k in self.ticks[number]]
-        named = [("state", self._scattered(sampled(now, due))), *reads_of(tracer, own, due)]
-        self._settled[2].at(now.values)  # symbols mean the present again
-        return tracer.routine(f"tick_{number}", named)
-
-    def _with_results(self, now: Moment) -> Moment:
-        """A moment at which own events and samples may use results, if some do."""
-        if uses_results(now.compartment.model) or samples_with_results(now.compartment.model):
-            writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
-            bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
-        return now
-
-
-class PartedEngine(ByParts, Twin):
+class PartedEngine(SolvedByParts, Twin):
     """In joint coordinates."""
 
     def __init__(self, compartment: Compartment, kernels: dict[str, ca.Function], *, shared: bool) -> None:
@@ -263,7 +168,7 @@ class PartedEngine(ByParts, Twin):
         return RelativeEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
 
 
-class PartedAbsoluteEngine(ByParts, PlacedTwin):
+class PartedAbsoluteEngine(SolvedByParts, PlacedTwin):
     """With every body placed by itself."""
 
     def __init__(self, compartment: Compartment, kernels: dict[str, ca.Function], *, shared: bool) -> None:
@@ -283,6 +188,57 @@ class PartedAbsoluteEngine(ByParts, PlacedTwin):
         return AbsoluteEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
 
 
+class PartedDiscreteEngine(ByParts, LinkedTwin):
+    """With joints as stiff links: parts are pushed at their ports and move by themselves."""
+
+    def __init__(self, compartment: Compartment, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        LinkedTwin.__init__(
+            self, compartment.whole, compartment.twin_topology, kernels, shared=shared, strengths=compartment.held
+        )
+        compartment.adopt(self)
+        self.places, self.speed_places = compartment.places(self), speed_places(compartment, self)
+
+    def routines(self) -> dict[str, Callable[[], Routine]]:
+        """With the parts of a step."""
+        return {**super().routines(), "kick": self.kick, "drift": self.drift}
+
+    def _linked(self) -> tuple[Tracer, LinkedMoment]:
+        tracer, now = self._moment()
+        assert isinstance(now, LinkedMoment)
+        return tracer, now
+
+    def kick(self) -> Routine:
+        """Rates of speeds by all forces, without gyroscopic terms."""
+        tracer, now = self._linked()
+        rates, places = now.kicked(ca.SX(0, 1)), {place: k for k, place in enumerate(self.speed_places)}
+        ordered = [rates[places[k], :] for k in range(self.nq, self.nq + self.nv)]
+        return tracer.routine("kick", [("rates", ca.vertcat(ca.SX(0, 1), *ordered))])
+
+    def drift(self) -> Routine:
+        """The state after free motion by the speeds times the step."""
+        tracer, now = self._linked()
+        return tracer.routine("drift", [("state", self._scattered(now.drifted()))])
+
+    @cached_property
+    def _derivative(self) -> Routine:
+        tracer, rates = self._all_rates()
+        return tracer.routine("derivative", [("rate", rates)])
+
+    def _own_rates(self) -> Routine:
+        """Rates of the model's own states."""
+        tracer, rates = self._all_rates()
+        first = self.nq + self.nv + len(self.model.modes)
+        return tracer.routine("state_rates", [("rates", rates[first:, :])])
+
+    def _all_rates(self) -> tuple[Tracer, Vector]:
+        tracer, now = self._linked()
+        pushed = now.forces()
+        return tracer, self._scattered(now.rates(pushed, pushed.resolve(ca.SX(0, 1)), ca.SX(0, 1)))
+
+    def opened_derivative(self) -> Routine:
+        return LinkedEngine(self.model, self.topology, self.kernels, shared=False).derivative()
+
+
 class Parted:
     """A model divided at the borders of its closed parts, for an engine."""
 
@@ -299,6 +255,7 @@ class Parted:
             close=close,
             placed=not entry.by_joints,
             away=away,
+            held=Strengths() if entry.links else None,
         )
         self.topology = self._compartment.twin_topology
         self.parts = self._compartment.parts
@@ -308,19 +265,17 @@ class Parted:
             if part.code.wall:
                 self.away[part.code.stem] = (*self.away.get(part.code.stem, ()), model.path(part.part))
 
-    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> SolvedEngine:
+    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> SolvedEngine | PartedDiscreteEngine:
         """An engine for it."""
+        if self._compartment.held is not None:
+            return PartedDiscreteEngine(self._compartment, kernels, shared=shared)
         kind = PartedAbsoluteEngine if self._compartment.placed else PartedEngine
         return kind(self._compartment, kernels, shared=shared)
 
 
 def _check_way(names: str, entry: EngineEntry, request: Request) -> None:
-    refused = entry.refusal(Feature.CLOSED_PARTS)
-    if refused is not None:
-        reason, fix = refused
-        raise RunError(f"engine={entry.name!r} cannot use {names}: {reason}.", fix=f"{fix}, or leave the parts open.")
     others = {name: value for name, value in entry.options(request).items() if value != entry.own[name].default}
-    if others:
+    if others and not entry.links:
         raise RunError(
             f"closed parts ({names}) are projected part by part and by their masses.",
             fix=f"Leave {' and '.join(f'{n}={v!r}' for n, v in others.items())} out, or leave the parts open.",

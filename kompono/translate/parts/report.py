@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
 
@@ -25,18 +25,46 @@ from kompono.translate.program import Channel
 from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
+    from kompono.translate.parts.condensing import PartedCondensation
+    from kompono.translate.parts.fields import CompartmentLoads
     from kompono.translate.parts.inside import Part
-    from kompono.translate.parts.moment import Condensed, Moment
+    from kompono.translate.parts.moment import Moment
+
+
+class Forces(Protocol):
+    """What acts in a compartment at one state, and what follows from it and from what is `given` at its border."""
+
+    @property
+    def loads(self) -> CompartmentLoads | None:
+        """Forces and fields."""
+        ...
+
+    @property
+    def declared(self) -> Closures:
+        """Own conditions."""
+        ...
+
+    def resolve(self, given: Vector) -> Solution:
+        """Accelerations, and what joints bear."""
+        ...
+
+    def completed(self, solution: Solution) -> Solution:
+        """With the accelerations of all bodies."""
+        ...
+
+    def given_to(self, part: Part, solution: Solution) -> Vector:
+        """What is given at the ports of a part."""
+        ...
 
 
 class PartedWriter(ChannelWriter):
     """Channels of a compartment; `given` are the unknowns of its own border."""
 
-    def __init__(self, now: Moment, condensed: Condensed, given: Vector, solution: Solution | None = None) -> None:
+    def __init__(self, now: Moment, condensed: Forces, given: Vector, solution: Solution | None = None) -> None:
         self.now, self.condensed, self.given = now, condensed, given
         assert condensed.loads is not None
         solution = condensed.resolve(given) if solution is None else Solution(solution)
-        solution = condensed.condensation.with_followers(solution, condensed.loads)
+        solution = condensed.completed(solution)
         live = now.compartment.twin.live
         for key in condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
@@ -48,9 +76,9 @@ class PartedWriter(ChannelWriter):
     def _relieve(self) -> None:
         """Choose among reactions of redundant joints here, where friction follows some (see `laws/stress.py`)."""
         compartment = self.now.compartment
-        tree = compartment.twin._by_joints if isinstance(compartment.twin, PlacedTwin) else compartment.twin
         if not compartment.law_rows.of_joints:
             return
+        tree = compartment.twin._by_joints if isinstance(compartment.twin, PlacedTwin) else compartment.twin
         redundancy = redundancy_of(tree.model, tree.topology, tree.live, compartment.model)
         if redundancy:
             stress = SelfStress(
@@ -61,13 +89,18 @@ class PartedWriter(ChannelWriter):
 
     def _pushed(self, pushes: dict[Joint, Vector]) -> Solution:
         """What forces on own joints do, with nothing at the border; multipliers as declared."""
-        elimination, keys = self.condensed.condensation.elimination, self.condensed.condensation.border_keys
+        elimination, keys = self._condensation.elimination, self._condensation.border_keys
         right = RightSide({Unknown.joint(joint): -push for joint, push in pushes.items()})
         solution = sweep(elimination, right, keys).resolve(ca.SX.zeros(6 * len(keys)))
         for key in self.condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = self.now.compartment.twin.live[key].multipliers(found, self.tracer)
         return solution
+
+    @property
+    def _condensation(self) -> PartedCondensation:
+        """The factored equations, where there are some."""
+        return self.condensed.condensation  # type: ignore[attr-defined]
 
     def _load(self, solution: Solution, element: Joint | Constraint) -> Vector:
         """What an element bears in another solution."""
@@ -84,7 +117,7 @@ class PartedWriter(ChannelWriter):
         """What a part reports: its channels, then kinetic and potential energy."""
         loads = self.condensed.loads
         assert loads is not None
-        given = self.condensed.condensation.given_to(part, self.solution, loads)
+        given = self.condensed.given_to(part, self.solution)
         return self.now._ask(part, "report", fields=loads.for_part(part), given=given)
 
     def soft(self) -> None:
@@ -118,12 +151,12 @@ class PartedWriter(ChannelWriter):
 
     def _subtract_at_ports(self, total: dict[Carrier, Vector]) -> None:
         call, kinematics = self.tracer.call, self.kinematics
-        compartment, condensation = self.now.compartment, self.condensed.condensation
+        compartment = self.now.compartment
         for part in compartment.parts:
             base = part.border.base
             if base is None:
                 continue
-            at, answer, key = port_in(kinematics, base), condensation.answers[part], base.body
+            at, answer, key = port_in(kinematics, base), self._condensation.answers[part], base.body
             wrenches = ca.vertcat(ca.SX(0, 1), *[self.solution.inner_wrench(port.body) for port in part.border.others])
             added = call(lambda c, f: c @ f, answer.block[:6, 6:], wrenches, path=part.path)
             if Unknown.pushed(part.part) in self.solution:

@@ -20,6 +20,7 @@ from kompono.translate.elimination.blocks import Reference
 from kompono.translate.elimination.linear import Form, LinearSet
 from kompono.translate.engines.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
 from kompono.translate.engines.absolute import AbsoluteEngine
+from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
@@ -127,23 +128,35 @@ def through(closure: Closure[Joint], kinematics: Kinematics, sealed: Sequence[Se
     return replace(closure, columns=columns)
 
 
-class PlacedTwin(AroundSealed, AbsoluteEngine):
-    """The same with every body placed by itself; nothing is substituted. Sealed parts are in joint coordinates inside,
-    so their bases are placed, and their other ports follow.
-    """
+class AsDeclared(PosedEngine):
+    """Nothing is substituted, and all rows are as they are declared."""
 
-    projection_tolerance = ABSOLUTE_TOLERANCE
     sets = ()
     steady = False
 
     @property
     def loops(self) -> tuple[Closing, ...]:
+        """All that closes."""
         return self.closing
 
     @cached_property
     def live(self) -> dict[Element, LiveRows]:
-        """All rows as they are declared."""
+        """All rows."""
         return {e: LiveRows(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
+
+
+class LinkedTwin(AsDeclared, LinkedEngine):
+    """A compartment whose joints are links, with all its parts opened."""
+
+    compartment: Compartment
+
+
+class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):
+    """The same with every body placed by itself; nothing is substituted. Sealed parts are in joint coordinates inside,
+    so their bases are placed, and their other ports follow.
+    """
+
+    projection_tolerance = ABSOLUTE_TOLERANCE
 
     @property
     def row_references(self) -> dict[Element, Reference]:

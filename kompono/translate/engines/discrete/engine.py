@@ -16,61 +16,38 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Body, Carrier
-from kompono.model.constraint import Coupling
 from kompono.model.force import Effort, Field, Force
-from kompono.model.joint import Joint
-from kompono.model.signal import time as clock
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Elimination
-from kompono.translate.elimination.unknowns import Solution, Unknown
-from kompono.translate.engines.discrete.links import make_links
+from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.discrete.packs import Data, PackTables
 from kompono.translate.engines.discrete.pieces import Piece, Pieces
-from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
-from kompono.translate.engines.posed import Posed
-from kompono.translate.engines.traced import Present, TracedEngine
 from kompono.translate.laws.softened import mode_rates
-from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import bind_signals
 from kompono.translate.program import Routine
-from kompono.translate.rank.reach import Located, ReachableRows
 from kompono.translate.structure.topology import Topology
-from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import InlineTracer, Tracer, add_kernel
 
 SOURCES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # wrenches a kernel adds up; what a body has less are zeros
 
 
-class DiscreteEngine(TracedEngine):
-    """The state is (x, R) and the twist of every body in its own axes; joints are links."""
+class DiscreteEngine(LinkedEngine):
+    """A step is made of two tables of small kernels."""
 
     def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
         super().__init__(model, topology, kernels, shared=shared)
-        self.links = make_links(self.closing, self.laws)
+        self.hidden = ca.SX(0, 1)  # all numbers of the pieces, which are cut now
         self._cut = _Cut(self)
         self.hidden = ca.vertcat(*self._cut.data.symbols) if self._cut.data.symbols else ca.SX(0, 1)
 
-    def counted_joints(self) -> tuple[Joint, ...]:
-        """All joints with angles that somebody uses."""
-        return counted_joints(self.model)
-
-    # -- hidden parameters
-
-    def hidden_names(self) -> tuple[str, ...]:
-        """They have no names people would use."""
-        return tuple(f"link.{k}" for k in range(self.hidden.numel()))
-
     def hidden_values(self, stiffness: np.ndarray, damping: np.ndarray) -> np.ndarray:
         """Hidden parameters for a stiffness and damping of each condition row (rows), in the order of `row_labels`."""
-        rows = [ca.vertcat(*[getattr(s, kind) for s in self.links.strengths]) for kind in ("stiffness", "damping")]
+        rows = [ca.vertcat(*self._symbols(kind)) for kind in ("stiffness", "damping")]
         given = {}
         for symbols, values in zip(rows, (stiffness, damping), strict=True):
             pairs = zip(_entries(symbols), values, strict=True)
@@ -85,134 +62,13 @@ class DiscreteEngine(TracedEngine):
     def strengths(self, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Stiffness and damping of each condition row (rows) from hidden parameters; zero where a row moves nothing."""
         value = {s.element_hash(): number for s, number in zip(self._cut.data.symbols, hidden, strict=True)}
-        rows = [ca.vertcat(*[getattr(s, kind) for s in self.links.strengths]) for kind in ("stiffness", "damping")]
+        rows = [ca.vertcat(*self._symbols(kind)) for kind in ("stiffness", "damping")]
         stiffness, damping = ([value.get(symbol.element_hash(), 0.0) for symbol in _entries(row)] for row in rows)
         return np.array(stiffness), np.array(damping)
 
-    def loads_on(self, body: int) -> list[str]:
-        """Paths of the forces, efforts and laws of the model that act on a body."""
-        carrier, found = self.model.bodies[body], []
-        soft = [load for law in self.model.soft for load in law.loads]
-        for force in (*self.model.forces, *(load for load in soft if isinstance(load, Force))):
-            if carrier in [frame.body for frame in (force.first, force.second) if frame is not None]:
-                found.append(self.model.path(force))
-        for effort in (*self.model.efforts, *(load for load in soft if isinstance(load, Effort))):
-            if carrier in (effort.joint.first.body, effort.joint.second.body):
-                found.append(self.model.path(effort))
-        return found
-
-    def groups(self) -> tuple[tuple[str, int], ...]:
-        """Path of the element and number of rows of each group of like conditions, in the order of the rows."""
-        return tuple((self.model.path(e), size) for e in self.closing for size in group_sizes(e))
-
-    # -- routines
-
     def routines(self) -> dict[str, Callable[[], Routine]]:
-        """With the parts of a step, and what is needed to choose stiffness."""
-        parts = {"kick": self._cut.kick, "drift": self._cut.drift, "blocks": self.blocks}
-        parts |= {"state_rates": self._own_rates} if self.model.states else {}
-        return {**super().routines(), **parts, "condition_rates": self.condition_rates}
-
-    def _own_rates(self) -> Routine:
-        """Rates of the model's own states."""
-        return self.present.tracer.routine("state_rates", [("rates", self._state_rates(self.present.solution))])
-
-    def blocks(self) -> Routine:
-        """G of each element on the accelerations of each body it touches (rows x 6, column by column), in the order of
-        `touched`, and the inverse mass matrix (6 x 6) of each body, all in body axes.
-        """
-        now = self.present
-        blocks = [ca.vec(ca.densify(block)) for c in now.closures.values() for block in c.columns.values()]
-        weights = [ca.vec(ca.densify(mass_inverse(now.kinematics, body))) for body in self.model.bodies]
-        named = [("blocks", ca.vertcat(*blocks) if blocks else ca.SX(0, 1)), ("weights", ca.vertcat(*weights))]
-        return now.tracer.routine("blocks", named)
-
-    def condition_rates(self) -> Routine:
-        """g_dot of all conditions."""
-        rates = [closure.rate for closure in self.present.closures.values()]
-        return self.present.tracer.routine("condition_rates", [("g_dot", ca.vertcat(ca.SX(0, 1), *rates))])
-
-    def reachable(self, time: float, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | None]:
-        """For each block of `touched`, rows (poses, rows, 6) at many poses the element allows, the present one first;
-        None for couplings, whose rows follow the axes of joints.
-        """
-        symbols = [ca.SX(signal) for signal in (*self.model.parameters, *self.model.memory)]
-        numbers = [*parameters[: len(self.model.parameters)], *state[self.nq + self.nv :]]
-        values = {s.element_hash(): float(x) for s, x in zip([clock, *symbols], [time, *numbers], strict=True)}
-        placed: dict[Carrier, Located] = {
-            body: (state[12 * k : 12 * k + 3], state[12 * k + 3 : 12 * k + 12].reshape(3, 3).T)
-            for k, body in enumerate(self.model.bodies)
-        }
-        reach, found = ReachableRows(values, placed), []
-        for element in self.closing:
-            if isinstance(element, Coupling) or not sum(group_sizes(element)):
-                found += [None] * len(self._bodies_of(element))
-            else:
-                found += reach.blocks(element, self.laws.of(element))
-        return found
-
-    def slips(self) -> np.ndarray:
-        """Which condition rows are on velocities alone (rows,)."""
-        marks: list[bool] = []
-        for element in self.closing:
-            rows = sum(group_sizes(element))
-            pairs = 0 if isinstance(element, Coupling) else velocity_rows(element)
-            marks += [False] * (rows - pairs) + [True] * pairs
-        return np.array(marks, dtype=bool)
-
-    def _bodies_of(self, element: Closing) -> list[Body]:
-        """Bodies an element touches, each once."""
-        pairs = element.joints if isinstance(element, Coupling) else (element,)
-        carriers = [frame.body for pair in pairs for frame in (pair.second, pair.first)]
-        return list(dict.fromkeys(carrier for carrier in carriers if isinstance(carrier, Body)))
-
-    def touched(self) -> list[tuple[int, int, int]]:
-        """First row, number of rows and body of each block of `blocks`; known without tracing anything."""
-        number = {body: k for k, body in enumerate(self.model.bodies)}
-        found, start = [], 0
-        for element in self.closing:
-            rows = sum(group_sizes(element))
-            found += [(start, rows, number[body]) for body in self._bodies_of(element)]
-            start += rows
-        return found
-
-    def speed_rates(self, solution: Solution) -> Vector:
-        """Rates of the velocity and angular velocity of every body, seen in its axes."""
-        now, rates = self.present, []
-        for body in self.model.bodies:
-            rotation, a = now.kinematics.absolute(body).pose.rotation, solution.body(body)
-            rates.append(
-                now.tracer.call(
-                    lambda a, r, g: ca.vertcat(a[:3] + r.T @ g, a[3:]), a, rotation, now.loads.uniform,
-                    path=self.model.path(body),
-                )
-            )  # fmt: skip
-        return ca.vertcat(*rates)
-
-    @cached_property
-    def present(self) -> Present:
-        """Kinematics, conditions, all loads with those of the links, and the accelerations they make."""
-        tracer, kinematics = self._start()
-        linked = copy.copy(kinematics)
-        linked.model = self.links.added_to(self.model)
-        loads = Loads(linked)
-        loads.kinematics = kinematics
-        closures = closures_on_bodies(kinematics, self.closing, self.laws, None)
-        solution = Solution()
-        for body in self.model.bodies:
-            weight, path = mass_inverse(kinematics, body), self.model.path(body)
-            solution[Unknown.body(body)] = tracer.call(lambda d, p: -(d @ p), weight, loads.bias(body), path=path)
-        for strength in self.links.strengths:
-            closure = closures[strength.element]
-            solution[Unknown.rows(strength.element)] = tracer.call(
-                strength.multiplier, closure.residual, closure.rate, path=self.model.path(strength.element), free=True
-            )
-        return Present(tracer, kinematics, closures, loads, Elimination(tracer), solution)
-
-    @cached_property
-    def posed(self) -> Posed:
-        """Kinematics and conditions, with G on the speeds."""
-        return posed_on_speeds(self.present, self._moving_links())
+        """With the parts of a step."""
+        return {**super().routines(), "kick": self._cut.kick, "drift": self._cut.drift}
 
 
 class _Cut:
@@ -224,7 +80,7 @@ class _Cut:
         assert isinstance(tracer, InlineTracer)
         self.tracer: Tracer = tracer
         self.pieces, self.data = Pieces(tracer, kinematics, engine.kernels), Data()
-        for strength in engine.links.strengths:
+        for strength in engine._links.strengths:
             self.pieces.numbers.allow(strength.stiffness)
             self.pieces.numbers.allow(strength.damping)
         self.kick, self.drift = self._kick(kinematics), self._drift()
@@ -256,7 +112,7 @@ class _Cut:
         path, model = self.model.path, self.model
         groups: list[tuple[Sequence[Force | Effort | Field], str]] = [
             (loads, path(s.element))
-            for s, loads in zip(self.engine.links.strengths, self.engine.links.loads, strict=True)
+            for s, loads in zip(self.engine._links.strengths, self.engine._links.loads, strict=True)
         ]
         groups += [((load,), path(load)) for load in (*model.forces, *model.efforts, *model.fields)]
         groups += [(soft.loads, path(soft.law)) for soft in model.soft]

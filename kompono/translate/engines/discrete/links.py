@@ -72,6 +72,20 @@ class CoupledEffort(Effort):
         return self.value
 
 
+class Strengths:
+    """The strengths of elements, each made when it is first asked for: whoever looks at an element sees the same."""
+
+    def __init__(self) -> None:
+        self._made: dict[Closing, Strength] = {}
+
+    def of(self, element: Closing) -> Strength:
+        """Those of an element."""
+        if element not in self._made:
+            rows = sum(group_sizes(element))
+            self._made[element] = Strength(element, ca.SX.sym("k", rows), ca.SX.sym("c", rows))
+        return self._made[element]
+
+
 @dataclass(frozen=True)
 class Links:
     """Strengths by closing element, and the loads their links are, one tuple per element."""
@@ -87,14 +101,13 @@ class Links:
         return replace(model, forces=model.forces + forces, efforts=model.efforts + efforts)
 
 
-def make_links(closing: tuple[Closing, ...], laws: Laws) -> Links:
+def make_links(closing: tuple[Closing, ...], laws: Laws, known: Strengths) -> Links:
     """A link for every joint, constraint and coupling that has conditions."""
     strengths, loads = [], []
     for element in closing:
-        rows = sum(group_sizes(element))
-        strength = Strength(element, ca.SX.sym("k", rows), ca.SX.sym("c", rows))
+        strength = known.of(element)
         strengths.append(strength)
-        if not rows:
+        if not strength.stiffness.numel():
             loads.append(())
         elif isinstance(element, Coupling):
             loads.append(tuple(CoupledEffort(element, joint, strength) for joint in dict.fromkeys(element.joints)))

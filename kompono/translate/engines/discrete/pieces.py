@@ -21,7 +21,7 @@ from kompono.spatial.rotation import orthonormal, turned_by
 from kompono.translate.motion.kinematics import Kinematics, WorkingFrames
 from kompono.translate.motion.loads import Loads
 from kompono.translate.structure.topology import Topology
-from kompono.translate.symbolic import Matrix, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer, add_kernel, entries_of, with_entries
 
 # what a number read by a kernel is: ("q" | "v", which body, offset), ("data", place), ("source", which wrench, offset),
@@ -104,7 +104,7 @@ class _Points(WorkingFrames):
         return self._known[frame]
 
 
-class _Pairs(Kinematics):
+class PairedKinematics(Kinematics):
     """Motion of two frames on bodies whose twists are known: in the axes of the first body, without a detour."""
 
     def motion(self, first: Frame | None, second: Frame) -> Motion:
@@ -137,7 +137,7 @@ class Pieces:
         self.tracer, self.kernels, self.model = tracer, kernels, kinematics.model
         self.numbers = Numbers(tracer)
         base = kinematics
-        self.kinematics = _Pairs(tracer, base.model, base.topology, base.q, base.v, base.counted)
+        self.kinematics = PairedKinematics(tracer, base.model, base.topology, base.q, base.v, base.counted)
         self.kinematics.frames = _Points(kinematics.topology, self.numbers)
         self._index: dict[Carrier, int] = {body: k for k, body in enumerate(self.model.bodies)}
         self._places: dict[int, Role] = {}
@@ -199,39 +199,56 @@ class Pieces:
         for number, wrench in enumerate(wrenches):
             self._name(wrench, [("source", number, i) for i in range(6)])
         total = sum(wrenches[1:], wrenches[0]) if wrenches else ca.SX(6, 1)
-        mass, inverse = self.numbers.symbolic(1 / ca.SX(body.solid.mass)), self._inverse_inertia(body)
-        rates = ca.vertcat(total[:3] * mass + rotation.T @ uniform, inverse @ total[3:])
+        mass, inverse = self.numbers.symbolic(1 / ca.SX(body.solid.mass)), self.numbers.symbolic(inverse_inertia(body))
+        rates = kicked(total, mass, inverse, rotation, uniform)
         k = self._index[body]
         return self.cut(ca.densify(rates), self.model.path(body), first=(k,))
 
-    def _inverse_inertia(self, body: Body) -> ca.SX:
-        inverse = ca.sparsify(ca.inv(ca.SX(body.solid.inertia)))
-        return self.numbers.symbolic(_symmetric_constants(inverse))
-
     def drift(self, body: Body) -> Piece:
-        """Free motion of a body by its speeds times the step: q' (12), and the speeds times the step after it (6).
-
-        Eqs 6, 9 to 11; momentum and angular momentum stay what they are, which is the gyroscopic part of eq 7.
-        """
+        """Free motion of a body by its speeds times the step (see `drifted`)."""
         joint = self.kinematics.topology.link(body).moved_by
         q, v = self.kinematics.q[joint], self.kinematics.v[joint]
-        rotation = ca.reshape(q[3:], 3, 3)
-        inertia = self.numbers.symbolic(_symmetric_constants(ca.sparsify(ca.SX(body.solid.inertia))))
-        inverse = self._inverse_inertia(body)
-        angle = v[3:]
-        momentum = inertia @ angle
-        for _ in range(2):  # towards the middle of the step
-            turning = ca.cross(momentum, angle)
-            angle = inverse @ (momentum + turning / 2 + ca.cross(turning, angle) / 8)
-        increment = turned_by(angle)
-        after = orthonormal(rotation @ increment)
-        speeds = ca.vertcat(increment.T @ v[:3], inverse @ (increment.T @ momentum))
-        column = ca.vertcat(q[:3] + rotation @ v[:3], ca.vec(after), speeds)
+        inertia = self.numbers.symbolic(own_inertia(body))
+        column = drifted(q, v, inertia, self.numbers.symbolic(inverse_inertia(body)))
         return self.cut(ca.densify(column), self.model.path(body), first=(self._index[body],))
 
     def value(self, symbol: ca.SX) -> float:
         """The number a data symbol stands for; not a number if that is not known here."""
         return self.numbers.values.get(symbol.element_hash(), np.nan)
+
+
+def kicked(total: Vector, mass: Scalar, inverse: Matrix, rotation: Matrix, uniform: Vector) -> Vector:
+    """Accelerations (6) of a body in its axes from the `total` wrench (6) about its centre and the field around
+    everything (eqs 4 and 7 without gyroscopic terms); `mass` is 1/m.
+    """
+    return ca.vertcat(total[:3] * mass + rotation.T @ uniform, inverse @ total[3:])
+
+
+def drifted(q: Vector, v: Vector, inertia: Matrix, inverse: Matrix) -> Vector:
+    """Free motion of a body by its speeds times the step: q' (12), and the speeds times the step after it (6).
+
+    Eqs 6, 9 to 11; momentum and angular momentum stay what they are, which is the gyroscopic part of eq 7.
+    """
+    rotation = ca.reshape(q[3:], 3, 3)
+    angle = v[3:]
+    momentum = inertia @ angle
+    for _ in range(2):  # towards the middle of the step
+        turning = ca.cross(momentum, angle)
+        angle = inverse @ (momentum + turning / 2 + ca.cross(turning, angle) / 8)
+    increment = turned_by(angle)
+    after = orthonormal(rotation @ increment)
+    speeds = ca.vertcat(increment.T @ v[:3], inverse @ (increment.T @ momentum))
+    return ca.vertcat(q[:3] + rotation @ v[:3], ca.vec(after), speeds)
+
+
+def inverse_inertia(body: Body) -> ca.SX:
+    """1/J (3, 3) of a body about its centre, exactly symmetric."""
+    return _symmetric_constants(ca.sparsify(ca.inv(ca.SX(body.solid.inertia))))
+
+
+def own_inertia(body: Body) -> ca.SX:
+    """J (3, 3) of a body about its centre, exactly symmetric."""
+    return _symmetric_constants(ca.sparsify(ca.SX(body.solid.inertia)))
 
 
 def _symmetric_constants(matrix: ca.SX) -> ca.SX:

@@ -1,0 +1,127 @@
+"""What engines of a model with closed parts share, however the whole is moved: state, results, events and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import casadi as ca
+
+from kompono.errors import TranslationError
+from kompono.translate.declared.networks import Network
+from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.motion.signals import bind_results, samples_with_results, uses_results
+from kompono.translate.motion.states import reads_of
+from kompono.translate.parts.compartment import Compartment, CompartmentState
+from kompono.translate.parts.linked import moment_of
+from kompono.translate.parts.moment import Moment
+from kompono.translate.parts.report import PartedWriter, report_whole
+from kompono.translate.parts.ticks import sampled
+from kompono.translate.program import Channel, Routine
+from kompono.translate.symbolic import Vector
+from kompono.translate.tracer import Tracer
+
+
+class ByParts(TracedEngine):
+    """State and names are those of the model with all parts opened; motion comes from the parts as they are."""
+
+    compartment: Compartment
+    places: list[int]
+
+    @property
+    def opens(self) -> bool:
+        """Parts are asked whatever their gaps are."""
+        return False
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Places in the state of each closed part."""
+        found = (tuple(part.inside.places(self)) for part in self.compartment.parts)
+        return tuple(group for group in found if group)
+
+    def _moment(self) -> tuple[Tracer, Moment]:
+        tracer, _ = self._start()
+        state = ca.SX(tracer.values["state"])
+        x = ca.vertcat(ca.SX(0, 1), *[state[place, :] for place in self.places])
+        return tracer, moment_of(self.compartment, tracer, self.compartment.unpack(x))
+
+    def _scattered(self, values: CompartmentState) -> Vector:
+        """A column in the order of this engine from one in the order of the compartment."""
+        packed = self.compartment.pack(values)
+        places = {place: k for k, place in enumerate(self.places)}
+        return ca.vertcat(ca.SX(0, 1), *[packed[places[k]] for k in range(len(self.places))])
+
+    # -- results
+
+    @cached_property
+    def _settled(self) -> tuple[Tracer, Moment, Moment]:
+        """This state as it is, and with speeds that meet all conditions."""
+        tracer, before = self._moment()
+        return tracer, before, before.settled()[0]
+
+    @cached_property
+    def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
+        _, before, now = self._settled
+        now = now.at(now.values)  # symbols mean this state
+        channels, values = report_whole(now, before)
+        return channels, ca.densify(ca.vertcat(*values))
+
+    def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> Routine:
+        values = self._traced_channels[1]
+        chosen = values if columns is None else ca.vertcat(*[values[i] for i in columns])
+        return self._settled[0].routine(name, [("channels", chosen)])
+
+    def _now(self) -> tuple[Tracer, Moment]:
+        """With speeds that meet all conditions, and symbols that mean this state."""
+        tracer, _, now = self._settled
+        return tracer, now.at(now.values)
+
+    def _guard_values(self, now: Moment) -> list[Vector]:
+        found = now.guards()
+        return [found[event] for event in self.model.events]
+
+    def guards(self) -> Routine:
+        tracer, _, now = self._settled
+        values = self._guard_values(self._with_results(now.at(now.values)))
+        return tracer.routine("guards", [("values", ca.vertcat(*values))])
+
+    @property
+    def iterated(self) -> tuple[Network, ...]:
+        """Own ones; those inside parts are the parts' affair."""
+        return tuple(network for network in self.compartment.model.networks if network.done is not None)
+
+    def networks_done(self) -> Routine:
+        tracer, now = self._now()
+        done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
+        return now.tracer.routine("iterated", [("done", ca.vertcat(*done))])
+
+    def switch(self, number: int) -> Routine:
+        tracer, _, now = self._settled
+        event = self.model.events[number]
+        state = ca.SX(tracer.values["state"])
+        for mode, value in self._with_results(now.at(now.values)).switched(event):
+            place = next(i for i, known in enumerate(self.model.memory) if known is mode)
+            state[self.nq + self.nv + place] = value
+        return tracer.routine(f"switch_{number}", [("state", state)])
+
+    def tick(self, number: int) -> Routine:
+        tracer, _, now = self._settled
+        now = self._with_results(now.at(now.values))
+        own = self.compartment.model
+        if len(own.controllers) < len(self.model.controllers):
+            inside = next(one for one in self.model.controllers if all(one is not known for known in own.controllers))
+            raise TranslationError(
+                "a closed part cannot ask Python.", path=self.model.path(inside),
+                fix="Declare the controller in an owner, and connect it, or leave the part open.",
+            )  # fmt: skip
+        due = [self.sample_rates[k] for k in self.ticks[number]]
+        named = [("state", self._scattered(sampled(now, due))), *reads_of(tracer, own, due)]
+        self._settled[2].at(now.values)  # symbols mean the present again
+        return tracer.routine(f"tick_{number}", named)
+
+    def _with_results(self, now: Moment) -> Moment:
+        """A moment at which own events and samples may use results, if some do."""
+        if uses_results(now.compartment.model) or samples_with_results(now.compartment.model):
+            writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
+            bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
+        return now
