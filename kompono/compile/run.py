@@ -11,6 +11,7 @@ import ctypes
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -34,8 +35,6 @@ EVENTS = 64  # room in the first event log
 
 # (time, state, inputs, parameters, units of laws whose guards fired, step) -> state, and numbers of what happened
 Settle = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], tuple[np.ndarray, list[int]]]
-
-_ENDS = {int(end): end for end in ChunkEnd}  # quicker than ChunkEnd(...)
 
 
 class Run(ABC):
@@ -179,9 +178,7 @@ class Run(ABC):
 
     def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
-        if not self._helpers:
-            return self._advance(steps)
-        with self._helpers.at_work(self._vector("work")):
+        with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():
             return self._advance(steps)
 
     def _advance(self, steps: int) -> ChunkEnd:
@@ -190,7 +187,7 @@ class Run(ABC):
             self._function = self.takeover(self._block.evaluations)
         while True:
             self._block.budget = goal - self._taken
-            status = _ENDS[self._function(self._address)]
+            status = ChunkEnd(self._function(self._address))
             if status is ChunkEnd.LAWS:
                 try:
                     self._settle()
