@@ -14,6 +14,7 @@ import numpy as np
 from kompono.elsewhere.filed import unfiled
 from kompono.elsewhere.kernel import refuse_elsewhere
 from kompono.errors import ModelWarning, NoForces, RunWarning, warn
+from kompono.heavy import lost_digits
 from kompono.interruption import asked
 from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
@@ -56,6 +57,8 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         warn(remark, ModelWarning)
     values = simulation.completed(values, assembly.state, feed, settings.step)
     check_softness(simulation, settings, assembly.state, feed.at(0.0), values)
+    if remark := lost_digits(simulation, assembly.state, feed.at(0.0), values):
+        warn(remark, RunWarning)
     step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
     started, jam = assembly.state, ""
     try:
