@@ -38,7 +38,18 @@ from kompono.spatial.pose import Motion, Pose, Wrench
 from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
-    from kompono.analyses import Equilibrium, Evaluation, LinearModel, Modes, equilibrium, evaluate, linearize, modes
+    from kompono.analyses import (
+        Equilibrium,
+        Evaluation,
+        LinearModel,
+        Modes,
+        equilibrium,
+        evaluate,
+        inverse,
+        linearize,
+        modes,
+        reach,
+    )
     from kompono.costs import Cost, cost
     from kompono.edges.fmu import export_fmu
     from kompono.edges.view import LiveView, view
@@ -119,9 +130,11 @@ __all__ = [
     "evaluate",
     "export_fmu",
     "inspect",
+    "inverse",
     "linearize",
     "load",
     "modes",
+    "reach",
     "resume",
     "roll_pitch_yaw",
     "rotation",
@@ -137,7 +150,7 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
     "Cost": "costs",
     "cost": "costs",
     **dict.fromkeys(("Equilibrium", "Evaluation", "LinearModel", "Modes"), "analyses"),
-    **dict.fromkeys(("equilibrium", "evaluate", "linearize", "modes"), "analyses"),
+    **dict.fromkeys(("equilibrium", "evaluate", "inverse", "linearize", "modes", "reach"), "analyses"),
     "export_fmu": "edges.fmu",
     "load": "files",
     "Fmu": "foreign",

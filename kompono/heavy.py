@@ -12,14 +12,14 @@ from kompono.translate.parts.heavy import heaviest_port
 EXACT = 1e-7  # relative to the largest rate, that says nothing
 
 
-def lost_digits(simulation: Any, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> str:
+def lost_digits(simulation: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> str:
     """How far rates by parts are, at a state, from those of the machine with its parts opened, in words; empty if that
     is nothing, or if they are no numbers, for then the run says why.
     """
     if "opened" not in simulation.program.routines:
         return ""
     plain, engine = Interpreter(simulation.program), simulation.translation.engine
-    parts, whole = (plain.evaluate(name, 0.0, state, inputs, parameters)[0] for name in ("derivative", "opened"))
+    parts, whole = (plain.evaluate(name, time, state, inputs, parameters)[0] for name in ("derivative", "opened"))
     speeds = slice(engine.nq, engine.nq + engine.nv)
     error = float(np.abs(parts - whole)[speeds].max(initial=0.0) / max(np.abs(whole[speeds]).max(initial=0.0), 1e-300))
     if not np.isfinite(error) or error < EXACT:

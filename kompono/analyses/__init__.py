@@ -2,6 +2,7 @@
 
 from kompono.analyses.equilibrium import Equilibrium, equilibrium
 from kompono.analyses.evaluation import Evaluation, evaluate
+from kompono.analyses.inverse import inverse, reach
 from kompono.analyses.linearize import LinearModel, linearize
 from kompono.analyses.mechanics import Mechanics
 from kompono.analyses.modes import Mode, Modes, modes
@@ -15,6 +16,8 @@ __all__ = [
     "Modes",
     "equilibrium",
     "evaluate",
+    "inverse",
     "linearize",
     "modes",
+    "reach",
 ]

@@ -41,7 +41,7 @@ def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
     """d rate / d state (column by column) from the inlined derivative; what is always zero is no work."""
     x, rate = _rate(whole, kernels)
     matrix = derived(rate, lambda found: ca.jacobian(found, x[1 : 1 + rate.numel()]))
-    return _routine("jacobian", whole.inputs, x, {"jacobian": matrix}, kernels)
+    return routine_of("jacobian", whole.inputs, x, {"jacobian": matrix}, kernels)
 
 
 def implicit(whole: Routine, kernels: dict[str, ca.Function], coordinates: int, moving: Sequence[int]) -> Routine:
@@ -60,7 +60,7 @@ def implicit(whole: Routine, kernels: dict[str, ca.Function], coordinates: int, 
     square = ca.SX.eye(len(z)) - g * matrix[z, z] - ca.mtimes(coupling, g * matrix[q, z])
     *most, (label, size) = whole.inputs
     outputs = {"rate": rate, "square": square.T, "coupling": coupling.T, "turning": turning, "following": following}
-    return _routine(IMPLICIT, (*most, (label, size + 1)), ca.vertcat(x, g), outputs, kernels)
+    return routine_of(IMPLICIT, (*most, (label, size + 1)), ca.vertcat(x, g), outputs, kernels)
 
 
 def moving_places(program: Program) -> list[int]:
@@ -100,7 +100,7 @@ def _inverse(matrix: Matrix) -> Matrix:
     return result
 
 
-def _routine(
+def routine_of(
     name: str,
     inputs: tuple[tuple[str, int], ...],
     x: Vector,

@@ -70,7 +70,7 @@ def test_a_run_says_how_many_digits_are_left(engine: str, eye: float, monkeypatc
     monkeypatch.setattr(heavy, "EXACT", 1e-9)
     simulation = Simulation(Hanging(eye, 1.0), closed=["part"], engine=engine, native=False)
     state = simulation.assemble().state
-    said = heavy.lost_digits(simulation, state, np.zeros(0), simulation.parameters())
+    said = heavy.lost_digits(simulation, 0.0, state, np.zeros(0), simulation.parameters())
     assert re.match(rf"part\.eye: .* is 1e\+{round(-np.log10(eye)):02d} times heavier .* exact to \de-0\d of", said)
     light = Simulation(Hanging(1e-4, 1.0), closed=["part"], engine=engine, native=False)
     assert "opened" not in light.program.routines

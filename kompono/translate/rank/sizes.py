@@ -7,8 +7,8 @@ reference is the least pivot it has among the rows of its own element at arbitra
 
 which a light body on a long lever does not spoil, less what the loop leaves of that, known from the same loop in joint
 coordinates (see `rank`), and from its masses: a light body between heavy ones is moved by one of its joints as easily
-as it is light, and by the other, once the first has its place, as hard as the heavy ones. A joint whose conditions are so different in size that
-double precision cannot tell them apart is refused.
+as it is light, and by the other, once the first has its place, as hard as the heavy ones. A joint whose conditions are
+so different in size that double precision cannot tell them apart is refused.
 """
 
 from __future__ import annotations
