@@ -34,7 +34,7 @@ LAST = 40  # records before a failure that are looked at for its cause
 TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
 
 
-def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, inputs: np.ndarray) -> None:
+def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, time: float, inputs: np.ndarray) -> None:
     """Say which events cannot fire yet, because their guards are above zero at the start; refuse guards that are not a
     number there.
     """
@@ -42,7 +42,7 @@ def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, inputs:
     if not program.events:
         return
     evaluator = kernel if program.opaque or program.laws else Interpreter(program)  # nothing is compiled for one look
-    (values, *_) = evaluator.evaluate("guards", 0.0, state, inputs, parameters)
+    (values, *_) = evaluator.evaluate("guards", time, state, inputs, parameters)
     for k, (name, value) in enumerate(zip(program.events, values, strict=False)):
         if np.isnan(value):
             what = no_number(program, k, len(values))

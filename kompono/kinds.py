@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.ended import End
 from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
 
@@ -35,6 +36,15 @@ def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
 def time(name: str, value: Any) -> float:
     """A time [s]."""
     return number(value, name, error=RunError, finite=False, fix=f"Give {name} in seconds, e.g. {name}=0.5.")
+
+
+def end(name: str, value: Any) -> End:
+    """Where another run ended."""
+    found = value if isinstance(value, End) else getattr(value, "end", None)
+    if not isinstance(found, End):
+        fix = f"Give the result of a run, or the `end` of one: {name}=simulate(...)."
+        raise RunError(f"{name} = {shown(value)} is not where a run ended.", fix=fix)
+    return found
 
 
 def tolerance(name: str, value: Any) -> float:

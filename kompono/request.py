@@ -66,6 +66,7 @@ class Request:
     damping: Any = field(default=None, metadata=_solution(kinds.strength))
 
     until: float = field(default=0.0, metadata=_steps(kinds.time))
+    begin: float | None = field(default=None, metadata=_steps(kinds.time))
     step: float | None = field(default=None, metadata=_steps(kinds.time))
     method: str | None = field(default=None, metadata=_steps(kinds.one_name))
     rtol: float = field(default=1e-8, metadata=_steps(kinds.tolerance))
@@ -79,6 +80,7 @@ class Request:
     inputs: Mapping[str, Any] | None = field(default=None, metadata=_values(kinds.by_path, kept=False))
     parameters: Mapping[str, Any] | None = field(default=None, metadata=_values(kinds.by_path))
     initial: Mapping[str, Any] | None = field(default=None, metadata=_values(kinds.by_path))
+    start: Any = field(default=None, metadata=_values(kinds.end, kept=False, declared=False))
 
     progress: bool | None = field(default=None, metadata=_company(kinds.flag, declared=True))
     realtime: Any = field(default=False, metadata=_company(kinds.clock))

@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kompono.beginning import begins
 from kompono.elsewhere.filed import unfiled
 from kompono.elsewhere.kernel import refuse_elsewhere
-from kompono.errors import ModelWarning, NoForces, RunWarning, warn
+from kompono.ended import End
+from kompono.errors import ModelWarning, RunWarning, warn
 from kompono.interruption import asked
 from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
 from kompono.request import Request
 from kompono.result import Result, matching
 from kompono.selection import select_outputs
-from kompono.solve.assemble import remarks
 from kompono.solve.controllers import at_work
 from kompono.solve.estimate import announce, estimate
 from kompono.solve.fitting import concluded
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Trajectory, integrate
-from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outputs
 from kompono.solve.settings import Settings, check_method, check_settings
-from kompono.solve.softness import check_softness
 
 Watch = Callable[[float, np.ndarray], None]  # told time and state
 
@@ -48,22 +47,15 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     keeping = kept(simulation, request, noted) if request.hdf5 or request.resume else None
     check_method(simulation.entry, settings.method)
     values, feed = simulation.parameters(request.parameters), simulation.feed(request.inputs)
-    assembly = simulation.assemble(request.initial, parameters=values, feed=feed)
-    outputs = replace(select_outputs(simulation.translation, request.channels), open=OPEN + 10 * assembly.gap)
+    begun = begins(simulation, settings, request, values, feed)
+    outputs = replace(select_outputs(simulation.translation, request.channels), open=OPEN + 10 * begun.gap)
     size = estimate(settings, outputs, simulation.program, paced=bool(request.realtime))
     announce(simulation.name, size, settings.every, request.before)
-    for remark in remarks(assembly):
+    for remark in begun.remarks:
         warn(remark, ModelWarning)
-    values = simulation.completed(values, assembly.state, feed, settings.step)
-    check_softness(simulation, settings, assembly.state, feed.at(0.0), values)
-    step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
-    started, jam = assembly.state, ""
-    try:
-        started = simulation.started(started, values, feed, step=step)
-    except NoForces as found:  # the run ends at once
-        jam = found.message
+    started, values, jam = begun.settled()
     seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
-    known = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
+    known = begun.facts
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
     with at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:
         feed = feed.fresh(callables)
@@ -72,16 +64,17 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
             journal = None
             if keeping and not session and simulation.kernel.lasts:  # else it is written at the end
                 journal, values = keeping.journal_of(settings, outputs, state, values, feed, scene, known)
-            begun, made = clock.perf_counter(), simulation.reader.seconds
+            moment, made = clock.perf_counter(), simulation.reader.seconds
             problem = simulation.problem(state, values, session.feed if session else feed, outputs, settings)
             problem.journal, problem.jam = journal, jam
+            begun.go_on(problem)
             if request.watcher is not None:
                 problem.watch = _watch(simulation, request.watcher, values, feed)
                 if journal is None or journal.resumed is None:
-                    problem.watch(0.0, state)
+                    problem.watch(settings.begin, state)
             trajectory = integrate(problem, settings, progress)
             made = simulation.reader.seconds - made
-            seconds = clock.perf_counter() - begun - made
+            seconds = clock.perf_counter() - moment - made
         trajectory.statistics.update(
             **known,
             **simulation.kernel.counts(state),
@@ -90,6 +83,9 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
             seconds_run=seconds + (journal.before if journal else 0.0),
         )
         result = _result(simulation, trajectory, outputs, settings, values, scene)
+        if not simulation.program.opaque:  # parts elsewhere keep what they are
+            row = trajectory.rows[-1].copy()
+            result.ends = functools.partial(End.of, simulation.program, simulation.engine, row, values, known)
     result = session.complete(result) if session else result
     return keeping.finish(result) if keeping else result
 

@@ -15,6 +15,7 @@ from kompono.compile import compile_program
 from kompono.compile.cache import DiskShelf
 from kompono.elsewhere.hosts import remote_hosts
 from kompono.elsewhere.kernel import away_kernel
+from kompono.ended import End
 from kompono.errors import AssemblyError, RunError
 from kompono.explain import Explainer, check_guards
 from kompono.given import number
@@ -197,6 +198,7 @@ class Simulation:
         inputs: Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
+        start: Result | End | None = None,
         progress: bool | None = None,
         realtime: RealTime | bool = False,
         watcher: Watcher | None = None,
@@ -205,10 +207,14 @@ class Simulation:
         request: Mapping[str, Any] | None = None,
         before: Before | None = None,
     ) -> Result:
-        """Assemble and run; a run that fails returns its reason and all results up to it. `hdf5` and `resume` as of
-        `simulate`; `request` are the options a file shall remember the run by.
+        """Assemble and run; a run that fails returns its reason and all results up to it. `hdf5`, `resume` and `start`
+        as of `simulate` (`settings.begin`, if it is not 0, says when); `request` are the options a file shall remember
+        the run by.
         """
-        return run(self, typed(settings), Request.of(locals(), self.request), request)
+        asked, settings = Request.of(locals(), self.request), typed(settings)
+        if asked.start is not None and not settings.begin:
+            settings = replace(settings, begin=asked.start.time)
+        return run(self, settings, asked, request)
 
     def completed(
         self, parameters: np.ndarray, state: np.ndarray, feed: Feed, step: float, time: float = 0.0

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kompono.ended import End
 from kompono.errors import RunError
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
@@ -28,6 +29,7 @@ def simulate(
     model: Subsystem,
     *,
     until: float,
+    begin: float | None = None,
     step: float | None = None,
     method: str | None = None,
     engine: str = "relative",
@@ -40,6 +42,7 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | None = None,
+    start: Result | End | None = None,
     stabilize: bool = True,
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),
@@ -64,7 +67,10 @@ def simulate(
     ranks: bool = False,
     place: Mapping[str, int] | None = None,
 ) -> Result:
-    """Simulate a model from time 0 to `until` [s] and return its named channels.
+    """Simulate a model from time 0, or `begin` [s], to `until` [s] and return its named channels.
+
+    `start`, the result of another run of this model, lets it go on where that one ended: with its time (unless `begin`
+    says another), coordinates, speeds, modes and states, to the last bit where the method remembers nothing.
 
     method: rk2, rk4 (default), adams (fixed `step` [s], default 1 ms); dopri5, esdirk4 (implicit, for stiff motion) and
     SciPy's RK23, RK45, DOP853, Radau, BDF, LSODA (tolerances `rtol`, `atol`, recording every `step`). `every` records

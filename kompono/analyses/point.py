@@ -15,13 +15,17 @@ from typing import Any
 import numpy as np
 
 from kompono.compile import Interpreter
+from kompono.ended import End
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.given import number
+from kompono.kinds import end
 from kompono.model.subsystem import Subsystem
 from kompono.options import check_known
 from kompono.request import OF_CONCERN, Concern, Request
+from kompono.result import Result
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
+from kompono.solve.inputs import Feed
 
 CLOSED = 1e-12  # how well loops are closed where a state is moved, in the units of their conditions
 
@@ -180,8 +184,8 @@ def find_point(
     parameters: Mapping[str, float] | None,
     options: Mapping[str, Any],
 ) -> Point:
-    """A model where it is asked for: at its declared start (None), at given coordinates and speeds by name, or where
-    another analysis ended (`at.point`).
+    """A model where it is asked for: at its declared start (None), at given coordinates and speeds by name, where
+    another analysis ended (`at.point`), or where a run did (`result.end`).
     """
     time = number(time, "the time", error=RunError, fix="Give seconds.")
     known = getattr(at, "point", None)
@@ -194,6 +198,8 @@ def find_point(
         at = known.start_values()
     simulation = _simulation(model, options)
     values, feed = simulation.parameters(parameters), simulation.feed(inputs)
+    if isinstance(at, End | Result):
+        return _ended(simulation, end("at", at), time, values, feed, isinstance(model, Simulation))
     assembly = simulation.assemble(at, parameters=values, feed=feed, time=time)
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
@@ -203,6 +209,14 @@ def find_point(
         feed.sample(time, lambda name: simulation.channel(time, begun, feed.at(time), values, name))
     compiled = isinstance(model, Simulation) and model.request.native
     return Point(simulation, time, state, feed.at(time), values, assembly.moved, compiled)
+
+
+def _ended(simulation: Simulation, end: End, time: float, values: np.ndarray, feed: Feed, kept: bool) -> Point:
+    """Where a run ended, at its time unless another is given."""
+    time, state = time or end.time, end.state(simulation.program, simulation.engine)
+    values = simulation.completed(values, state, feed, simulation.entry.step, time)
+    feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
+    return Point(simulation, time, state, feed.at(time), values, {}, kept and simulation.request.native)
 
 
 def _simulation(model: Subsystem | Simulation, options: Mapping[str, Any]) -> Simulation:

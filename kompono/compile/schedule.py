@@ -16,7 +16,7 @@ from itertools import groupby
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split, sweeps
+from kompono.compile import split, straight, sweeps
 from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, called_symbol, check_shape, is_far, lower
@@ -41,7 +41,9 @@ def instructions(program: Program, routine: Routine) -> int:
 def are_short(program: Program, routines: Iterable[Routine], most: int) -> bool:
     """Whether routines together execute so few instructions at most; what long ones call is not looked at."""
     runs = [run for routine in routines for run in _kernels(program, routine)]
-    return all(sum(count * length(kernel) for kernel, count in runs) <= most for length in (_own_length, whole_length))
+    if sum(count * _least_length(kernel) for kernel, count in runs) > most:
+        return False
+    return sum(count * whole_length(kernel) for kernel, count in runs) <= most
 
 
 def _kernels(program: Program, routine: Routine) -> list[tuple[ca.Function, int]]:
@@ -53,19 +55,21 @@ def _kernels(program: Program, routine: Routine) -> list[tuple[ca.Function, int]
     return [(program.kernels[name], count) for name, count in counts.items()]
 
 
-def _own_length(function: ca.Function) -> int:
-    sealed = function.class_name() != "SXFunction"
-    return function.nnz_in() + function.nnz_out() if sealed else function.n_instructions()
+def _least_length(function: ca.Function) -> int:
+    """Instructions that a function has in any case, found without looking at each; equal ones may be among them."""
+    return (
+        function.nnz_in() + function.nnz_out()
+        if function.class_name() != "SXFunction"
+        else function.n_instructions() // 4
+    )
 
 
 def whole_length(function: ca.Function) -> int:
     """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns."""
-    own = _own_length(function)
-    if function.class_name() != "SXFunction" or not function.find_functions(0):
-        return own
-    nodes = function.instructions_sx()
-    calls = [nodes[k].which_function() for k in range(own) if function.instruction_id(k) == ca.OP_CALL]
-    return own + sum(map(whole_length, calls))
+    if function.class_name() != "SXFunction":
+        return function.nnz_in() + function.nnz_out()
+    found = straight.instructions(function)
+    return len(found) + sum(whole_length(one.function) for one in found if one.function is not None)
 
 
 def called(program: Program, routines: Iterable[Routine]) -> dict[str, ca.Function]:
@@ -120,9 +124,8 @@ def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) ->
                 raise CompileError(f"routine {routine.name} has lanes of its own, it cannot run several simulations.")
             parts.append(sweeps.define(program, routine, _head(routine, ONE), f"t.{routine.name}", _table))
             continue
-        count = instructions(program, routine)
         _check(program, routine)
-        if len(routine.calls) <= 1 or count <= DIRECT_LIMIT:
+        if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:
             parts.append(_direct(program, routine, lanes))
         else:
             kernels.update((call.kernel, program.kernels[call.kernel]) for call in routine.calls)

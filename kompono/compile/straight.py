@@ -1,8 +1,9 @@
 """An SX function as a list of instructions in which every value is made once, and which products sums take in.
 
 CasADi works in registers that are written again and again; here an operand is the number of the instruction that made
-it. Whoever writes code from a function (`lower` for LLVM, `walked` for tables) starts from these lists, so that an
-instruction means the same to all.
+it. What is computed twice is one value; CasADi finds that as well (`cse`), at ten times the cost. Whoever writes code
+from a function (`lower` for LLVM, `walked` for tables) starts from these lists, so that an instruction means the same
+to all.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ class Instruction(NamedTuple):
 
 
 def instructions(function: ca.Function) -> list[Instruction]:
-    """The instructions of a function, in its order."""
-    maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that wrote it last
+    """The instructions of a function, in its order, equal ones once."""
+    maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that made what is in it
     found: list[Instruction] = []
+    known: dict[tuple[int, object], int] = {}  # operation and what it works on -> the instruction
     nodes = None
     name, read, write = function.instruction_id, function.instruction_input, function.instruction_output
     for k in range(function.n_instructions()):
@@ -52,13 +54,24 @@ def instructions(function: ca.Function) -> list[Instruction]:
                     found.append(Instruction(RESULT, (call,), index))
             continue
         if op == ca.OP_CONST:
-            found.append(Instruction(op, constant=function.instruction_constant(k)))
+            made = Instruction(op, constant=function.instruction_constant(k))
+            key = op, made.constant.hex()
         elif op == ca.OP_INPUT:
-            found.append(Instruction(op, index=read(k)[1]))
+            made = Instruction(op, index=read(k)[1])
+            key = op, made.index
         else:
-            found.append(Instruction(op, tuple([maker[i] for i in read(k)])))
-        maker[write(k)[0]] = len(found) - 1
+            made = Instruction(op, tuple([maker[i] for i in read(k)]))
+            key = op, made.operands
+        number = known.setdefault(key, len(found))
+        if number == len(found):
+            found.append(made)
+        maker[write(k)[0]] = number
     return found
+
+
+def length(function: ca.Function) -> int:
+    """How many instructions a function has."""
+    return len(instructions(function))
 
 
 def in_rounds(instructions: list[Instruction]) -> list[Instruction]:

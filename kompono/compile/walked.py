@@ -103,8 +103,11 @@ class Walked:
         self._place_constants(found, place)
         inputs = len(self.image)
         size = inputs + self.given
-        size = _place_calls(found, place, size)
-        last = {operand: k for k, needed in enumerate(operands) for operand in needed}
+        between = size = _place_calls(found, place, size)
+        last = [-1] * len(found)
+        for k, needed in enumerate(operands):
+            for operand in needed:
+                last[operand] = k
         free: list[int] = []
         rows = self.rows
         for slot in [slot for slot in self.goals if slot < self.given]:
@@ -121,13 +124,13 @@ class Walked:
                 self._called(instruction, place, place[k])
             elif op not in (ca.OP_CONST, RESULT) and k not in absorbed:
                 sources = [place[i] for i in operands[k]]
-                free.extend(_freed(k, operands[k], found, place, last))
+                _release(k, operands[k], place, last, between, free)
                 place[k] = free.pop() if free else size
                 size = max(size, place[k] + 1)
                 code = _FUSE[op, fused[k]] if k in fused else _CODES[op]
                 rows.append((code, place[k], *sources, *([0] * (3 - len(sources)))))
                 continue
-            free.extend(_freed(k, operands[k], found, place, last))
+            _release(k, operands[k], place, last, between, free)
         return size
 
     def _place_constants(self, found: Sequence[Instruction], place: list[int]) -> None:
@@ -210,9 +213,13 @@ def _place_calls(found: Sequence[Instruction], place: list[int], size: int) -> i
     return size
 
 
-def _freed(
-    k: int, operands: Sequence[int], found: Sequence[Instruction], place: Sequence[int], last: dict[int, int]
-) -> list[int]:
-    """Places of values that nobody needs after instruction k."""
-    lasting = (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL, RESULT)
-    return list({place[i] for i in operands if last[i] == k and found[i].op not in lasting})
+def _release(
+    k: int, operands: Sequence[int], place: Sequence[int], last: list[int], between: int, free: list[int]
+) -> None:
+    """Add the places of values that nobody needs after instruction k to those that are `free`; lasting ones are before
+    the place `between`.
+    """
+    for i in operands:
+        if last[i] == k and place[i] >= between:
+            last[i] = -1
+            free.append(place[i])

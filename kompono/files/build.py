@@ -75,7 +75,8 @@ def build(assembly: Assembly, choices: Choices) -> Machine:
     recipe = level.recipe()
     unknown = choices.ignore - told.ignored
     if unknown:
-        raise FileError(f"there is no {sorted(unknown)[0]!r} to ignore.", path=assembly.file)
+        fix = "Connections, actuators and couplings can be ignored, by the names of the file; `imported` lists them."
+        raise FileError(f"there is no {sorted(unknown)[0]!r} to ignore.", path=assembly.file, fix=fix)
     table = Table(assembly.file, tuple(told.lines), tuple(told.masses), tuple(told.named))
     _warn(assembly, told)
     return machine_class(recipe, imported=table, starts=named_starts(level), inputs=named_controls(level))()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kompono.errors import FileError
+from kompono.errors import FileError, RunError
 from kompono.files.assembly import Assembly
 from kompono.files.loops import read_loops
 from kompono.files.xml import Node, parse, read_bytes
+from kompono.given import flag, listed, shown
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,24 @@ def _urdf(root: Node, path: Path, *, loops: Any = None, floating: bool = False, 
 
     beside = read_loops(loops, path.parent)
     return read_urdf(
-        root, path, loops=beside.loops, motors=beside.motors, balls=beside.balls, floating=floating, packages=packages
+        root, path, loops=beside.loops, motors=beside.motors, balls=beside.balls,
+        floating=flag(floating, "floating =", "load", error=RunError), packages=_folders(packages),
+    )  # fmt: skip
+
+
+def _folders(packages: Any) -> Mapping[str, Path] | list[Path]:
+    """Folders of meshes, by name or in the order they are looked through."""
+    named = isinstance(packages, Mapping)
+    fix = 'Give folders: packages=["meshes"], or packages={"arm_description": "meshes"}.'
+    given = (
+        [packages]
+        if isinstance(packages, str | Path)
+        else listed(packages.values() if named else packages, "packages =", "load", error=RunError, fix=fix)
     )
+    if not all(isinstance(each, str | Path) for each in (*given, *(packages if named else ()))):
+        raise RunError(f"packages = {shown(packages)} are no folders.", path="load", fix=fix)
+    folders = [Path(each) for each in given]
+    return dict(zip(packages, folders, strict=True)) if named else folders
 
 
 def _mjcf(root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = ()) -> Assembly:

@@ -11,7 +11,7 @@ from kompono.files.assembly import Assembly
 from kompono.files.build import Choices, build
 from kompono.files.formats import FORMATS, sniffed
 from kompono.files.machine import Machine
-from kompono.given import flag, numbers
+from kompono.given import flag, numbers, shown, texts
 
 STANDARD = (0.0, 0.0, -9.81)
 _GRAVITY = "Use gravity=(0, 0, -9.81), or gravity=False for none."
@@ -38,7 +38,8 @@ def load(
     CAD: `density` [kg/m^3], one or by part; of bare STEP also `fixed` (parts held on the ground), `rigid` (assemblies
     that are one body). `machine.imported` tells what became of the file.
     """
-    names = [ignore] if isinstance(ignore, str) else list(ignore)
+    fix = 'Give names of the file: ignore=["tangent_3"].'
+    names = texts(ignore, "ignore =", "load", error=RunError, fix=fix)
     assembly = read(file, masses=masses, ignore=names, **options)
     if gravity is True:
         gravity = assembly.gravity or STANDARD
@@ -56,10 +57,14 @@ def load(
 def read(file: str | Path, *, masses: Mapping[str, float] | None = None, **options: Any) -> Assembly:
     """What a file says, before anything is made of it."""
     if not isinstance(file, str | Path) or "\0" in str(file):
-        raise RunError(f"{file!r} is no file.", path="load")
+        raise RunError(f"{shown(file)} is no name of a file.", path="load", fix='Use e.g. load("arm.urdf").')
     path = Path(file)
     if not path.is_file():
-        raise FileError(f"there is no file {str(file)!r}.", path="load")
+        fix = f"Names start from {str(Path.cwd())!r}."
+        raise FileError(f"there is no file {str(file)!r}.", path="load", fix=fix)
+    if masses is not None and not isinstance(masses, Mapping):
+        fix = 'Give kilograms by part: masses={"arm": 2.0}.'
+        raise RunError(f"masses = {shown(masses)} are no mapping.", path="load", fix=fix)
     kind, content = sniffed(path)
     reader = FORMATS[kind]
     if "ignore" not in reader.options:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kompono.errors import FileError
 from kompono.files.xml import read_bytes
+from kompono.given import shown
 from kompono.result.extras import extra
 
 FORM = 'Use loops=[("link_a", "link_b", "3d")], "3d" for a ball and "6d" for a weld, or a YAML file.'
@@ -41,14 +42,14 @@ def read_loops(given: Any, folder: Path) -> Beside:
     if isinstance(given, str | Path):
         return _from_yaml(Path(given) if Path(given).is_file() else folder / given)
     if not isinstance(given, Sequence) or not all(isinstance(each, list | tuple) and len(each) == 3 for each in given):
-        raise FileError(f"loops = {given!r} are none.", path="loops", fix=FORM)
+        raise FileError(f"loops = {shown(given)} are none.", path="loops", fix=FORM)
     return Beside(tuple(_loop(number, *each) for number, each in enumerate(given, 1)))
 
 
 def _loop(number: int, first: Any, second: Any, kind: Any) -> Loop:
     word = (kind if isinstance(kind, str) else getattr(kind, "__name__", "")).lower()
     if word not in KINDS or not isinstance(first, str) or not isinstance(second, str):
-        raise FileError(f"the loop {(first, second, kind)!r} is none.", path="loops", fix=FORM)
+        raise FileError(f"the loop {shown((first, second, kind))} is none.", path="loops", fix=FORM)
     return Loop(f"loop{number}", first, second, KINDS[word])
 
 

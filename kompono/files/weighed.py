@@ -9,7 +9,7 @@ import numpy as np
 
 from kompono.errors import FileError, suggest
 from kompono.files.assembly import Assembly, Part
-from kompono.given import number
+from kompono.given import number, shown
 
 
 def replaced(assembly: Assembly, masses: Mapping[str, float]) -> Assembly:
@@ -18,7 +18,8 @@ def replaced(assembly: Assembly, masses: Mapping[str, float]) -> Assembly:
     found = _replaced(assembly, masses, known)
     for name in masses:
         if name not in known:
-            raise FileError(f"there is no part {name!r}.", path=assembly.file, fix=suggest(name, sorted(known)))
+            fix = suggest(str(name), sorted(known)) or f"There are {', '.join(sorted(known)[:8])}."
+            raise FileError(f"there is no part {shown(name)}.", path=assembly.file, fix=fix)
     return found
 
 
@@ -31,7 +32,9 @@ def _replaced(assembly: Assembly, masses: Mapping[str, float], known: set[str]) 
         known.add(part.name)
         parts[key] = part
         if part.name in masses:
-            mass = number(masses[part.name], f"the mass of {part.name}", positive=True, fix="Give it in kg.")
+            mass = number(
+                masses[part.name], f"the mass of {part.name}", assembly.file, positive=True, fix="Give it in kg."
+            )
             factor = mass / part.mass if part.mass > 0 else 0.0
             parts[key] = replace(part, mass=mass, inertia=np.asarray(part.inertia) * factor, origin="you")
     return replace(assembly, parts=parts)

@@ -89,7 +89,8 @@ def read_bytes(path: Path) -> bytes:
             raise FileError(f"it has {path.stat().st_size} bytes, more than {LARGEST}.", path=path.name)
         return path.read_bytes()
     except OSError as error:
-        raise FileError(f"cannot read it: {error.strerror or error}.", path=str(path)) from error
+        fix = "Give the name of a file that is there and may be read."
+        raise FileError(f"cannot read it: {error.strerror or error}.", path=str(path), fix=fix) from error
 
 
 def parse(data: bytes, file: str) -> Node:

@@ -70,6 +70,9 @@ class Fmu(Subsystem):
                 f"{told.path}: {listed}: inputs and outputs that are no real scalars are left as they are.",
                 ModelWarning,
             )
+        if values is not None and not isinstance(values, Mapping):
+            fix = 'Give numbers by name: values={"mass": 2.0}.'
+            raise ModelError(f"values = {shown(values)} are no mapping.", path=told.path, fix=fix)
         given = _values(told, {**(values or {}), **keywords})
         for variable in told.inputs:
             self._put(variable, Input(given.pop(variable.name, variable.start), unit=variable.unit))
@@ -167,7 +170,7 @@ class Fmu(Subsystem):
 
 def _chosen(told: Told, kind: Any, every: Any) -> str:
     """Which kind an FMU is used as."""
-    if kind not in (None, "me", "cs"):
+    if kind is not None and not (isinstance(kind, str) and kind in ("me", "cs")):
         raise ModelError(f"there is no kind {shown(kind)}.", path=told.path, fix="Use kind='me' or kind='cs'.")
     wanted = kind or ("cs" if every is not None or "me" not in told.libraries else "me")
     if wanted not in told.libraries:
@@ -187,9 +190,9 @@ def _values(told: Told, given: Mapping[str, Any]) -> dict[str, float]:
     names = {v.name: v.name for v in known} | {v.member: v.name for v in known}
     found = {}
     for name, value in given.items():
-        if name not in names:
+        if not isinstance(name, str) or name not in names:
             offered = ", ".join(v.name for v in told.parameters[:5])
-            fix = nearest(name, names) or f"It has {offered or 'no parameters'}."
-            raise ModelError(f"it has no parameter, input or state {name!r}.", path=told.path, fix=fix)
+            fix = nearest(str(name), names) or f"It has {offered or 'no parameters'}."
+            raise ModelError(f"it has no parameter, input or state {shown(name)}.", path=told.path, fix=fix)
         found[names[name]] = number(value, name, told.path, fix="Give a number.")
     return found

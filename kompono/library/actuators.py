@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from kompono.given import number, numbers, scalar
+from kompono.errors import ModelError
+from kompono.given import number, numbers, scalar, shown
 from kompono.library.constraints import chosen, coordinate_of
 from kompono.model.force import Effort
 from kompono.model.joint import Joint
@@ -51,7 +52,7 @@ class Actuator(Effort):
         self.index = chosen(joint, joint.coordinates if joint.speeds is None else joint.speeds, coordinate)
         offset, stiffness, damping = numbers(bias, (3,), "the bias", fix="Use three numbers.").tolist()
         weight = scalar(gear, "the gear")
-        length, rate = tendon or (None, weight * joint.v[self.index])
+        length, rate = (None, weight * joint.v[self.index]) if tendon is None else _pulled(tendon)
         force = scalar(gain, "the gain") * _clipped(scalar(control, "the control"), control_limits) + offset
         force += damping * rate
         if stiffness:
@@ -99,6 +100,14 @@ class Damping(Effort):
 
     def effort(self, q: Any, v: Any) -> Any:
         return -self.c * v
+
+
+def _pulled(tendon: Any) -> tuple[Any, Any]:
+    """Length and rate of a tendon."""
+    if not isinstance(tendon, tuple | list) or len(tendon) != 2:
+        fix = "Use tendon=tendon((joint, 1.0), (other, -1.0))."
+        raise ModelError(f"the tendon {shown(tendon)} is no pair of length and rate.", fix=fix)
+    return scalar(tendon[0], "the length of the tendon"), scalar(tendon[1], "the rate of the tendon")
 
 
 def _clipped(value: Any, limits: Sequence[float] | None) -> Any:

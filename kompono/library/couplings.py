@@ -8,8 +8,8 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, numbers
-from kompono.library.constraints import coordinate_of, unit_of
+from kompono.given import number, numbers, shown
+from kompono.library.constraints import chosen, coordinate_of, unit_of
 from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
 
@@ -45,11 +45,12 @@ class Sum(Coupling):
     """c1 q1 + c2 q2 + ... = value, for terms (joint, factor) or (joint, factor, coordinate): differentials, ropes."""
 
     def __init__(self, *terms: Sequence[Any], value: float = 0.0) -> None:
-        if not terms or any(len(term) not in (2, 3) for term in terms):
+        if not terms:
             raise ModelError("a sum of no terms.", fix="Use Sum((joint, 1.0), (other, -2.0), value=0.0).")
-        super().__init__(*dict.fromkeys(term[0] for term in terms))
-        self.residual = tendon(*terms)[0] - number(value, "the value", fix="Give a number.")
-        units = {unit_of(term[0], term[2] if len(term) == 3 else None) for term in terms}
+        weighted = [_term(term, "Sum") for term in terms]
+        super().__init__(*dict.fromkeys(joint for joint, _, _ in weighted))
+        self.residual = tendon(*weighted)[0] - number(value, "the value", fix="Give a number.")
+        units = {unit_of(joint, coordinate) for joint, _, coordinate in weighted}
         self.units = (units.pop(),) if len(units) == 1 else ()
 
     def conditions(self) -> list[Any]:
@@ -59,8 +60,20 @@ class Sum(Coupling):
 def tendon(*terms: Sequence[Any]) -> tuple[Any, Any]:
     """Length and rate of a weighted sum of coordinates, of terms (joint, factor) or (joint, factor, coordinate)."""
     length, rate = ca.SX(0), ca.SX(0)
-    for joint, factor, *named in terms:
-        weight = number(factor, "the factor", fix="Give a number.")
-        length += weight * coordinate_of(joint, named[0] if named else None)
-        rate += weight * joint.v[joint.coordinates.index(named[0]) if named else 0]
+    for term in terms:
+        joint, weight, coordinate = _term(term, "tendon")
+        length += weight * coordinate_of(joint, coordinate)
+        rate += weight * joint.v[joint.coordinates.index(coordinate) if coordinate else 0]
     return length, rate
+
+
+def _term(term: Any, where: str) -> tuple[Joint, float, str | None]:
+    """Joint, factor and coordinate of a term, or an error that says how to write one."""
+    fix = f'Use {where}((joint, 1.0), (other, -2.0, "angle")).'
+    if not isinstance(term, tuple | list) or len(term) not in (2, 3):
+        raise ModelError(f"the term {shown(term)} is no pair of joint and factor.", path=where, fix=fix)
+    joint, factor, coordinate = (*term, None)[:3]
+    if not isinstance(joint, Joint):
+        raise ModelError(f"{shown(joint)} is not a joint.", path=where, fix=fix)
+    chosen(joint, joint.coordinates, coordinate)
+    return joint, number(factor, "the factor", where, fix=fix), coordinate

@@ -5,16 +5,34 @@ Each is a piecewise polynomial of time with constant ends; speed and acceleratio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import number, numbers
+from kompono.given import choice, number, numbers
 from kompono.library.blocks.pieces import evaluated, polynomial
 from kompono.library.blocks.tables import increasing
 from kompono.model.signal import time
+
+P = TypeVar("P", bound=Callable[..., Any])
+
+
+def _possible(profile: P) -> P:
+    """Refuse motions whose times or ways no number can hold."""
+
+    @functools.wraps(profile)
+    def made(*values: Any, **named: Any) -> Any:
+        try:
+            return profile(*values, **named)
+        except (ZeroDivisionError, OverflowError):
+            fix = "Use lengths of time, speeds and accelerations of a machine."
+            where = f"profiles.{profile.__name__}"
+            raise ModelError("it is too short or too long for numbers.", path=where, fix=fix) from None
+
+    return cast(P, made)
 
 
 class Profile:
@@ -76,16 +94,22 @@ class Profile:
         return polynomial(t, self.instants, origins, table if len(table) else np.zeros((1, len(origins))))
 
 
+@_possible
 def minimum_jerk(start: float, end: float, *, duration: float, begin: float = 0.0) -> Profile:
     """From rest to rest in `duration` [s] with the least jerk: a polynomial of fifth degree."""
-    span, way = number(duration, "the duration [s]", positive=True), number(end, "the end") - number(start, "the start")
+    where = "profiles.minimum_jerk"
+    start, end, begin = _ends(start, end, begin, where)
+    span, way = number(duration, "the duration [s]", where, positive=True), end - start
     powers = np.array([start, 0, 0, 10 * way / span**3, -15 * way / span**4, 6 * way / span**5])
     return Profile([begin, begin + span], powers[:, None], last=end)
 
 
+@_possible
 def trapezoidal(start: float, end: float, *, speed: float, acceleration: float, begin: float = 0.0) -> Profile:
     """From rest to rest as fast as `speed` and `acceleration` allow; a short way does not reach the speed."""
-    way, fastest, most = _way(start, end, speed=speed, acceleration=acceleration)
+    start, end, begin = _ends(start, end, begin, "profiles.trapezoidal")
+    fastest, most = _most(speed, acceleration, "profiles.trapezoidal")
+    way = end - start
     ramp = min(fastest / most, np.sqrt(abs(way) / most))
     cruise = abs(way) / (ramp * most) - ramp if way else 0.0
     return _pieces(
@@ -93,10 +117,12 @@ def trapezoidal(start: float, end: float, *, speed: float, acceleration: float, 
     )
 
 
+@_possible
 def s_curve(start: float, end: float, *, speed: float, acceleration: float, jerk: float, begin: float = 0.0) -> Profile:
     """From rest to rest as fast as `speed`, `acceleration` and `jerk` allow: up to seven pieces of constant jerk."""
-    way, fastest, most = _way(start, end, speed=speed, acceleration=acceleration)
-    sharp = number(jerk, "the jerk", positive=True)
+    start, end, begin = _ends(start, end, begin, "profiles.s_curve")
+    fastest, most = _most(speed, acceleration, "profiles.s_curve")
+    way, sharp = end - start, number(jerk, "the jerk", "profiles.s_curve", positive=True)
     length = abs(way)
     rise = min(most / sharp, np.sqrt(fastest / sharp), np.cbrt(length / (2 * sharp)))  # of the acceleration
     top = sharp * rise
@@ -118,16 +144,22 @@ def through(instants: Sequence[float], points: Sequence[float], *, ends: str = "
     """A cubic spline through points at instants [s]; `ends` are those of `Table`, at rest unless said otherwise."""
     from scipy.interpolate import CubicSpline
 
-    if ends not in ("clamped", "natural", "not-a-knot"):
-        raise ModelError(f"the ends {ends!r} are not known.", fix="Use 'clamped', 'natural' or 'not-a-knot'.")
+    kind = choice(ends, "the ends", ("clamped", "natural", "not-a-knot"), "profiles.through")
     when = increasing(instants, "instants")
-    where = numbers(points, (len(when),), "the points", fix="Give one for each instant.")
-    return Profile(when, CubicSpline(when, where, bc_type=ends).c[::-1], last=where[-1])
+    reached = numbers(points, (len(when),), "the points", "profiles.through", fix="Give one for each instant.")
+    return Profile(when, CubicSpline(when, reached, bc_type=kind).c[::-1], last=reached[-1])
 
 
-def _way(start: float, end: float, *, speed: float, acceleration: float) -> tuple[float, float, float]:
-    way = number(end, "the end") - number(start, "the start")
-    return way, number(speed, "the speed", positive=True), number(acceleration, "the acceleration", positive=True)
+def _ends(start: Any, end: Any, begin: Any, where: str) -> tuple[float, float, float]:
+    """Where a motion starts and ends, and when it begins."""
+    return number(start, "the start", where), number(end, "the end", where), number(begin, "begin [s]", where)
+
+
+def _most(speed: Any, acceleration: Any, where: str) -> tuple[float, float]:
+    """The largest speed and acceleration."""
+    return number(speed, "the speed", where, positive=True), number(
+        acceleration, "the acceleration", where, positive=True
+    )
 
 
 def _pieces(start: float, end: float, begin: float, times: Any, jerks: Any, starts: Any) -> Profile:

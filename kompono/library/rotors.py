@@ -8,6 +8,7 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.given import scalar, shown
+from kompono.library.constraints import chosen
 from kompono.library.gears import Gear
 from kompono.library.joints import Revolute
 from kompono.model.body import Body, Ground
@@ -29,7 +30,10 @@ class Rotor(Lumped):
     """
 
     def __init__(self, joint: Joint, *, inertia: Any, ratio: Any = 1.0, coordinate: str | None = None) -> None:
-        size = scalar(inertia, "the inertia")
+        if not isinstance(joint, Joint):
+            raise ModelError(f"{shown(joint)} is not a joint.", fix="Give the joint whose coordinate it turns with.")
+        chosen(joint, joint.coordinates, coordinate)
+        size, ratio = scalar(inertia, "the inertia"), scalar(ratio, "the ratio")
         if not isinstance(size, ca.SX) and size <= 0:
             raise ModelError(f"the inertia {shown(inertia)} is not positive.", fix="Give it in kg m^2.")
         self.bed = Ground()

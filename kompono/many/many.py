@@ -121,7 +121,7 @@ def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, fee
     first = next((i for i in range(len(table)) if i not in starts.failed), None)
     if first is not None and not any(source.is_callable for source in feed.sources):
         with simulation.kernel.begun(starts.states[first]) as state:
-            check_guards(simulation.kernel, state, table[first], feed.at(0.0))
+            check_guards(simulation.kernel, state, table[first], 0.0, feed.at(0.0))
 
 
 def _told(ensemble: Ensemble) -> Ensemble:

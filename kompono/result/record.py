@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kompono.ended import End
 from kompono.ending import Ending
 from kompono.errors import FileError
 
@@ -41,6 +42,7 @@ _SHAPES: dict[str, tuple[str, Any]] = {
     "statistics": ("statistics by name", lambda v: isinstance(v, Mapping)),
     "model": ("the name of a model", lambda v: isinstance(v, str)),
     "scene": ("a scene", lambda v: v is None or isinstance(v, Mapping)),
+    "end": ("the end of a run", lambda v: End.from_data(v) is not None),
 }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.ended import End
 from kompono.ending import Ending
 from kompono.errors import FileError, RunError, suggest
 from kompono.given import number, shown, texts
@@ -80,6 +81,7 @@ class Result(Mapping[str, np.ndarray]):
         statistics: Mapping[str, Any] | None = None,
         model: str = "",
         scene: Scenery = None,
+        end: Mapping[str, Any] | None = None,
     ) -> None:
         self.time = frozen(time)
         self.names = tuple(names)
@@ -95,6 +97,7 @@ class Result(Mapping[str, np.ndarray]):
         self.model = model
         self._scene = scene
         self.file: Path | None = None  # that the run has written itself to
+        self.ends: End | Callable[[], End] | None = End.from_data(end)  # where the run ended, or who knows
 
     @property
     def scene(self) -> Mapping[str, Any] | None:
@@ -102,6 +105,8 @@ class Result(Mapping[str, np.ndarray]):
         if callable(self._scene):
             self._scene = self._scene(self)
         return self._scene
+
+    end = property(lambda self: _end_of(self), doc="Where the run ended, with all that another needs to go on (`End`).")
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3D in the browser or notebook; options as of `kompono.view`."""
@@ -239,7 +244,8 @@ class Result(Mapping[str, np.ndarray]):
             raise FileError(f"{str(path)!r} is no file of a result: {cause}") from cause
 
     def __getstate__(self) -> dict[str, Any]:  # a model cannot be pickled, its scene can
-        return {**self.__dict__, "_scene": self.scene}
+        ends = self.ends() if callable(self.ends) else self.ends
+        return {**self.__dict__, "_scene": self.scene, "ends": ends}
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
@@ -252,6 +258,16 @@ class Result(Mapping[str, np.ndarray]):
         return {**notes, "model": self.model}
 
 
+def _end_of(result: Result) -> End:
+    """Where a run ended: `simulate(model, start=result, until=...)` goes on from there."""
+    if callable(result.ends):
+        result.ends = result.ends()
+    if result.ends is None:
+        fix = "Results of `simulate`, and HDF5 and Parquet files of them, do; else give `initial` values."
+        raise RunError("this result does not say in which state its run ended.", fix=fix)
+    return result.ends
+
+
 def went_on(result: Result) -> bool:
     """Whether a run that did not end as planned has rows after the time from which on it is wrong."""
     return bool(len(result.time) and result.status.time < result.time[-1] * (1 - 1e-9))
@@ -259,7 +275,10 @@ def went_on(result: Result) -> bool:
 
 def record_of(result: Result) -> store.Record:
     """All of a result as a file keeps it."""
-    return store.Record(result.time, result.names, result.table, {**result._notes(), "scene": result.scene})
+    notes = {**result._notes(), "scene": result.scene}
+    if result.ends is not None:
+        notes["end"] = result.end.data()
+    return store.Record(result.time, result.names, result.table, notes)
 
 
 def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:

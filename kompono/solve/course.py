@@ -1,8 +1,8 @@
 """How a native run moves from one sampling time to the next, and to its end, whatever the method.
 
-Equal steps lie on the grid k h. A callable that wants to be asked inside a step is asked exactly there: the step is
-made in parts, and the grid of steps and records stays. A method that remembers earlier rates begins anew at such a
-time, as it does wherever an input changes.
+Equal steps lie on the grid begin + k h. A callable that wants to be asked inside a step is asked exactly there: the
+step is made in parts, and the grid of steps and records stays. A method that remembers earlier rates begins anew at
+such a time, as it does wherever an input changes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ MAX_STEPS = 10**10  # attempts of a run without a limit of its own: hours of the
 
 
 class FixedCourse:
-    """A `FixedRun` with steps h [s] to `until` [s], the last one shorter if need be."""
+    """A `FixedRun` with steps h [s] from `begin` to `until` [s], the last one shorter if need be."""
 
-    def __init__(self, run: Any, feed: Feed, h: float, until: float, take: Callable[[], None]) -> None:
-        self.run, self.feed, self.h, self.until, self.take = run, feed, h, until, take
-        self.whole = math.floor(until / h + SAME)
-        self._complete = until - self.whole * h <= SAME * h
+    def __init__(
+        self, run: Any, feed: Feed, h: float, until: float, take: Callable[[], None], begin: float = 0.0
+    ) -> None:
+        self.run, self.feed, self.h, self.until, self.take, self.begin = run, feed, h, until, take, begin
+        self.whole = math.floor((until - begin) / h + SAME)
+        self._complete = until - begin - self.whole * h <= SAME * h
         self._parts = False  # whether a part of the present step was made
 
     @property
@@ -51,7 +53,7 @@ class FixedCourse:
     def move(self, size: int) -> ChunkEnd:
         """Up to `size` steps, not beyond the next sampling time; the status of the native run."""
         run, due = self.run, self.feed.next_due
-        ahead = self.whole if due == math.inf else min(self.whole, math.floor(due / self.h + SAME))
+        ahead = self.whole if due == math.inf else min(self.whole, math.floor((due - self.begin) / self.h + SAME))
         if not self._parts and ahead > run.step:
             return run.advance(min(size, ahead - run.step))
         if not self._parts:
@@ -59,7 +61,7 @@ class FixedCourse:
             if status is not ChunkEnd.OK:
                 return status
         last = run.step >= self.whole
-        end = self.until if last else (run.step + 1) * self.h
+        end = self.until if last else self.begin + (run.step + 1) * self.h
         inside = due < end - SAME * self.h
         status = run.part(due if inside else end, self.take)
         if status is ChunkEnd.OK:

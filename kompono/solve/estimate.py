@@ -80,7 +80,7 @@ def rows_of(settings: Settings, paced: bool = False) -> int | None:
     """Records of a run, None where a run in real time has no end and keeps all."""
     if paced and settings.until >= ENDLESS and math.isinf(settings.keep):
         return None
-    span = min(settings.until, settings.keep)
+    span = min(settings.span, settings.keep)
     return math.floor(span / (settings.step * settings.every)) + 2
 
 
@@ -94,7 +94,7 @@ def estimate(
     method = METHODS[settings.method]
     extra = 0 if method.native else LIST_ENTRY
     row = 8 * (1 + program.state_size + len(program.inputs) + len(outputs.computed)) + extra
-    steps = None if method.chooses_steps else math.ceil(settings.until / settings.step - 1e-9)
+    steps = None if method.chooses_steps else math.ceil(settings.span / settings.step - 1e-9)
     each = 16 * (program.state_size + len(program.parameters)) + PER_RUN
     return Estimate(rows, len(outputs.wanted), steps, row, runs, held, each, paced)
 

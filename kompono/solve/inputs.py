@@ -67,8 +67,24 @@ class Feed:
         self.sources, self.controllers = tuple(sources), tuple(controllers)
         self.held = np.array([source.value for source in sources], dtype=float)
         self.due = [0.0 if source.is_callable else np.inf for source in sources]
-        self._counts = [0] * len(self.sources)
+        self._counts = [0] * len(self.sources)  # instants of each that are over
+        self._asked = [False] * len(self.sources)
         self._tables = [source.table for source in sources if source.table is not None]
+
+    def begin(self, time: float, held: Mapping[str, float] | None = None) -> None:
+        """A run begins at a time [s]: all are asked there, and then at multiples of their periods. If it goes on, they
+        are `held` at what they were, by name, until the next of these.
+        """
+        for i, source in enumerate(self.sources):
+            if not source.is_callable:
+                continue
+            if held is not None:
+                self.held[i], self._asked[i] = held[source.name], True
+                self._counts[i] = int(np.ceil(time / source.period - 1e-9))
+                self.due[i] = self._counts[i] * source.period
+            elif time:
+                self._counts[i] = int(np.floor(time / source.period + 1e-9))
+                self.due[i] = time
 
     @property
     def callables(self) -> tuple[Source, ...]:
@@ -94,16 +110,16 @@ class Feed:
                 try:
                     self.held[i] = self._ask(i, time, read)
                 except KomponoError as error:
-                    if not self._counts[i]:  # it was never right: a mistake in the request, not in the run
+                    if not self._asked[i]:  # it was never right: a mistake in the request, not in the run
                         raise
                     self._fail(source, f"the callable raised {type(error).__name__}: {error}{place_of(error)}", error)
                 except KeyboardInterrupt as error:
-                    if not self._counts[i]:  # nothing is there to keep
+                    if not self._asked[i]:  # nothing is there to keep
                         raise
                     self._fail(source, f"interrupted by the user{place_of(error)}", error)
                 except (Exception, SystemExit) as error:
                     self._fail(source, f"the callable raised {type(error).__name__}: {error}{place_of(error)}", error)
-                self._counts[i] += 1
+                self._counts[i], self._asked[i] = self._counts[i] + 1, True
                 self.due[i] = self._counts[i] * source.period
                 asked = True
         return asked
@@ -137,6 +153,7 @@ class Feed:
     def recall(self, memory: dict[str, Any]) -> None:
         """Go on where another feed of the same sources was."""
         self.held[:], self._counts = memory["held"], [int(count) for count in memory["counts"]]
+        self._asked = [True] * len(self.sources)
         self.due = [
             count * source.period if source.is_callable else np.inf
             for count, source in zip(self._counts, self.sources, strict=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,20 +65,21 @@ class Problem:
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
     watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
-    started: Callable[[np.ndarray], None] | None = None  # told the inputs at the start, before anything moves
+    started: Callable[[float, np.ndarray], None] | None = None  # told time and inputs before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
     journal: Journal | None = None  # where the run writes itself down as it goes, and goes on from
     jam: str = ""  # where no forces of laws fit at the start, and why
+    held: Mapping[str, float] | None = None  # what callables told last, if this goes on with another run
     columns: int = 0  # channels that will be computed from each row
     report: Callable[[np.ndarray], np.ndarray | None] | None = None  # computes them at once, if they cannot wait
 
 
-def _choose_modes(problem: Problem, step: float) -> None:
+def _choose_modes(problem: Problem, time: float, step: float) -> None:
     """Choose the modes of laws at the start, now that callables have told the inputs and parts elsewhere have begun."""
     if getattr(problem.kernel, "settle", None) is not None and problem.lanes == 1:
         start = problem.kernel.settle.start
         try:
-            problem.state = start(0.0, problem.state, problem.feed.at(0.0), problem.parameters, step)
+            problem.state = start(time, problem.state, problem.feed.at(time), problem.parameters, step)
         except NoForces as found:  # the run ends at once
             problem.jam = found.message
 
@@ -97,15 +98,17 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
     check_events(problem.kernel.program, settings.method)
     check_stages(problem.kernel.program, settings.method)
     if problem.journal is None or problem.journal.resumed is None:
-        told = problem.feed.sample(0.0, _reader(problem, 0.0, problem.state))
+        begin = settings.begin
+        problem.feed.begin(begin, problem.held)
+        told = problem.feed.sample(begin, _reader(problem, begin, problem.state))
         if (told or problem.kernel.program.opaque) and problem.feed.stop is None:
-            _choose_modes(problem, 0.0 if method.chooses_steps else settings.step)
+            _choose_modes(problem, begin, 0.0 if method.chooses_steps else settings.step)
         if problem.started is not None and problem.feed.stop is None:
-            problem.started(problem.feed.at(0.0))
+            problem.started(begin, problem.feed.at(begin))
     given = (
         nullcontext(progress)
         if isinstance(progress, Progress)
-        else Progress(settings.until, progress, tell=not problem.feed.paced)
+        else Progress(settings.until, progress, tell=not problem.feed.paced, begin=settings.begin)
     )
     with given as watcher, problem.journal or nullcontext():
         if problem.kernel.program.opaque and not method.native:
@@ -120,11 +123,12 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
 def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
     recorder, feed = Recorder(settings.keep, problem.columns, problem.report), problem.feed
     run = problem.kernel.fixed(
-        settings.method, 0.0, problem.state, step=settings.step, parameters=problem.parameters, inputs=feed.table(),
-        every=settings.every, project=settings.stabilize, lanes=problem.lanes, guard_checks=settings.guard_checks,
+        settings.method, settings.begin, problem.state, step=settings.step, parameters=problem.parameters,
+        inputs=feed.table(), every=settings.every, project=settings.stabilize, lanes=problem.lanes,
+        guard_checks=settings.guard_checks,
     )  # fmt: skip
     _listen(problem, run)
-    course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run))
+    course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run), settings.begin)
     _recall(problem, course, recorder)
     return _finish(problem, settings, run, recorder, _chunks(problem, course, recorder, progress))
 
@@ -134,7 +138,7 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
     interval = settings.step * settings.every
     longest = interval if problem.kernel.program.laws else math.inf  # what rests has no error, and may break loose
     run = problem.kernel.adaptive(
-        0.0, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
+        settings.begin, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
         project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
     )  # fmt: skip

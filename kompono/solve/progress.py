@@ -18,8 +18,8 @@ LONG = 3600.0  # s: what takes longer is told to everybody, on a terminal or not
 class Progress:
     """Shows the simulated time. Needs tqdm (`pip install kompono[progress]`); without it, it stays silent."""
 
-    def __init__(self, until: float, show: bool | None, tell: bool = True) -> None:
-        self.until = until
+    def __init__(self, until: float, show: bool | None, tell: bool = True, begin: float = 0.0) -> None:
+        self.until, self.begin = until, begin
         self.show = sys.stderr.isatty() if show is None else show
         self._tells = tell  # whether to say how long it will take
         self._bar: Any = None
@@ -48,9 +48,10 @@ class Progress:
     def update(self, reached: float) -> None:
         """Tell the time reached [s]."""
         elapsed = time.perf_counter() - self._begun
-        if self._tells and elapsed > 1.0 and reached > 0:
+        made, total = reached - self.begin, self.until - self.begin
+        if self._tells and elapsed > 1.0 and made > 0:
             self._tells = False
-            _tell(elapsed, reached, self.until)
+            _tell(elapsed, made, total)
         if not self.show or (self._bar is None and elapsed < 1.0):
             return
         if self._bar is None:
@@ -60,8 +61,8 @@ class Progress:
                 self.show = False
                 return
             form = "{l_bar}{bar}| {n:.3g}/{total:.3g} s simulated [{elapsed}<{remaining}]"
-            self._bar = tqdm(total=self.until, bar_format=form, file=sys.stderr, leave=False)
-        self._bar.n = min(reached, self.until)
+            self._bar = tqdm(total=total, bar_format=form, file=sys.stderr, leave=False)
+        self._bar.n = min(made, total)
         self._bar.refresh()
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:

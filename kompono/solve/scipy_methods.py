@@ -125,12 +125,12 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
     slopes = model.full_jacobian if settings.method == "LSODA" else model.jacobian
     options = {"jac": slopes} if "jacobian" in needed else {}
     statistics = {"steps": 0, "evaluations": 0, "rejected": 0}
-    state, time = problem.state.copy(), 0.0
+    state, time = problem.state.copy(), settings.begin
     rows: list[np.ndarray] = []
     diary = _Diary(problem.journal, model, statistics)
     if diary.resumed is not None:
         rows, time, state = diary.recall()
-    pace, ticker = Outlook(settings.until, settings.max_steps), _ticker(problem, time)
+    pace, ticker = Outlook(settings.until, settings.max_steps, time), _ticker(problem, time)
     while time < settings.until or not rows:
         feed.sample(time, lambda name, t=time, y=state: problem.read(t, y, feed.at(t), name))
         rows, state = _sampled(problem, ticker, time, state, rows, times)
@@ -191,7 +191,7 @@ def _sampled(
         state = state if found is None else found
         if len(rows) < len(times) and times[len(rows)] <= time * (1 + CLOSE):
             rows = [*rows, np.concatenate([[times[len(rows)]], state, feed.at(time)])]
-    return rows or [np.concatenate([[0.0], state, feed.at(0.0)])], state
+    return rows or [np.concatenate([[time], state, feed.at(time)])], state
 
 
 def _before(ticker: Ticker, times: np.ndarray) -> np.ndarray:
@@ -204,7 +204,7 @@ def _before(ticker: Ticker, times: np.ndarray) -> np.ndarray:
 def _instants(settings: Any) -> np.ndarray:
     """When rows are recorded [s]: at multiples of the interval, and at the end."""
     interval = settings.step * settings.every
-    times = np.arange(int(np.floor(settings.until / interval + 1e-9)) + 1) * interval
+    times = settings.begin + np.arange(int(np.floor(settings.span / interval + 1e-9)) + 1) * interval
     return np.append(times, settings.until) if settings.until - times[-1] > 1e-9 * interval else times
 
 

@@ -20,7 +20,7 @@ MOST = 1 << 53  # steps that can be counted in a double
 @dataclass(frozen=True)
 class Settings:
     """How to run: method, end [s], step [s] (recording interval of adaptive methods), record every n-th step,
-    tolerances.
+    tolerances; `begin` [s] is when it begins.
     """
 
     method: str
@@ -33,20 +33,33 @@ class Settings:
     guard_checks: int = 1  # looks at the guards of events in each step
     max_steps: int | None = None  # attempts of methods that choose their steps; None: as many as lead anywhere
     keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
+    begin: float = 0.0
+
+    @property
+    def span(self) -> float:
+        """How long it runs [s]."""
+        return self.until - self.begin
 
 
 def settings_of(request: Request) -> Settings:
     """Settings as asked for, with what the engine is best run with where nothing is said."""
-    entry, until = engine_named(request.engine), request.until
+    entry, until, begin = engine_named(request.engine), request.until, begin_of(request)
     size, every = entry.step, request.every
-    if isinstance(until, Real) and 0 < float(until) < size:  # a run shorter than the usual step is one step
-        size = float(until)
+    if isinstance(until, Real) and 0 < float(until) - begin < size:  # a run shorter than the usual step is one step
+        size = float(until) - begin
     if every is None:
         every = entry.every if request.step is None else 1
     return Settings(
         request.method or entry.method, until, size if request.step is None else request.step, every,
-        *request.tolerances, request.stabilize, request.guard_checks, request.max_steps,
+        *request.tolerances, request.stabilize, request.guard_checks, request.max_steps, begin=begin,
     )  # fmt: skip
+
+
+def begin_of(request: Request) -> float:
+    """When a run begins [s]: as asked, where the one it goes on from ended, or at 0."""
+    if request.begin is not None:
+        return request.begin
+    return 0.0 if request.start is None else request.start.time
 
 
 def check_method(entry: EngineEntry, method: str) -> None:
@@ -97,7 +110,7 @@ def check_settings(settings: Settings) -> None:
             f"there is no method {settings.method!r}.",
             fix=nearest(str(settings.method), METHODS) or f"Methods: {', '.join(METHODS)}.",
         )
-    for name in ("until", "step", "rtol", "atol"):
+    for name in ("begin", "until", "step", "rtol", "atol"):
         value = getattr(settings, name)
         if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
             what = "tolerances must be positive numbers" if name.endswith("tol") else "that is no time to run with"
@@ -109,10 +122,15 @@ def check_settings(settings: Settings) -> None:
         raise RunError(f"step = {settings.step:g} s cannot be told from nothing at {settings.until:g} s.", fix=fix)
     if not isinstance(settings.every, int | np.integer) or settings.every < 1:
         raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
-    if 0 < settings.until < settings.step * (1 - 1e-9):
+    if settings.span < 0:
+        fix = "`until` is a time, not a length: give a later one."
+        raise RunError(
+            f"the run would end (until = {settings.until:g} s) before it begins, at {settings.begin:g} s.", fix=fix
+        )
+    if 0 < settings.span < settings.step * (1 - 1e-9):
         raise RunError(
             f"step = {settings.step:g} s is longer than the run (until = {settings.until:g} s).",
-            fix=f"Use e.g. step={settings.until / 100:g}.",
+            fix=f"Use e.g. step={settings.span / 100:g}.",
         )
     if settings.every > MOST or settings.until / settings.step > MOST:
         name, value = ("every", settings.every) if settings.every > MOST else ("until / step", settings.until)

@@ -26,7 +26,7 @@ def check_softness(
         unit.stiffness is not None for one in soft for unit in one.law._shapes()
     ):
         return
-    (shares,) = simulation.kernel.evaluate("soft_shares", 0.0, state, inputs, parameters)
+    (shares,) = simulation.kernel.evaluate("soft_shares", settings.begin, state, inputs, parameters)
     worst = int(np.argmax(shares))
     if shares[worst] > MOST:
         better = settings.step / np.sqrt(shares[worst])

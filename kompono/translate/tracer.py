@@ -130,7 +130,7 @@ class InlineTracer(Tracer):
         calls: tuple[Call, ...] = ()
         if computed:
             self._check_symbols(ca.vertcat(*computed))
-            kernel = add_kernel(self.kernels, self.symbols, ca.cse(ca.vertcat(*computed)))
+            kernel = add_kernel(self.kernels, self.symbols, ca.vertcat(*computed))
             calls = (Call(kernel, tuple(range(count)), tuple(range(count, count + len(computed))), "inlined"),)
         return Routine(name, self.inputs, sizes, calls, tuple(result), count + len(computed))
 

@@ -30,9 +30,19 @@ OPTIONS: dict[str, Any] = {
     "independent": (), "projection": None, "metric": None, "baumgarte": (20.0, 20.0), "threads": 1, "stiffness": None,
     "damping": None, "progress": False, "realtime": False, "watcher": None, "method": "rk4", "guard_checks": 1,
     "max_steps": None, "closed": (), "before": None, "isolate": (), "ranks": False, "place": None,
-    "contact": "events", "errors": "whole",
+    "contact": "events", "errors": "whole", "begin": 0.0, "start": None,
 }  # fmt: skip
-ALONE = {"realtime", "watcher", "before", "stiffness", "damping", "ranks", "place"}  # that many runs do not take
+ALONE = {
+    "begin",
+    "start",
+    "realtime",
+    "watcher",
+    "before",
+    "stiffness",
+    "damping",
+    "ranks",
+    "place",
+}  # that many runs do not take
 FILES = {"hdf5", "resume"}  # options that are files, met elsewhere
 MANY = set(OPTIONS) - ALONE
 
@@ -70,7 +80,7 @@ def requests() -> list[Case]:
     many = {name: value for name, value in run.items() if name not in ALONE}
     settings = {
         "method": "RK45", "until": 0.002, "step": 1e-3, "every": 1, "rtol": 1e-6, "atol": 1e-8, "stabilize": True,
-        "guard_checks": 1, "max_steps": None,
+        "guard_checks": 1, "max_steps": None, "begin": 0.0,
     }  # fmt: skip
     asked = {"time": 0.1, "channels": "*", "inputs": {"push": 1.0}, "parameters": {"stiffness": 2.0}}
     at = {"at": {"joints.0.angle": 0.1}, **asked}

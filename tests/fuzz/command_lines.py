@@ -57,7 +57,10 @@ class Writer:
     def options(self) -> list[str]:
         """Options of a run; it is a short one whatever they say."""
         kinds = [
-            *((name, NUMBERS) for name in ("--step", "--rtol", "--atol", "--every", "--guard-checks", "--max-steps")),
+            *(
+                (name, NUMBERS)
+                for name in ("--step", "--rtol", "--atol", "--every", "--guard-checks", "--max-steps", "--begin")
+            ),
             *((name, WORDS) for name in ("--method", "--engine", "--projection", "--metric")),
             *((name, NAMES) for name in ("--channels", "--cut", "--set", "--initial", "--stiffness", "--damping")),
             *((name, ("",)) for name in ("--no-stabilize", "--quiet", "--nonsense", "--realtime")),

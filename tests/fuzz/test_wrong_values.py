@@ -126,7 +126,9 @@ def test_requests_refuse_wrong_values_in_words() -> None:
 def test_calls_with_other_arguments(case: Case) -> None:
     if type(case.make).__name__ != "Declared":
         pytest.skip("a function of Python")
-    with pytest.raises(KomponoError, match=r"no argument 'no_such'|start value|takes") as caught:
+    with pytest.raises(
+        KomponoError, match=r"no argument 'no_such'|start value|takes|no parameter, input or state"
+    ) as caught:
         case.call(no_such=1.0)
     assert caught.value.path
     assert caught.value.fix

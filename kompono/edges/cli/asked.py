@@ -41,6 +41,7 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a model is integrated."""
     add = parser.add_argument
     add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
+    add("--begin", type=float, metavar="T", help="when it begins [s] (default: 0, or where the run of --start ended)")
     add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
     add("--method", metavar="NAME", help=_methods())
     add("--rtol", type=float, metavar="R", help="relative tolerance of adaptive methods")

@@ -33,6 +33,7 @@ def add_command(commands: Any) -> None:
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
     add("--hdf5", metavar="FILE", help="write the channels as HDF5, about once a second while the run is going")
     add("--resume", metavar="FILE", help="go on with a run that was interrupted or killed, from its --hdf5 file")
+    add("--start", metavar="FILE", help="begin where the run in this HDF5 or Parquet file ended")
     add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
     add("--view", action="store_true", help="watch the run in 3D in the browser while it is going, and after it")
     add("--port", type=int, default=8080, metavar="N", help="of --view (default: 8080, else the next free one)")
@@ -67,7 +68,9 @@ def _run(options: argparse.Namespace, loaded: Loaded) -> int:
         raise RunError(f"--port {options.port}: there is no such port.", fix="Give one from 1024 to 65535.")
     if options.resume is not None:
         wanted = resumed(options, loaded, wanted)
-    elif "hdf5" in files:
+    if options.start is not None:
+        wanted["start"] = Result.load(options.start)
+    if options.resume is None and "hdf5" in files:
         wanted["hdf5"] = files["hdf5"]
     watching = kompono.LiveView(loaded.model, port=options.port) if options.view else None
     if watching is not None:

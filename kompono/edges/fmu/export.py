@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.fmi import FmuCode, FmuModel, Platform, chosen, sensitive
+from kompono.compile.fmi import PLATFORMS, FmuCode, FmuModel, Platform, chosen, sensitive
 from kompono.edges.fmu.description import Facts, description
 from kompono.edges.fmu.refused import KINDS, check_inputs, check_model, check_names, check_options
 from kompono.edges.fmu.variables import Variables, variables_of
 from kompono.errors import ModelWarning, RunError, warn
-from kompono.given import number
+from kompono.given import number, shown, texts
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
@@ -87,7 +87,12 @@ def export_fmu(
     `kompono.compile.fmi.PLATFORMS`; usually Linux (x86-64, AArch64) and Windows (x86-64). Further options are those of
     `Simulation` (engine, contact, cut, ...). What cannot be exported raises.
     """
-    machines = chosen(platforms)
+    fix = f"Known: {', '.join(PLATFORMS)}."
+    wanted = None if platforms is None else texts(platforms, "platforms =", "export_fmu", error=RunError, fix=fix)
+    machines = chosen(wanted)
+    channels = texts(channels, "channels =", "export_fmu", error=RunError, fix='Give names or globs: ["pin.*"].')
+    if not isinstance(path, str | Path) or "\0" in str(path):
+        raise RunError(f"{shown(path)} is no name of a file.", path="export_fmu", fix='Use e.g. "machine.fmu".')
     target = Path(path)
     if target.suffix != ".fmu":
         raise RunError(f"{target}: FMUs end in .fmu.", fix=f'Try: "{target}.fmu"')
@@ -97,7 +102,7 @@ def export_fmu(
     request = Request.of(
         {**options, "inputs": inputs, "parameters": parameters, "initial": initial}, Request(nested_from=10**9)
     )
-    check_options(fmi, kind, request.engine)
+    fmi = check_options(fmi, kind, request.engine)
     made, columns, depends = _made(Simulation.of(model, request), request, checked, KINDS[kind], channels)
     simulation = made.simulation
     outputs = [simulation.program.channels[i] for i in columns]

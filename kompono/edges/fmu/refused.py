@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kompono.errors import ModelError, RunError
 from kompono.foreign.element import Fmu
+from kompono.given import plain, shown
 from kompono.sealed.element import Sealed
 from kompono.simulation import Simulation
 from kompono.solve.inputs import Feed
@@ -14,17 +15,20 @@ from kompono.translate.engines.registry import engine_named
 KINDS = {"me": ("me",), "cs": ("cs",), "both": ("me", "cs")}
 
 
-def check_options(fmi: object, kind: object, engine: str) -> None:
-    """Raise for a version or a kind there is not, or an engine without rates."""
-    if fmi not in (2, 3):
-        raise RunError(f"there is no FMI {fmi!r}.", fix="Use fmi=2 or fmi=3.")
-    if kind not in KINDS:
-        raise RunError(f"there is no kind of FMU {kind!r}.", fix="Use kind='me', 'cs' or 'both'.")
+def check_options(fmi: object, kind: object, engine: str) -> int:
+    """The version; raise for one or a kind there is not, or an engine without rates."""
+    version = plain(fmi)
+    if version not in (2, 3):
+        raise RunError(f"there is no FMI {shown(fmi)}.", path="export_fmu", fix="Use fmi=2 or fmi=3.")
+    if not isinstance(kind, str) or kind not in KINDS:
+        fix = "Use kind='me', 'cs' or 'both'."
+        raise RunError(f"there is no kind of FMU {shown(kind)}.", path="export_fmu", fix=fix)
 
     if engine_named(engine).steps != "derivative":
         raise RunError(
             f"engine={engine!r} makes tiny steps of its own and has no rates for an FMU.", fix="Use engine='relative'."
         )
+    return int(version)
 
 
 def check_model(simulation: Simulation) -> None:

@@ -17,6 +17,7 @@ from kompono.errors import ModelError, TranslationError
 from kompono.model.body import Ground
 from kompono.model.constraint import Coupling
 from kompono.model.event import Mode
+from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, symbolic_motion, symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
@@ -29,8 +30,9 @@ ROTATION = 1e-9  # what R^T R may differ from 1 by
 def check_conditions(model: Elaborated) -> None:
     """Raise TranslationError where a condition, pose or ground motion uses what it cannot be differentiated by."""
     constant = _hashes([time, *model.parameters, *model.modes])
+    coordinates = [(joint, _hashes([joint.q])) for joint in model.joints] if model.couplings else []
     for coupling in model.couplings:
-        _complete(model, coupling, constant)
+        _complete(model, coupling, constant, coordinates)
     joints = different(model.joints)
     for element in (*joints, *model.constraints):
         pose = symbolic_pose()
@@ -98,18 +100,17 @@ def _check_turning(model: Elaborated, ground: Ground) -> None:
             )
 
 
-def _complete(model: Elaborated, coupling: Coupling, constant: set[int]) -> None:
-    """Add joints whose coordinates a coupling uses; everything else it uses must be constant or time."""
+def _complete(
+    model: Elaborated, coupling: Coupling, constant: set[int], coordinates: list[tuple[Joint, set[int]]]
+) -> None:  # fmt: skip
+    """Add joints whose `coordinates` a coupling uses; everything else it uses must be constant or time."""
     used = _hashes(ca.symvar(ca.vertcat(*[ca.vec(ca.SX(group)) for group in coupling.conditions()])))
     named = list(dict.fromkeys(coupling.joints))
-    coordinates: set[int] = set()
-    for joint in model.joints:
-        mine = _hashes([joint.q])
-        coordinates |= mine
+    for joint, mine in coordinates:
         if mine & used and all(joint is not known for known in named):
             named.append(joint)
     coupling.joints = tuple(named)
-    _check(model, coupling, coupling.conditions(), constant | coordinates, "conditions()")
+    _check(model, coupling, coupling.conditions(), constant.union(*[mine for _, mine in coordinates]), "conditions()")
 
 
 def _check(

@@ -1,0 +1,94 @@
+"""Where a run begins: with the loops of its model closed from declared and given values, or where another run ended.
+
+A run that goes on has the state of the other to the last bit, modes and sampled values included. Only if inputs or
+parameters are others than at that end are modes of laws chosen anew, and the strengths of links of the discrete engine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kompono.elsewhere.kernel import refuse_elsewhere
+from kompono.errors import NoForces, RunError
+from kompono.request import Request
+from kompono.solve.assemble import remarks
+from kompono.solve.inputs import Feed
+from kompono.solve.integrate import Problem
+from kompono.solve.methods import METHODS
+from kompono.solve.settings import Settings
+from kompono.solve.softness import check_softness
+
+
+def begins(simulation: Any, settings: Settings, request: Request, parameters: np.ndarray, feed: Feed) -> Beginning:
+    """The state a run begins with; RunError for a start and initial values at once, and for real time later than 0."""
+    if request.realtime and settings.begin:
+        raise RunError("a run in real time begins at 0 s.", fix="Give begin=0, with `start` if it shall go on.")
+    if request.start is None:
+        assembly = simulation.assemble(request.initial, parameters=parameters, feed=feed, time=settings.begin)
+        facts = {"degrees_of_freedom": assembly.degrees_of_freedom, "redundant": list(assembly.redundant)}
+        begun = Beginning(simulation, settings, parameters, feed, assembly.state, facts, assembly.gap)
+        begun.remarks = list(remarks(assembly))
+        return begun
+    if request.initial:
+        fix = "Leave one of them out."
+        raise RunError("`start` says where the run begins, and `initial` too.", fix=fix)
+    refuse_elsewhere(simulation.program, "to go on from another run", bool(simulation.program.opaque))
+    state = request.start.state(simulation.program, simulation.engine)
+    return GoingOn(simulation, settings, parameters, feed, state, dict(request.start.facts), end=request.start)
+
+
+class Beginning:
+    """A consistent state at the begin of a run, what is known of it (`facts`), and how wide loops stay open (`gap`)."""
+
+    def __init__(
+        self, simulation: Any, settings: Settings, parameters: np.ndarray, feed: Feed, state: np.ndarray,
+        facts: dict[str, Any], gap: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.simulation, self.settings, self.parameters, self.feed = simulation, settings, parameters, feed
+        self.state, self.facts, self.gap = state, facts, gap
+        self.remarks: list[str] = []
+
+    def settled(self) -> tuple[np.ndarray, np.ndarray, str]:
+        """The state with modes of laws and deflections of links, all parameters, and why no forces fit (or nothing)."""
+        settings, time = self.settings, self.settings.begin
+        values = self.simulation.completed(self.parameters, self.state, self.feed, settings.step, time)
+        check_softness(self.simulation, settings, self.state, self.feed.at(time), values)
+        step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
+        try:
+            return self.simulation.started(self.state, values, self.feed, time, step), values, ""
+        except NoForces as found:  # the run ends at once
+            return self.state, values, found.message
+
+    def go_on(self, problem: Problem) -> None:
+        """What a problem must know of a run before this one: nothing."""
+
+
+class GoingOn(Beginning):
+    """The state in which another run ended."""
+
+    def __init__(self, *base: Any, end: Any) -> None:
+        super().__init__(*base)
+        self._end = end
+        later = self.settings.begin != end.time
+        self._held = None if later else end.inputs  # callables of another time are asked
+        self.feed.begin(self.settings.begin, self._held)
+
+    def settled(self) -> tuple[np.ndarray, np.ndarray, str]:
+        """As it was, if inputs and parameters are the same."""
+        program, end = self.simulation.program, self._end
+        given = dict(zip(program.parameters, self.parameters, strict=False))
+        inputs = dict(zip(program.inputs, self.feed.at(self.settings.begin), strict=True))
+        if inputs != dict(end.inputs) or any(end.parameters.get(name) != value for name, value in given.items()):
+            return super().settled()
+        return self.state, np.array([end.parameters[name] for name in program.parameters], dtype=float), ""
+
+    def go_on(self, problem: Problem) -> None:
+        """What callables told last; RunError if the loops of this machine, with its parameters, are open there."""
+        problem.held = self._held
+        if problem.is_open is not None and problem.is_open(self.settings.begin, problem.state):
+            fix = (
+                "Go on with the same parameters, or give coordinates as `initial` values: from these, loops are closed."
+            )
+            raise RunError("the loops of the machine are not closed where the other run ended.", fix=fix)
