@@ -194,13 +194,15 @@ class Instant:
         return unit.kind != Kind.ONE_SIDED and unit.contact < 0 and not (unit.count and self.view.numbers[number, 0])
 
     def _restitution(self, number: int) -> float:
-        """That of a unit, none where the rebound would be too low to matter."""
+        """That of a unit, none where the rebound would be too low to matter, or it does not approach: what rests closed
+        while another contact is struck bears the blow, and rounding of its speed must not decide on that.
+        """
         unit = self.units[number]
         if unit.kind != Kind.ONE_SIDED:
             return 0.0
         given, speed = self.view.numbers[number, 4], -self.view.rate[unit.row]
         back = max(-self.view.w[unit.row], 0.0)
-        return 0.0 if given * speed <= np.sqrt(2 * back * LOWEST) else float(given)
+        return 0.0 if speed <= RESTING or given * speed <= np.sqrt(2 * back * LOWEST) else float(given)
 
     def _push(self, rows: Sequence[int], impulses: np.ndarray) -> None:
         """Change the speeds by impulses on some rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Result, Subsystem, simulate
+from kompono import Body, Ground, ModelWarning, Result, Subsystem, simulate
 from kompono.library import DryFriction, Gravity, Prismatic, Revolute, solids
 
 HINGES = {"low": -0.7, "mid": 0.1, "high": 0.7}
@@ -107,3 +107,29 @@ def test_three_hinges_in_any_order() -> None:
     one, other = (simulate(House(order, "mid"), until=0.05) for order in (names, names[::-1]))
     for name in names:
         assert load(one, f"door.{name}") == pytest.approx(load(other, f"door.{name}"), abs=1e-9)
+
+
+class Half(Subsystem):
+    """Two bars of a parallelogram, and the dry hinge between them."""
+
+    def __init__(self) -> None:
+        self.left = Body(solids.rod(mass=1.0, length=0.5, radius=0.05, axis="x"))
+        self.beam = Body(solids.rod(mass=2.0, length=1.2, radius=0.05, axis="x"))
+        self.hinge = Revolute(self.left.at(0.25, 0, 0), self.beam.at(-0.6, 0, 0), axis="z", angle=-1.0, angle_rate=-3.0)
+        self.dry = DryFriction(self.hinge, mu=0.3, radius=0.1)
+        self.expose(self.left, self.beam)
+
+
+class Halved(Subsystem):
+    def __init__(self) -> None:
+        self.ground, self.gravity, self.half = Ground(), Gravity((0, -9.81, -5.0)), Half()
+        self.right = Body(solids.rod(mass=1.0, length=0.5, radius=0.05, axis="x"))
+        self.a = Revolute(self.ground, self.half.left.at(-0.25, 0, 0), axis="z", angle=1.0, angle_rate=3.0)
+        self.d = Revolute(self.ground.at(1.2, 0, 0), self.right.at(-0.25, 0, 0), axis="z", angle=1.0, angle_rate=3.0)
+        self.c = Revolute(self.half.beam.at(0.6, 0, 0), self.right.at(0.25, 0, 0), axis="z")
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+def test_what_is_shared_across_a_border_is_told(engine: str) -> None:
+    with pytest.warns(ModelWarning, match=r"follows the force of half\.hinge, which a loop through the border"):
+        simulate(Halved(), until=2e-3, closed=["half"], engine=engine, progress=False, channels=["a.angle"])

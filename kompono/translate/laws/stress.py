@@ -17,7 +17,7 @@ not move, and its other multipliers say how that is borne.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -78,6 +78,18 @@ def redundancy_of(
     while any(len(loop - reached) not in (0, len(loop)) for loop in loops.values()):
         reached |= {one for loop in loops.values() if loop & reached for one in loop}
     return Redundancy(tuple(one for one in known if one in reached), implied, dead)
+
+
+def shared_across(
+    whole: Elaborated, tree: Topology, live: Mapping[Element, LiveRows], models: Sequence[Elaborated]
+) -> set[Element]:
+    """Joints whose reactions are not unique because of loops through several of the `models` a machine is made of: no
+    self-stress can be told there.
+    """
+    place = {one: k for k, model in enumerate(models) for one in _elements(model)}
+    loops = {key: {key, *_path(tree, key)} for key in live if isinstance(key, Closing)}
+    crossing = {key: loop for key, loop in loops.items() if len({place.get(one) for one in loop}) > 1}
+    return {one for key, loop in crossing.items() if live[key].implied().shape[1] for one in loop}
 
 
 def _elements(model: Elaborated) -> tuple[Closing, ...]:

@@ -257,6 +257,12 @@ class Compartment:
         return own + [place for part in self.parts for place in part.inside.places(twin)]
 
 
+def models_in(compartment: Compartment) -> list[Elaborated]:
+    """What a compartment has of its own, and those inside its parts, nested ones as well."""
+    inner = [part.inside for part in compartment.parts if part.opens]
+    return [compartment.model, *(model for inside in inner for model in models_in(inside))]
+
+
 def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
     """Where coordinates and speeds of each joint begin in the state of an engine, by joint."""
     q, v, i, k = {}, {}, 0, twin.nq

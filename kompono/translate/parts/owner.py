@@ -7,7 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 
-from kompono.errors import RunError
+from kompono.errors import ModelWarning, RunError, warn
+from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.translate.declared.elaborate import Elaborated
@@ -19,8 +20,10 @@ from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.answer import forced_routine
 from kompono.translate.laws.rows import LawRows
+from kompono.translate.laws.stress import shared_across
 from kompono.translate.parts.by_parts import ByParts
-from kompono.translate.parts.compartment import Compartment
+from kompono.translate.parts.compartment import Compartment, models_in
+from kompono.translate.parts.heavy import heaviest_port
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.linked import LinkedMoment, speed_places
@@ -37,14 +40,34 @@ class SolvedByParts(ByParts, SolvedEngine):
 
     unit_order: list[int]  # of units of laws among those of all compartments
     by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
+    here = True  # whether all of the state is
 
     def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
         self.unit_order = compartment.laws.order(LawRows(self.model))
         self.by_rows = by_rows or bool(sealed_in(compartment))
+        self._tell_shared(compartment)
         if self.by_rows:
             stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
             self.law_rows = stacked  # type: ignore[assignment]
+
+    def _tell_shared(self, compartment: Compartment) -> None:
+        """Warn where friction follows a reaction that is not unique, in a loop through the border of a part."""
+        followed = [joint for joint in LawRows(self.model).measured if isinstance(joint, Joint)]
+        if not followed:
+            return
+        tree = self._by_joints if isinstance(self, PlacedTwin) else self
+        assert isinstance(tree, RelativeEngine)
+        shared = shared_across(self.model, tree.topology, tree.live, models_in(compartment))
+        for joint in dict.fromkeys(joint for joint in followed if joint in shared):
+            path = self.model.path(joint)
+            warn(
+                f"friction follows the force of {path}, which a loop through the border of a closed part shares with "
+                "other joints: of all reactions that fit, some are zero there, not those of least norm. In a plane, "
+                "with loads in it, that is the same; else leave the part open, or use joints that hold no more than "
+                "they must.",
+                ModelWarning,
+            )
 
     @cached_property
     def _derivative(self) -> Routine:
@@ -75,7 +98,8 @@ class SolvedByParts(ByParts, SolvedEngine):
         return tuple(link.moved_by._name for link in self.compartment.topology.links if link.crosses)
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
-        return super().routines() | ({"ports": self.ports} if self.port_paths else {})
+        made = super().routines() | ({"ports": self.ports} if self.port_paths else {})
+        return made | ({"opened": self.opened_derivative} if self.here and heaviest_port(self.compartment) else {})
 
     def ports(self) -> Routine:
         """How far what ports do and bear is from settled, relative; more than `pairs.UNSETTLED` is too much."""
