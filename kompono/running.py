@@ -16,6 +16,7 @@ from kompono.elsewhere.filed import unfiled
 from kompono.elsewhere.kernel import refuse_elsewhere
 from kompono.ended import End
 from kompono.errors import ModelWarning, RunWarning, warn
+from kompono.heavy import lost_digits
 from kompono.interruption import asked
 from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
@@ -56,6 +57,8 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     for remark in begun.remarks:
         warn(remark, ModelWarning)
     started, values, jam = begun.settled()
+    if remark := lost_digits(simulation, settings.begin, begun.state, feed.at(settings.begin), values):
+        warn(remark, RunWarning)
     seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
     known = begun.facts
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)

@@ -36,7 +36,8 @@ OTHERS = {  # public names that are no constructors of models, and are met elsew
     "AssemblyError", "CompileError", "FileError", "KomponoError", "ModelError", "ModelWarning", "RemoteError",
     "RunError", "RunWarning", "Sealed", "SealedError", "TranslationError", "Cost", "Ensemble", "Evaluation",
     "LiveView", "Unit", "Remote", "Report", "Result", "Simulation", "cost", "equilibrium", "evaluate", "inspect",
-    "linearize", "modes", "inverse", "reach", "Equilibrium", "LinearModel", "Modes", "resume", "seal",
+    "linearize", "modes", "inverse", "reach", "identify", "minimize", "sensitivities", "Fit",
+    "Equilibrium", "LinearModel", "Modes", "resume", "seal",
     "simulate", "simulate_many", "spatial", "time", "view", "shapes", "solids", "profiles",
 }  # fmt: skip
 

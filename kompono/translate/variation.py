@@ -1,0 +1,140 @@
+"""The program of a model together with the derivatives of its motion with respect to some parameters and starts.
+
+Behind the state y come columns S_k = dy/dp_k, as states of its own, so that every native loop steps them as it steps
+the rest: S' = f_y S + f_p. What else happens to a state is differentiated as well. A projection takes S to P_y S + P_p,
+a sample to K_y S + K_p. An event at the time t_e, where its guard h crosses zero, moves with the parameters,
+
+    t_e' = - (h_y S + h_p) / (h_t + h_y f-),    S+ = R_y (S + f- t_e') + R_p + R_t t_e' - f+ t_e'
+
+with the reset R: behind it S is the derivative at a fixed time again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+
+from kompono.translate.declared.network_newton import solver_of
+from kompono.translate.held import derived
+from kompono.translate.program import Program, Routine
+from kompono.translate.slopes import routine_of, symbolic
+from kompono.translate.symbolic import Vector
+from kompono.translate.translate import Routines
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A program, and which of its parameters (None: a start value) the columns are derivatives by, times `scales`."""
+
+    near: Program
+    places: tuple[int | None, ...]
+    scales: tuple[float, ...]
+
+    def program(self) -> Program:
+        """The same model with columns behind its state."""
+        names = [f"column{k}.{i}" for k in range(len(self.places)) for i in range(self.near.state_size)]
+        program = replace(self.near, states=(*self.near.states, *names))
+        makers: dict[str, Callable[[], Routine]] = {
+            "derivative": lambda: self._moved("derivative"),
+            "outputs": lambda: self._moved("outputs"),
+        }
+        for name in self.near.routines:
+            if name in ("project",) or name.startswith("tick_"):
+                makers[name] = lambda name=name: self._moved(name)
+            elif name in ("gap", "guards"):
+                makers[name] = lambda name=name: self._same(name)
+            elif name.startswith("switch_"):
+                makers[name] = lambda name=name: self._switched(name, int(name.removeprefix("switch_")))
+        return replace(program, routines=Routines(makers))
+
+    def add_channels(self, program: Program, selected: str) -> str:
+        """Offer a routine of channels and their derivatives, from one of the model; its name."""
+        name = f"moved_{selected}"
+        routines: Any = program.routines
+        routines.add(name, lambda: self._moved(selected, name))
+        return name
+
+    # -- expressions
+
+    def _symbols(self) -> tuple[Vector, Vector, Vector]:
+        """The column of inputs of a routine, that of the model's own, and the seeds (state and parameters, columns)."""
+        routine = self.near.routines["derivative"]
+        _, size, inputs, parameters = (count for _, count in routine.inputs)
+        x = ca.SX.sym("x", 1 + size * (1 + len(self.places)) + inputs + parameters)
+        columns = ca.reshape(x[1 + size : 1 + size * (1 + len(self.places))], size, len(self.places))
+        rest = x[1 + size * (1 + len(self.places)) :]
+        units = ca.SX(parameters, len(self.places))
+        for k, (place, scale) in enumerate(zip(self.places, self.scales, strict=True)):
+            if place is not None:
+                units[place, k] = scale
+        return x, ca.vertcat(x[: 1 + size], rest), ca.vertcat(columns, units)
+
+    def _known(self, own: Vector) -> Vector:
+        """State and parameters among a model's own inputs."""
+        size, inputs = self.near.state_size, len(self.near.inputs)
+        return ca.vertcat(own[1 : 1 + size], own[1 + size + inputs :])
+
+    def _pushed(self, value: Vector, own: Vector, seeds: Vector) -> Vector:
+        """Derivatives of a value along the seeds, column by column."""
+        known = self._known(own)
+        return ca.densify(ca.vec(derived(value, lambda found: ca.jtimes(found, known, seeds))))
+
+    def _routine(self, name: str, x: Vector, outputs: dict[str, Vector]) -> Routine:
+        sizes = self.near.routines["derivative"].inputs
+        whole = (sizes[0], ("state", sizes[1][1] * (1 + len(self.places))), *sizes[2:])
+        return routine_of(name, whole, x, outputs, self.near.kernels)  # type: ignore[arg-type]
+
+    def _moved(self, routine: str, name: str = "") -> Routine:
+        """A routine whose first output is followed by its derivatives; others stay as they are."""
+        x, own, seeds = self._symbols()
+        product = self.near.routines[routine]
+        first, *others = symbolic(self.near.kernels, product, own)
+        labels = [label for label, _ in product.outputs]
+        values = [ca.vertcat(first, self._pushed(first, own, seeds)), *others]
+        return self._routine(name or routine, x, dict(zip(labels, values, strict=True)))
+
+    def _same(self, routine: str) -> Routine:
+        x, own, _ = self._symbols()
+        product = self.near.routines[routine]
+        labels = [label for label, _ in product.outputs]
+        return self._routine(routine, x, dict(zip(labels, symbolic(self.near.kernels, product, own), strict=True)))
+
+    def _switched(self, routine: str, number: int) -> Routine:
+        """A reset at an event whose time depends on the parameters."""
+        x, own, seeds = self._symbols()
+        size, routines, kernels = self.near.state_size, self.near.routines, self.near.kernels
+        reset = symbolic(kernels, routines[routine], own)[0]
+        before = symbolic(kernels, routines["derivative"], own)[0]
+        after = symbolic(kernels, routines["derivative"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
+        guard = symbolic(kernels, routines["guards"], own)[0][number]
+        moved = self._pushed(guard, own, seeds)
+        state, time = own[1 : 1 + size], own[0]
+        speed = ca.jtimes(guard, state, before) + ca.jacobian(guard, time)
+        later = -moved / speed  # (columns)
+        along = ca.jtimes(reset, state, before) + ca.jacobian(reset, time)
+        columns = ca.reshape(self._pushed(reset, own, seeds), size, len(self.places))
+        columns = columns + ca.mtimes(along - after, later.T)
+        return self._routine(routine, x, {"state": ca.vertcat(reset, ca.densify(ca.vec(columns)))})
+
+
+def no_variation(program: Program, routines: Sequence[str] = ("derivative", "project", "guards")) -> tuple[str, str]:
+    """The component a model cannot be differentiated for, and why; nothing where it can."""
+    if program.hidden:
+        return program.hidden[0], "what is sealed, or an FMU, only answers"
+    if program.opaque or program.away:
+        return (program.opaque[0][0] if program.opaque else next(iter(program.away.values()))[0]), "it runs elsewhere"
+    if program.laws:
+        return program.laws[0].path, "contact, stops and dry friction change what moves, event by event"
+    if program.controllers:
+        return program.controllers[0].path, "a Python callable has no derivatives"
+    for name in routines:
+        if name in program.routines and not hasattr(program.routines[name], "loops"):
+            for call in program.routines[name].calls:
+                if any(not solver_of(f.name()) for f in program.kernels[call.kernel].find_functions()):
+                    return "", "closed parts only answer"
+        elif name in program.routines:
+            return "", "a large model is translated by types of components"
+    return "", ""
