@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,7 @@ from kompono.solve.controllers import takes_reader
 Read = Callable[[str], float]
 
 
-@dataclass(frozen=True)
-class PresentState:
+class PresentState(NamedTuple):
     """The present of a run: the state at a time [s]; called with the name of a channel it gives its value."""
 
     state: np.ndarray
@@ -135,7 +135,7 @@ class Feed:
         except (TypeError, ValueError):
             self._fail(source, f"the callable returned {answer!r} instead of a number")
             return self.held[i]
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             self._fail(source, f"the callable returned {value}")
             return self.held[i]
         return value
@@ -170,7 +170,7 @@ class Feed:
     @property
     def next_due(self) -> float:
         """The next time a callable wants to be asked [s]."""
-        return min(self.due, default=np.inf)
+        return self.due[0] if len(self.due) == 1 else min(self.due, default=np.inf)
 
     def table(self) -> tuple[np.ndarray, np.ndarray] | None:
         """All inputs as one piecewise linear table (times, values), callables at what they hold; None without

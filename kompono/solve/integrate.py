@@ -289,7 +289,10 @@ def _show(problem: Problem, run: Any) -> None:
 
 
 def _reader(problem: Problem, time: float, state: np.ndarray) -> PresentState:
-    return PresentState(state, lambda name: problem.read(time, state, problem.feed.at(time), name))
+    feed, read = problem.feed, problem.read
+    if feed.holds:
+        return PresentState(state, lambda name: read(time, state, feed.held, name))
+    return PresentState(state, lambda name: read(time, state, feed.at(time), name))
 
 
 def _counts(run: Any) -> dict[str, int]:

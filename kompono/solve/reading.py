@@ -30,21 +30,23 @@ class ChannelReader:
 
     def run(self, parameters: np.ndarray) -> Evaluate:
         """A function for one run that reads channels with its parameters, each instant computed once."""
-        present: tuple[Any, str, np.ndarray] = (None, "", np.empty(0))
+        present: Any = None  # time, inputs and routine
+        values: list[float] = []
         first: Any = None  # the instant at which names are still being collected
 
         def read(time: float, state: np.ndarray, inputs: np.ndarray, name: str) -> float:
-            nonlocal present, first
-            instant = time, inputs.tobytes()
+            nonlocal present, values, first
             routine, places = self._known
             if name not in places:
                 if first is None or first == time:
                     first = time
                     return self._alone(name, time, state, inputs, parameters)
                 routine, places = self._together(name)
-            if present[:2] != (instant, routine):
-                present = instant, routine, self._kernel.evaluate(routine, time, state, inputs, parameters)[0]
-            return float(present[2][places[name]])
+            instant = time, inputs.tobytes(), routine
+            if present != instant:
+                values = self._kernel.evaluate(routine, time, state, inputs, parameters)[0].tolist()
+                present = instant
+            return values[places[name]]
 
         return read
 

@@ -36,6 +36,26 @@ def test_it_is_valid(latch: Path) -> None:
     assert validate_fmu(str(latch)) == []
 
 
+def test_what_belongs_together_is_a_terminal(latch: Path) -> None:
+    """By the schema that FMPy has; FMI 2 knows none."""
+    etree = pytest.importorskip("lxml.etree")
+    told, archive = fmpy.read_model_description(str(latch)), zipfile.ZipFile(latch)
+    file = "terminalsAndIcons/terminalsAndIcons.xml"
+    if told.fmiVersion.startswith("2"):
+        assert file not in archive.namelist()
+        return
+    tree = etree.fromstring(archive.read(file))
+    etree.XMLSchema(file=Path(fmpy.__file__).parent / "schema" / "fmi3" / "fmi3TerminalsAndIcons.xsd").assertValid(tree)
+    found = {
+        terminal.get("name"): {one.get("memberName"): one.get("variableName") for one in terminal}
+        for terminal in tree.iter("Terminal")
+    }
+    assert found["slide"] == {"displacement": "slide.displacement", "displacement.rate": "slide.displacement.rate"}
+    assert found["Latch"] == {"push": "push", "power": "power"}
+    known = {v.name for v in told.modelVariables if v.causality in ("input", "output")}
+    assert {name for members in found.values() for name in members.values()} == known
+
+
 def test_it_says_what_it_has(latch: Path) -> None:
     told = fmpy.read_model_description(str(latch))
     variables = {variable.name: variable for variable in told.modelVariables}

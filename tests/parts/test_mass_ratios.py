@@ -4,10 +4,12 @@ of masses, not faster; and where too few are left a run ends and names the port.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Simulation, Subsystem, simulate
+from kompono import Body, Ground, Simulation, Subsystem, heavy, simulate
 from kompono.library import Distance, Gravity, Revolute
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning", "ignore::kompono.RunWarning")
@@ -48,6 +50,30 @@ def test_digits_are_lost_in_proportion(eye: float, load: float, rod: bool, engin
     whole, parts = (rate(Hanging(eye, load, rod), closed, engine) for closed in ([], ["part"]))
     worst = max(load / eye, eye / load)
     assert np.abs(whole - parts).max() < 1e-15 * worst * (1 + np.abs(whole).max())
+
+
+def accelerations(model: Subsystem, engine: str) -> np.ndarray:
+    simulation = Simulation(model, engine=engine, native=False)
+    values = simulation.kernel.evaluate("outputs", 0.0, simulation.assemble().state)[0]
+    names = [channel.name for channel in simulation.program.channels]
+    return np.array([x for name, x in zip(names, values, strict=True) if "acceleration" in name and "load" in name])
+
+
+def test_a_light_body_between_heavy_ones_in_a_loop_is_no_redundant_joint() -> None:
+    """Rows of the hook are 1e8 times smaller once the pin of the eye is gone; they were dropped on `absolute`."""
+    found = [accelerations(Hanging(1e-8, 1.0, rod=True), engine) for engine in ("relative", "absolute")]
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("engine", "eye"), [("absolute", 1e-12), ("relative", 1e-9)])
+def test_a_run_says_how_many_digits_are_left(engine: str, eye: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heavy, "EXACT", 1e-9)
+    simulation = Simulation(Hanging(eye, 1.0), closed=["part"], engine=engine, native=False)
+    state = simulation.assemble().state
+    said = heavy.lost_digits(simulation, 0.0, state, np.zeros(0), simulation.parameters())
+    assert re.match(rf"part\.eye: .* is 1e\+{round(-np.log10(eye)):02d} times heavier .* exact to \de-0\d of", said)
+    light = Simulation(Hanging(1e-4, 1.0), closed=["part"], engine=engine, native=False)
+    assert "opened" not in light.program.routines
 
 
 def test_a_run_ends_where_too_few_digits_are_left() -> None:

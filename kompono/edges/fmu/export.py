@@ -18,6 +18,7 @@ import numpy as np
 from kompono.compile.fmi import PLATFORMS, FmuCode, FmuModel, Platform, chosen, sensitive
 from kompono.edges.fmu.description import Facts, description
 from kompono.edges.fmu.refused import KINDS, check_inputs, check_model, check_names, check_options
+from kompono.edges.fmu.terminals import FILE, terminals
 from kompono.edges.fmu.variables import Variables, variables_of
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.given import number, shown, texts
@@ -212,6 +213,9 @@ def _archive(
             archive.writestr(entry, data)
 
         add("modelDescription.xml", description(fmi, facts, variables))
+        together = terminals(facts.name, variables) if fmi == 3 else b""
+        if together:
+            add(FILE, together)
         for machine in machines:
             notice.text = f"exporting, code for {machine.name}"
             file = f"{facts.identifier}{machine.suffix}"

@@ -134,6 +134,8 @@ def _without(compartment: Compartment, parts: dict[Part, AwayPart]) -> Compartme
 class AwayEngine(SolvedByParts):
     """The engine `near`, with some parts away."""
 
+    here = False
+
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
         self.kernels, self.shared = near.kernels, False

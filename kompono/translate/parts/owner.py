@@ -23,6 +23,7 @@ from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
 from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.compartment import Compartment, models_in
+from kompono.translate.parts.heavy import heaviest_port
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.linked import LinkedMoment, speed_places
@@ -39,6 +40,7 @@ class SolvedByParts(ByParts, SolvedEngine):
 
     unit_order: list[int]  # of units of laws among those of all compartments
     by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
+    here = True  # whether all of the state is
 
     def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
@@ -96,7 +98,8 @@ class SolvedByParts(ByParts, SolvedEngine):
         return tuple(link.moved_by._name for link in self.compartment.topology.links if link.crosses)
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
-        return super().routines() | ({"ports": self.ports} if self.port_paths else {})
+        made = super().routines() | ({"ports": self.ports} if self.port_paths else {})
+        return made | ({"opened": self.opened_derivative} if self.here and heaviest_port(self.compartment) else {})
 
     def ports(self) -> Routine:
         """How far what ports do and bear is from settled, relative; more than `pairs.UNSETTLED` is too much."""

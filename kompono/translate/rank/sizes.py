@@ -5,9 +5,10 @@ reference is the least pivot it has among the rows of its own element at arbitra
 
     1 / ((G D G^T)^-1)_kk,        D = 1/M of the two bodies,
 
-which a light body on a long lever does not spoil, less what the loop leaves of that: heavy bodies beyond light ones,
-known from the same loop in joint coordinates (see `rank`). A joint whose conditions are so different in size that
-double precision cannot tell them apart is refused.
+which a light body on a long lever does not spoil, less what the loop leaves of that, known from the same loop in joint
+coordinates (see `rank`), and from its masses: a light body between heavy ones is moved by one of its joints as easily
+as it is light, and by the other, once the first has its place, as hard as the heavy ones. A joint whose conditions are
+so different in size that double precision cannot tell them apart is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.model.body import Body
-from kompono.model.constraint import Constraint
+from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
@@ -32,6 +33,7 @@ from kompono.translate.rank.rank import LiveRows
 from kompono.translate.structure.topology import Topology
 
 ALWAYS = 1e-300  # a reference every pivot exceeds
+BESIDE = 1e3  # times heavier than those of a joint a body of its loop may be until the joint's rows count as smaller
 UNRESOLVED = 1e-12  # least pivot, relative to the first size of its row, that stands out from rounding
 
 
@@ -59,14 +61,27 @@ def absolute_references(
             found, own = live[element].reference, sizes[element]
             share = min(1.0, found.min() / own.min()) if len(found) and len(own) else 1.0
             implied[element] = live[element].implied()
-            for joint in (element, *path_joints(tree, element)):
-                shares[joint] = min(share, shares.get(joint, 1.0))
+            loop = (element, *path_joints(tree, element))
+            heaviest = max((_heaviest(joint) for joint in loop), default=0.0)
+            for joint in loop:
+                beside = min(1.0, BESIDE * _heaviest(joint, lightest=True) / heaviest) if heaviest else 1.0
+                shares[joint] = min(share * beside, shares.get(joint, 1.0))
     return {
         key: Reference.of(
             own * shares[key] if key in shares else np.full(len(own), ALWAYS), _slips(own, implied.get(key))
         )
         for key, own in sizes.items()
     }
+
+
+def _heaviest(element: Closing, *, lightest: bool = False) -> float:
+    """The mass [kg] of the heavier (or lighter) of the bodies of an element, as far as masses are numbers; 0 if none
+    is.
+    """
+    pairs = element.joints if isinstance(element, Coupling) else (element,)
+    bodies = [frame.body for pair in pairs for frame in (pair.first, pair.second) if isinstance(frame.body, Body)]
+    known = [float(ca.DM(mass)) for body in bodies if (mass := ca.SX(body.solid.mass)).is_constant()]
+    return (min if lightest else max)(known, default=0.0)
 
 
 def _slips(sizes: np.ndarray, implied: np.ndarray | None) -> np.ndarray | None:
