@@ -40,7 +40,7 @@ from kompono.translate.program import Channel, Program, Routine, law_events
 from kompono.translate.slopes import IMPLICIT, implicit, jacobian, moving_places
 from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
-from kompono.translate.tracer import operations
+from kompono.translate.tracer import exceeds
 
 if TYPE_CHECKING:
     from kompono.translate.parts.owner import Parted
@@ -241,7 +241,7 @@ def _chosen(
         return make(False)
     rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)
-    if not chosen.shared and operations(chosen.derivative(), chosen.kernels) > limit:
+    if not chosen.shared and exceeds(chosen.derivative(), chosen.kernels, limit):
         chosen = make(True)
     return chosen
 
