@@ -25,6 +25,7 @@ from kompono import (
     Subsystem,
     evaluate,
     seal,
+    sensitivities,
     simulate,
     simulate_many,
 )
@@ -163,6 +164,16 @@ def test_implicit_methods_take_differences(files: Callable[[str], str], method: 
     whole, found = simulate(Car(), **options), simulate(Car(lambda: Sealed(path)), **options)
     assert found.status.ok
     assert np.abs(found["body.position.z"] - whole["body.position.z"]).max() < 1e-7
+
+
+def test_the_native_implicit_method_and_gradients_refuse_it_by_name(files: Callable[[str], str]) -> None:
+    model = Car(lambda: Sealed(files("damper")))
+    for ask in (
+        lambda: simulate(model, until=0.1, method="esdirk4"),
+        lambda: sensitivities(model, ["guide.displacement"], until=0.1),
+    ):
+        with pytest.raises(RunError, match=r"left\.damper.*sealed.*(exact slopes|no derivatives)"):
+            ask()
 
 
 def test_frames_of_hidden_bodies_are_seen_by_their_own_motion(files: Callable[[str], str]) -> None:
