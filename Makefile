@@ -1,6 +1,7 @@
 # make run    simulate the car: summary here, the machine moving on a page, curves and data in build/
 # make check  lint, format, types, import contracts, the tests of what was changed: under 90 s
 # make test   the same with all tests, and which took longest
+# make laws   all tests, with long sweeps and more random machines: an hour or two
 # make docs   the documentation site: build/site/index.html
 # make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md
 # make bench-internal  timings and costs of Kompono alone: benchmarks/results-internal.md
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run check lint test docs bench bench-internal browser clean
+.PHONY: run check lint test laws docs bench bench-internal browser clean
 
 run: $(VENV)/.ready-run
 	$(BIN)/kompono demo car --out build/car.html --csv build/car.csv --plot build/car.png
@@ -26,6 +27,9 @@ check: lint
 
 test: lint
 	$(PYTEST) --durations=15
+
+laws: lint
+	KOMPONO_LAWS=1 $(PYTEST) --durations=15
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

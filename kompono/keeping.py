@@ -97,7 +97,7 @@ class Keeping:
             return {
                 "code": sources(), "model": self._simulation.name, "engine": self._simulation.engine,
                 **{f"settings {name}": value for name, value in asdict(settings).items()},
-                "equations": _equations(kernel.program, outputs.routine), "inputs": _feed(feed),
+                "equations": equations(kernel.program, outputs.routine), "inputs": _feed(feed),
                 "callables": self._memory.digest(), "channels": [name for name, *_ in columns],
             }  # fmt: skip
 
@@ -106,7 +106,7 @@ class Keeping:
                 "model": self._simulation.name, "channels": columns, "wanted": list(outputs.wanted),
                 "until": settings.until, "scene": self._scene(scene, settings, outputs, rows, values, statistics),
                 "statistics": {**statistics, "method": settings.method, "step": settings.step},
-                "identity": _plain(identity()), "parameters": parameters.tolist(), "start": state.tolist(),
+                "identity": plain(identity()), "parameters": parameters.tolist(), "start": state.tolist(),
                 "request": self._request,
             }  # fmt: skip
 
@@ -137,7 +137,7 @@ class Keeping:
     def _check(self, identity: Mapping[str, Any], state: np.ndarray, parameters: np.ndarray) -> None:
         assert self.stored is not None
         head = self.stored.head
-        _compare(self.path, head["identity"], _plain(identity))
+        _compare(self.path, head["identity"], plain(identity))
         own = len(state) - len(self._simulation.program.opaque)  # what is behind are handles
         starts = np.array(head["start"], dtype=float)[:own], state[:own]
         for name, before, now in (
@@ -219,21 +219,21 @@ def _other(path: Path, why: str) -> RunError:
 def _noted(request: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a run as a file keeps them: what may be one name or several is several."""
     lists = {name: [value] for name, value in request.items() if name in SEVERAL and isinstance(value, str)}
-    return _plain({**request, **lists})
+    return plain({**request, **lists})
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Options as JSON would give them back."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return [_plain(entry) for entry in (value.tolist() if isinstance(value, np.ndarray) else value)]
+        return [plain(entry) for entry in (value.tolist() if isinstance(value, np.ndarray) else value)]
     if isinstance(value, np.generic):
         return value.item()
     return value if isinstance(value, str | int | float | bool | type(None)) else repr(value)
 
 
-def _equations(program: Program, outputs: str) -> str:
+def equations(program: Program, outputs: str) -> str:
     """A name for all that a run evaluates: kernels are known by their instructions."""
     names = (program.coordinates, program.speeds, program.modes, program.events, *program.states, *program.rates)
     digest = hashlib.sha256(repr(names).encode())

@@ -20,6 +20,7 @@ from kompono.heavy import lost_digits
 from kompono.interruption import asked
 from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
+from kompono.origin import origin_of
 from kompono.request import Request
 from kompono.result import Result, matching
 from kompono.selection import select_outputs
@@ -31,6 +32,7 @@ from kompono.solve.integrate import Trajectory, integrate
 from kompono.solve.outcome import OPEN, Outputs
 from kompono.solve.settings import Settings, check_method, check_settings
 
+LARGE = 10_000  # numbers of a state from which on a result tells only those who ask
 Watch = Callable[[float, np.ndarray], None]  # told time and state
 
 if TYPE_CHECKING:
@@ -86,9 +88,13 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
             seconds_run=seconds + (journal.before if journal else 0.0),
         )
         result = _result(simulation, trajectory, outputs, settings, values, scene)
+        row = trajectory.rows[-1].copy()
+        origin = functools.partial(origin_of, simulation, request, values, feed, outputs.routine, settings.begin)
+        end = functools.partial(End.of, simulation.program, simulation.engine, row, values, known)
+        soon = simulation.program.state_size < LARGE  # else whoever asks waits for it, and the simulation is kept
+        result.origins = origin() if soon else origin
         if not simulation.program.opaque:  # parts elsewhere keep what they are
-            row = trajectory.rows[-1].copy()
-            result.ends = functools.partial(End.of, simulation.program, simulation.engine, row, values, known)
+            result.ends = end() if soon else end
     result = session.complete(result) if session else result
     return keeping.finish(result) if keeping else result
 

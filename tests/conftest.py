@@ -1,7 +1,9 @@
 """`pytest --changed`: only the tests of what was changed, nearest first, and no new one after `--seconds`.
 
-Folders of many small machines that run for a moment (SOON) are compiled quickly; what is compiled well is tested by the
-others. A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
+Most machines here run for a moment, so their code is walked or compiled as soon as can be; in some folders (WELL) it is
+compiled well before anything moves, as `KOMPONO_EFFORT=full` does. What only repeats on one more machine what others
+show, and takes long, is named in sweeps.txt, and runs with `KOMPONO_LAWS=1`.
+A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
 Of all tests, files with such ones come first, so that no processor is left alone with one of them at the end.
 """
 
@@ -16,7 +18,8 @@ from typing import Any
 import pytest
 from changed import changed, rank, wanted
 
-SOON = ("analyses", "edges", "fuzz", "library", "model", "networks", "nonsmooth", "plots", "signals", "solve")
+WELL = ("compile", "ensembles", "realtime", "reference", "walls")
+EFFORT = "quick"  # elsewhere
 OUT_OF_TIME = "left out, time is up"
 
 
@@ -37,6 +40,7 @@ def no_keys_of_yours(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _leave_out_sweeps(config, items)
     if config.getoption("--changed"):
         order = wanted(changed())
         ranks = {item: rank(item.nodeid, order) for item in items}
@@ -50,6 +54,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: -long[item.path])
 
 
+def _leave_out_sweeps(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests of sweeps.txt out, unless asked for; a name there that fits none is a mistake."""
+    lines = (HERE / "sweeps.txt").read_text(encoding="utf-8").splitlines()
+    names = tuple(line for line in lines if line and not line.startswith("#"))
+    found = [item for item in items if item.nodeid.startswith(names)]
+    collected = {item.nodeid.partition("::")[0] for item in items}
+    for name in names:
+        file = name.partition("::")[0]
+        narrowed = config.option.keyword or config.option.markexpr or any("::" in word for word in config.args)
+        if file in collected and not narrowed and not any(item.nodeid.startswith(name) for item in found):
+            raise pytest.UsageError(f"tests/sweeps.txt: {name} fits no test")
+    if not os.environ.get("KOMPONO_LAWS") and not any("::" in word for word in config.args):
+        config.hook.pytest_deselected(items=found)
+        left = set(found)
+        items[:] = [item for item in items if item not in left]
+
+
 def _takes(item: pytest.Item) -> float:
     """About how long a test takes [s], if it says so."""
     mark = item.get_closest_marker("takes")
@@ -58,7 +79,7 @@ def _takes(item: pytest.Item) -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    os.environ["KOMPONO_EFFORT"] = "quick" if item.path.relative_to(HERE).parts[0] in SOON else "full"
+    os.environ["KOMPONO_EFFORT"] = "full" if item.path.relative_to(HERE).parts[0] in WELL else EFFORT
     if time.monotonic() + _takes(item) > item.config.stash[DEADLINE]:
         pytest.skip(OUT_OF_TIME)
 

@@ -16,7 +16,12 @@ import numpy as np
 from kompono.analyses.linearize import LinearModel, linearize
 from kompono.analyses.mechanics import lumps, mass_matrix, solids, twists
 from kompono.analyses.point import Point
+from kompono.analyses.swing import swing
+from kompono.errors import RunError
+from kompono.given import shown
+from kompono.kinds import count
 from kompono.model.subsystem import Subsystem
+from kompono.result import Result
 from kompono.simulation import Simulation
 
 STILL = 1e-6  # [rad/s], relative to the fastest: slower ones are counted as rest
@@ -78,6 +83,16 @@ class Modes(Sequence[Mode]):
         """Whether no mode grows."""
         largest = max((abs(mode.eigenvalue) for mode in self._found), default=0.0)
         return all(mode.eigenvalue.real <= max(1e-7 * largest, 1e-9) for mode in self._found)
+
+    def swing(self, number: int, amplitude: float | None = None, cycles: int = 3) -> Result:
+        """The machine swinging in one mode, as a result to look at: `.view()`, `.animate("mode.gif")`. `amplitude` is
+        the deviation of the coordinate that is 1 in the shape [m, rad]; None makes the motion a tenth of the machine.
+        """
+        cycles = count("cycles", cycles)
+        if not isinstance(number, int) or not -len(self) <= number < len(self):
+            raise RunError(f"there is no mode {shown(number)}.", fix=f"There are 0 to {len(self) - 1}.")
+        mode = self._found[number]
+        return swing(self.linear.point, mode.state, mode.frequency, amplitude, cycles)
 
     def __repr__(self) -> str:
         return f"<Modes of {self.linear.point.simulation.name}: {len(self)}>"

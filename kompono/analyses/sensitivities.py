@@ -27,7 +27,7 @@ from kompono.result.unwrap import unwrap
 from kompono.simulation import Simulation
 from kompono.solve.integrate import Problem, integrate
 from kompono.solve.settings import Settings, check_method, check_settings, settings_of
-from kompono.translate.variation import Variation, no_variation
+from kompono.translate.variation import ModelVariation, no_variation
 
 METHODS = ("rk2", "rk4", "adams", "dopri5")
 STENCIL = ((1, 45.0 / 60.0), (2, -9.0 / 60.0), (3, 1.0 / 60.0))  # of a first derivative, sixth order
@@ -82,11 +82,11 @@ class Varied:
         return {**self.initial, **{n: value for n, value in self.present.items() if n not in parameters}}
 
     @cached_property
-    def _compiled(self) -> tuple[Variation, Any, tuple[float, ...]]:
+    def _compiled(self) -> tuple[ModelVariation, Any, tuple[float, ...]]:
         program = self.simulation.program
         scales = tuple(abs(value) or 1.0 for value in self.present.values())
         places = tuple(program.parameters.index(n) if n in program.parameters else None for n in self.names)
-        variation = Variation(program, places, scales)
+        variation = ModelVariation(program, places, scales)
         return variation, compile_program(variation.program(), cache=self.simulation.request.cache), scales
 
     def _start(self, parameters: Mapping[str, float], initial: Mapping[str, float]) -> np.ndarray:

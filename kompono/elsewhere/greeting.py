@@ -46,7 +46,7 @@ class Hello:
 
 
 @dataclass(frozen=True)
-class Welcome:
+class PartWelcome:
     """What the part shows, whether its coordinates have to be kept of unit length (by variant), and which it is."""
 
     shape: Shape
@@ -59,7 +59,7 @@ class Welcome:
         return spell(data)
 
     @staticmethod
-    def unpack(data: bytes, path: str) -> Welcome:
+    def unpack(data: bytes, path: str) -> PartWelcome:
         """As it was sent, checked field by field."""
         found = _parsed(data if len(data) <= _LARGEST else b"")
         if found.get("protocol") != PROTOCOL:
@@ -76,7 +76,7 @@ class Welcome:
         named = isinstance(digest, str) and len(digest) <= 128 and digest.isalnum()
         if len(turns) != len(shape.variants) or not named:
             raise RemoteError("what the supplier says of the part is not in order.", path=path)
-        return Welcome(shape, tuple(turns), str(digest))
+        return PartWelcome(shape, tuple(turns), str(digest))
 
 
 def _parsed(data: bytes) -> dict[str, Any]:

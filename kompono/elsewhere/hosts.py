@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kompono.elsewhere.keeper import Keeper
-from kompono.elsewhere.session import Carrier, Here, KeptSession, Session
+from kompono.elsewhere.session import FrameCarrier, Here, KeptSession, PartSession
 
 
 class Host(Protocol):
@@ -17,11 +17,11 @@ class Host(Protocol):
     lasts: bool  # whether what it keeps can outlive a run, which goes on later
     may_be_lost: bool  # whether the run may lose it and go on later from where it was shortly before
 
-    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
         """A session for one run on so many lanes; it goes on from what was `kept` of another, if it lasts."""
         ...
 
-    def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
+    def start(self, part: Any, session: PartSession, given: np.ndarray) -> np.ndarray:
         """The handle (lanes,) of the start, from what was assembled (size, lanes)."""
         ...
 
@@ -34,7 +34,7 @@ class InProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
         """A session with a keeper of its own."""
         from kompono.translate.parts.far import kept_part
 
@@ -43,13 +43,13 @@ class InProcess:
         keeper = Keeper(inside, functions, np.zeros(inside.size), lanes=lanes)
         if kept is not None:
             keeper.restore(kept.line)
-        return Session(self.carrier(keeper), part.path, inside.size, lanes, kept)
+        return PartSession(self.carrier(keeper), part.path, inside.size, lanes, kept)
 
-    def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
+    def start(self, part: Any, session: PartSession, given: np.ndarray) -> np.ndarray:
         """x as it was assembled."""
         return session.start(given)
 
-    def carrier(self, keeper: Keeper) -> Carrier:
+    def carrier(self, keeper: Keeper) -> FrameCarrier:
         """How frames get there."""
         return Here(keeper)
 

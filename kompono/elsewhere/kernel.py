@@ -14,7 +14,7 @@ from kompono.compile.law_state import LawStates
 from kompono.elsewhere.hosts import Host
 from kompono.elsewhere.keeper import BOOK
 from kompono.elsewhere.law_states import AwayStates
-from kompono.elsewhere.session import KeptSession, Session, session_of
+from kompono.elsewhere.session import KeptSession, PartSession, session_of
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
@@ -34,7 +34,7 @@ class AwayKernel(Kernel):
         run until this ends.
         """
         given = np.asarray(state, dtype=float).reshape(-1, lanes)
-        sessions: list[Session] = []
+        sessions: list[PartSession] = []
         try:
             for part, before in zip(self.engine.parts, kept or [None] * len(self.engine.parts), strict=True):
                 sessions.append(self.hosts[part.path].open(part, lanes, before))
@@ -64,7 +64,7 @@ class AwayKernel(Kernel):
             raise Unanswered(self.trouble(state) or "a part elsewhere cannot be kept")
         return [one for one in found if one is not None]
 
-    def sessions(self, state: np.ndarray) -> list[Session]:
+    def sessions(self, state: np.ndarray) -> list[PartSession]:
         """The open sessions a state belongs to, part by part."""
         handles = np.asarray(state).reshape(self.program.state_size, -1)[-len(self.program.opaque) :, 0]
         return [session for handle in handles if (session := session_of(handle)) is not None]

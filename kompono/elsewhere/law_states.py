@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kompono.compile.law_state import LawStates
-from kompono.elsewhere.session import Session, moved
+from kompono.elsewhere.session import PartSession, moved
 
 
 class AwayStates(LawStates):
@@ -50,7 +50,7 @@ class AwayStates(LawStates):
         rate = self.kernel.evaluate("derivative", time, state, inputs, parameters)[0]
         return self.faster(self.moved(state, span, rate), state)
 
-    def _away(self, state: np.ndarray) -> Iterator[tuple[Session, slice, list[int]]]:
+    def _away(self, state: np.ndarray) -> Iterator[tuple[PartSession, slice, list[int]]]:
         """Of each part elsewhere its session, the place of its handle, and those of modes of its laws."""
         engine = self.kernel.engine
         for k, (session, places) in enumerate(zip(self.kernel.sessions(state), engine.modes_away, strict=True)):

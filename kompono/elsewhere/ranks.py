@@ -16,7 +16,7 @@ import numpy as np
 from kompono.compile import carry, jit
 from kompono.compile.keeper_frames import ANSWER
 from kompono.elsewhere.keeper import Keeper
-from kompono.elsewhere.session import FRAME, KeptSession, Session
+from kompono.elsewhere.session import FRAME, KeptSession, PartSession
 from kompono.errors import KomponoError, RunError
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ _WORDS = 7302  # tag of what Python says to Python
 _FUNCTIONS = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv", "wait": "MPI_Wait"}
 
 
-class Wires:
+class RankWires:
     """What native code needs of the message library, and the processes of this run."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class RankHost:
 
     lasts, may_be_lost = True, False  # a rank that is lost ends all
 
-    def __init__(self, wires: Wires, rank: int) -> None:
+    def __init__(self, wires: RankWires, rank: int) -> None:
         self.wires, self.rank, self._count = wires, rank, 0
 
     def say(self, *words: Any) -> Any:
@@ -85,12 +85,12 @@ class RankHost:
             raise answer
         return answer
 
-    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
         """A session with a keeper of its own there."""
         number, size = self.say("open", part.path, lanes, kept and kept.line)
-        return Session(Over(self, number, lanes), part.path, size, lanes, kept)
+        return PartSession(Over(self, number, lanes), part.path, size, lanes, kept)
 
-    def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
+    def start(self, part: Any, session: PartSession, given: np.ndarray) -> np.ndarray:
         """x as it was assembled."""
         return session.start(given)
 
@@ -98,7 +98,7 @@ class RankHost:
 class PartKeeper:
     """What a rank does that keeps parts: it answers until it is let go."""
 
-    def __init__(self, wires: Wires, parts: Mapping[str, Any]) -> None:
+    def __init__(self, wires: RankWires, parts: Mapping[str, Any]) -> None:
         self.wires, self._parts = wires, parts
         self._keepers: list[Keeper | None] = []
         self._kept: dict[str, Any] = {}
@@ -160,7 +160,7 @@ def placed(paths: Sequence[str], size: int, place: Mapping[str, int]) -> dict[st
     return {path: {**turns, **place}[path] for path in paths}
 
 
-def hosts(wires: Wires, homes: Mapping[str, int]) -> dict[str, RankHost]:
+def hosts(wires: RankWires, homes: Mapping[str, int]) -> dict[str, RankHost]:
     """Who keeps each part that is not on the first rank."""
     ranks = {rank: RankHost(wires, rank) for rank in sorted(set(homes.values())) if rank != FIRST}
     return {path: ranks[rank] for path, rank in homes.items() if rank != FIRST}
@@ -171,7 +171,7 @@ def on_ranks(parts: Sequence[Any], place: Mapping[str, int], lead: Callable[[dic
     parts of the same model (`translate.closed_parts`, with the same options as the simulation of the first), and all
     get what `lead` gave (it is pickled), or its error.
     """
-    wires = Wires()
+    wires = RankWires()
     homes = placed([part.path for part in parts], wires.size, place)
     if wires.rank != FIRST:
         mine = {part.path: part for part in parts if homes[part.path] == wires.rank}

@@ -20,8 +20,8 @@ import casadi as ca
 import numpy as np
 
 from kompono.compile.far import FRAME, HEADER, Op
-from kompono.elsewhere.greeting import Hello, Welcome
-from kompono.elsewhere.session import KeptSession, Session, Through
+from kompono.elsewhere.greeting import Hello, PartWelcome
+from kompono.elsewhere.session import KeptSession, PartSession, Through
 from kompono.errors import KomponoError, RemoteError
 from kompono.sealed.code import Native
 from kompono.sealed.element import Sealed
@@ -50,7 +50,7 @@ class RemoteCode:
     def __init__(self, address: str, connect: Connect) -> None:
         self.address, self._connect = address, connect
         line = connect(Hello(None).pack())
-        self.welcome = Welcome.unpack(line.welcome, address)
+        self.welcome = PartWelcome.unpack(line.welcome, address)
         self.lasts = hasattr(line, "keep")  # so that runs can go on later
         line.close()
         self.manifest = _Manifest(self.welcome.shape, self.welcome.digest)
@@ -96,7 +96,7 @@ class RemoteCode:
         """A new session, or one that goes on from what was kept of another."""
         hello = Hello(base, lanes).pack()
         line = self._connect(hello) if kept is None else self._connect(hello, kept=kept)
-        if Welcome.unpack(line.welcome, self.address).digest != self.welcome.digest:
+        if PartWelcome.unpack(line.welcome, self.address).digest != self.welcome.digest:
             line.close()
             raise RemoteError(
                 "the supplier has another part there since the model was made.", path=self.address,
@@ -167,15 +167,15 @@ class RemoteHost:
     def __init__(self, code: RemoteCode) -> None:
         self.code, self.lasts = code, code.lasts
 
-    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> Session:
+    def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
         """A session over a new line."""
         try:
             line = self.code.line(part.near.base, lanes, kept and kept.line)
         except KomponoError as error:
             raise RemoteError(str(error), path=part.path) from error
-        return Session(Through(line), part.path, part.near.variant.size, lanes, kept)
+        return PartSession(Through(line), part.path, part.near.variant.size, lanes, kept)
 
-    def start(self, part: Any, session: Session, given: np.ndarray) -> np.ndarray:
+    def start(self, part: Any, session: PartSession, given: np.ndarray) -> np.ndarray:
         """The part's own start, moved by what assembly moved it."""
         number = numbered(part.near.variant.functions)["normalize"] if part.near.turns else None
         return session.start(given, number)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kompono.compile.sealed import check_target
-from kompono.elsewhere.greeting import Hello, Welcome
+from kompono.elsewhere.greeting import Hello, PartWelcome
 from kompono.elsewhere.keeper import Keeper
 from kompono.errors import RemoteError, SealedError
 from kompono.sealed.code import SealedCode, load_sealed
@@ -23,7 +23,7 @@ def opener(part: SealedCode | str | Path) -> Opener:
     manifest = code.manifest
     check_target(manifest.targets, code.file.path)
     turns = tuple(code.turns(variant.base) for variant in manifest.shape.variants)
-    welcome = Welcome(manifest.shape, turns, manifest.digest).pack()
+    welcome = PartWelcome(manifest.shape, turns, manifest.digest).pack()
 
     def open_session(name: str, hello: bytes, customer: str) -> tuple[Keeper, bytes]:
         wanted = Hello.unpack(hello)

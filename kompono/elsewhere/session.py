@@ -39,13 +39,13 @@ _POSTED = 1 << 14  # left for what is asked when posted operations are sent by t
 KEPT = ("index", "next", "next_pinned", "sequence", "round_trips")  # fields of a session that goes on
 _lock = threading.Lock()
 _counter = itertools.count()
-_open: weakref.WeakValueDictionary[int, Session] = weakref.WeakValueDictionary()
+_open: weakref.WeakValueDictionary[int, PartSession] = weakref.WeakValueDictionary()
 
 _TRANSMIT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _RECEIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
-class Carrier(Protocol):
+class FrameCarrier(Protocol):
     """How frames travel: addresses of two native functions, and what they are given first."""
 
     transmit: int
@@ -133,11 +133,11 @@ class KeptSession:
     line: bytes
 
 
-class Session:
+class PartSession:
     """One part in one run on so many lanes; `path` is the part's, for people. `kept` is where it goes on."""
 
     def __init__(
-        self, carrier: Carrier, path: str, size: int, lanes: int = 1, kept: KeptSession | None = None
+        self, carrier: FrameCarrier, path: str, size: int, lanes: int = 1, kept: KeptSession | None = None
     ) -> None:  # fmt: skip
         if not 1 <= lanes <= MOST_LANES:
             raise RunError(f"a part elsewhere runs on 1 to {MOST_LANES} lanes, not on {lanes}.", path=path)
@@ -263,7 +263,7 @@ class Session:
             self.close()
 
 
-def session_of(handle: float) -> Session | None:
+def session_of(handle: float) -> PartSession | None:
     """The open session a handle belongs to."""
     return _open.get(int(handle) >> NUMBER_BITS) if 0 < handle < 1 << (NUMBER_BITS + SESSION_BITS) else None
 
@@ -281,7 +281,7 @@ def _table() -> Any:
     return (ctypes.c_void_p * (1 << SESSION_BITS)).from_address(desk.table_address())
 
 
-def _enter(session: Session, wanted: int | None) -> int:
+def _enter(session: PartSession, wanted: int | None) -> int:
     """A place in the table; that of a session that goes on is in all its handles."""
     with _lock:
         most = (1 << SESSION_BITS) - 1  # a place is not used again at once: old handles shall find nobody

@@ -6,7 +6,7 @@ so one class with two instances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,28 +56,31 @@ class Choices:
 class Told:
     """What the table will say, collected over all components."""
 
-    lines: list[Noted] = field(default_factory=list)
-    masses: list[tuple[str, float, str]] = field(default_factory=list)
+    lines: dict[Noted, None] = field(default_factory=dict)
+    masses: dict[str, tuple[float, str]] = field(default_factory=dict)  # mass [kg] and where from, by body
     named: list[tuple[str, str]] = field(default_factory=list)
     ignored: set[str] = field(default_factory=set)
 
     def note(self, fate: str, name: str, words: str) -> None:
         """Add a line; the same one only once."""
-        line = Noted(fate, name, words)
-        if line not in self.lines:
-            self.lines.append(line)
+        self.add([Noted(fate, name, words)])
+
+    def add(self, lines: Iterable[Noted]) -> None:
+        """Add lines; the same one only once."""
+        self.lines.update(dict.fromkeys(lines))
 
 
 def build(assembly: Assembly, choices: Choices) -> Machine:
     """The model of an assembly."""
-    told = Told(lines=list(assembly.notes), ignored={line.name for line in assembly.notes if line.fate == "ignored"})
+    told = Told(dict.fromkeys(assembly.notes), ignored={line.name for line in assembly.notes if line.fate == "ignored"})
     level = Level(assembly, choices, told, {}, standing=True, inner=())
     recipe = level.recipe()
     unknown = choices.ignore - told.ignored
     if unknown:
         fix = "Connections, actuators and couplings can be ignored, by the names of the file; `imported` lists them."
         raise FileError(f"there is no {sorted(unknown)[0]!r} to ignore.", path=assembly.file, fix=fix)
-    table = Table(assembly.file, tuple(told.lines), tuple(told.masses), tuple(told.named))
+    masses = tuple((body, *mass) for body, mass in told.masses.items())
+    table = Table(assembly.file, tuple(told.lines), masses, tuple(told.named))
     _warn(assembly, told)
     return machine_class(recipe, imported=table, starts=named_starts(level), inputs=named_controls(level))()
 
@@ -103,7 +106,7 @@ class Level:
         self.assembly, self.choices, self.told, self.known = assembly, choices, told, known
         self.standing, self.inner = standing, inner
         self.graph = Graph(assembly, standing=standing)
-        told.lines += [note for note in self.graph.notes if note not in told.lines]
+        told.add(self.graph.notes)
         self.names = Names(name for name in dir(Machine) if not name.startswith("_"))
         self.members: dict[str, Make | Mapping[str, Make]] = {}
         self.homes: dict[Path, tuple[str, Place]] = {}
@@ -111,6 +114,7 @@ class Level:
         self.drawn: dict[Path, Place] = {
             (each.name,): each.place for each in assembly.instances if each.place is not None
         }
+        self.motions: dict[Path, Any] = {(each.name,): each.motion for each in assembly.instances}
         self.bodies: dict[Path, str] = {}
         self.controls: dict[str, str] = {}  # inputs by actuator
         self.activations: dict[str, str] = {}  # states between input and force, by actuator
@@ -180,7 +184,7 @@ class Level:
         if drawn is not None:
             world = drawn @ Place(group.centre)
             keywords["start"] = Start(tuple(world.position.tolist()), world.quaternion)
-        motion = next((i.motion for i in self.assembly.instances if (i.name,) == group.lead), None)
+        motion = self.motions.get(group.lead)
         if motion is not None and drawn is not None:
             arm = drawn.rotation @ group.centre
             keywords["start_velocity"] = tuple((motion[0] + np.cross(motion[1], arm)).tolist())
@@ -193,8 +197,7 @@ class Level:
         self._settle(group, name, group.centre)
         origins = {self.graph.parts[path].origin for path in group.members if path in self.graph.parts}
         full = ".".join((*self.inner, name))
-        if not any(known == full for known, *_ in self.told.masses):
-            self.told.masses.append((full, group.mass, " and ".join(sorted(origins))))
+        self.told.masses.setdefault(full, (group.mass, " and ".join(sorted(origins))))
         for path in group.members:
             if path not in ((), group.lead):
                 self.told.note("merged", ".".join(path), f"into {name}")

@@ -124,9 +124,11 @@ class quiet:
     """The kernel prints about its work on the standard output of the process: not here."""
 
     def __enter__(self) -> None:
-        messenger = kernel("Message").Message.DefaultMessenger_s()
-        for printer in list(messenger.Printers()):
-            printer.SetTraceLevel(kernel("Message").Message_Gravity.Message_Fail)
+        self._messenger = kernel("Message").Message.DefaultMessenger_s()
+        self._printers = list(self._messenger.Printers())
+        for printer in self._printers:
+            self._messenger.RemovePrinter(printer)
 
     def __exit__(self, *_: object) -> None:
-        return None
+        for printer in self._printers:
+            self._messenger.AddPrinter(printer)

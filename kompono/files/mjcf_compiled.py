@@ -21,6 +21,7 @@ _REPEATS = {"replicate": 2_000, "composite": 2_000, "flexcomp": 2_000}
 def compiled(root: Node, file: Path) -> tuple[tuple[Any, Any], list[Noted]]:
     """(the package, the model) and what was left out."""
     _refuse_endless(root)
+    _refuse_outside(root, file)
     mujoco = extra("mujoco", "mjcf")
     notes: list[Noted] = []
     try:
@@ -38,6 +39,16 @@ def compiled(root: Node, file: Path) -> tuple[tuple[Any, Any], list[Noted]]:
     except Exception as error:  # its compiler speaks through many kinds of errors
         words = " ".join(str(error).split())
         raise FileError(f"MuJoCo cannot compile it: {words[:400]}.", path=file.name) from None
+
+
+def _refuse_outside(root: Node, file: Path) -> None:
+    """Files that would be taken in from elsewhere than beside this one."""
+    folder = file.resolve().parent
+    for node in root.walk():
+        name = (node.get("file") or "") if node.tag == "include" else ""
+        if name and not (folder / name).resolve().is_relative_to(folder):
+            fix = "Put it into the folder of the file."
+            raise FileError(f"it includes {name!r}, which lies elsewhere.", path=node.where, fix=fix)
 
 
 def _refuse_endless(root: Node) -> None:

@@ -26,6 +26,8 @@ from kompono.spatial.rotation import snap
 LENGTHS = {"m": 1.0, "meter": 1.0, "mm": 1e-3, "millimeter": 1e-3, "cm": 1e-2, "centimeter": 1e-2, "in": 0.0254,
            "inch": 0.0254, "ft": 0.3048, "foot": 0.3048}  # fmt: skip
 MASSES = {"kg": 1.0, "kilogram": 1.0, "g": 1e-3, "gram": 1e-3, "lbm": 0.45359237, "pound": 0.45359237, "t": 1e3}
+MOST_INSTANCES = 5_000
+_TOO_MANY = "Export a machine whose screws and bearings are parts of what they sit on."
 MATES = ("coincident", "concentric", "distance", "parallel", "perpendicular", "angle", "tangent", "insert")
 JOINTS = {"Revolute": "turn", "Prismatic": "slide", "Cylindrical": "cylinder", "Spherical": "ball", "Planar": "plane",
           "Weld": "", "Rigid": "", "Fixed": ""}  # fmt: skip
@@ -71,10 +73,14 @@ class _Reader:
         self.part_nodes = {node.named("uid"): node for node in (parts.all("Part") if parts else [])}
         self.assembly_nodes = {node.named("uid"): node for node in (assemblies.all("Assembly") if assemblies else [])}
         self.parts: dict[str, Part] = {}
+        self.count = 0  # of instances
 
-    def assembly(self, node: Node, tree: Node) -> Assembly:
-        """An assembly from what its kind says and from its instances in the tree."""
+    def assembly(self, node: Node, tree: Node, around: tuple[str, ...] = ()) -> Assembly:
+        """An assembly from what its kind says and from its instances in the tree; `around` are those it lies in."""
         children = tree.all("Instance")
+        self.count += len(children)
+        if self.count > MOST_INSTANCES:
+            raise FileError(f"there are more than {MOST_INSTANCES} instances.", path=tree.where, fix=_TOO_MANY)
         names = unique([child.get("name") or child.named("uid") for child in children])
         uids = {child.named("uid"): (name, child) for child, name in zip(children, names, strict=True)}
         parts: dict[str, Part | Assembly] = {}
@@ -84,7 +90,9 @@ class _Reader:
             key = kind
             if kind in self.assembly_nodes:
                 key = f"{kind}/{name}"
-                parts[key] = self.assembly(self.assembly_nodes[kind], child)
+                if kind in around:
+                    raise FileError(f"the assembly {kind!r} lies in itself.", path=child.where, fix="Draw it anew.")
+                parts[key] = self.assembly(self.assembly_nodes[kind], child, (*around, kind))
             elif kind in self.part_nodes:
                 parts[key] = self.part(kind)
             else:

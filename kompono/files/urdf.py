@@ -34,6 +34,7 @@ from kompono.files.place import Place
 from kompono.files.xml import Node
 from kompono.spatial.rotation import snap
 
+MOST_LINKS = 5_000
 KINDS = {"revolute": "turn", "continuous": "turn", "prismatic": "slide", "planar": "plane", "floating": "free"}
 LOOPS = ("drake:ball_constraint", "drake:weld_constraint", "drake:joint", "loop_joint")
 
@@ -45,6 +46,10 @@ def read_urdf(
     """The assembly of a `<robot>`."""
     _refuse_loops(root)
     reader = _Reader(root, Looks(root, file, packages), frozenset(balls))
+    if len(reader.links) > MOST_LINKS:
+        raise FileError(
+            f"there are {len(reader.links)} links, more than {MOST_LINKS}.", path=root.where, fix="Split it."
+        )
     links = {link.named("name"): link for link in reader.links}
     joints = reader.joints(links)
     base = _root(links, joints, root)

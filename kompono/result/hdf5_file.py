@@ -34,6 +34,7 @@ from kompono.result.reading import blamed, changed, check_room, checked_path, cu
 from kompono.result.record import Record, dump, parse
 
 BLOCK = 512  # bytes of the beginning
+LARGE = 1000  # numbers from which on a table is compressed
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 TIGHTEST = 1100  # times that a compressed dataset may become larger: no deflate reaches that
 STATES = ("complete", "running", "interrupted")  # the last two are followed by a log
@@ -68,7 +69,8 @@ def fill(place: Path, record: Record, state: str) -> int:
     h5py = extra("h5py", "hdf5")
     with h5py.File(place, "w", userblock_size=BLOCK) as file:
         file["time"] = record.time
-        file["values"] = record.table
+        packed = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if record.table.size > LARGE else {}
+        file.create_dataset("values", data=record.table, **packed)
         file.create_dataset("names", data=list(record.names), shape=(len(record.names),), dtype=h5py.string_dtype())
         file["notes"] = dump(record.notes)
     with open(place, "r+b") as file:

@@ -42,6 +42,7 @@ _SHAPES: dict[str, tuple[str, Any]] = {
     "statistics": ("statistics by name", lambda v: isinstance(v, Mapping)),
     "model": ("the name of a model", lambda v: isinstance(v, str)),
     "scene": ("a scene", lambda v: v is None or isinstance(v, Mapping)),
+    "origin": ("where a result comes from", lambda v: isinstance(v, Mapping)),
     "end": ("the end of a run", lambda v: End.from_data(v) is not None),
 }
 

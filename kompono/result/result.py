@@ -82,6 +82,7 @@ class Result(Mapping[str, np.ndarray]):
         model: str = "",
         scene: Scenery = None,
         end: Mapping[str, Any] | None = None,
+        origin: Mapping[str, Any] | None = None,
     ) -> None:
         self.time = frozen(time)
         self.names = tuple(names)
@@ -97,6 +98,9 @@ class Result(Mapping[str, np.ndarray]):
         self.model = model
         self._scene = scene
         self.file: Path | None = None  # that the run has written itself to
+        self.origins: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = (
+            origin or {}
+        )  # where it comes from, or who knows
         self.ends: End | Callable[[], End] | None = End.from_data(end)  # where the run ended, or who knows
 
     @property
@@ -106,6 +110,9 @@ class Result(Mapping[str, np.ndarray]):
             self._scene = self._scene(self)
         return self._scene
 
+    origin = property(
+        lambda self: _origin_of(self), doc="Versions, hash of the equations, parameters, inputs, starts, options."
+    )
     end = property(lambda self: _end_of(self), doc="Where the run ended, with all that another needs to go on (`End`).")
 
     def view(self, **options: Any) -> Any:
@@ -245,7 +252,7 @@ class Result(Mapping[str, np.ndarray]):
 
     def __getstate__(self) -> dict[str, Any]:  # a model cannot be pickled, its scene can
         ends = self.ends() if callable(self.ends) else self.ends
-        return {**self.__dict__, "_scene": self.scene, "ends": ends}
+        return {**self.__dict__, "_scene": self.scene, "ends": ends, "origins": self.origin}
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
@@ -256,6 +263,13 @@ class Result(Mapping[str, np.ndarray]):
         status = {name: getattr(self.status, name) for name in ("ok", "message", "time", "kind")}
         notes = {"units": self.units, "status": status, "statistics": self.statistics}
         return {**notes, "model": self.model}
+
+
+def _origin_of(result: Result) -> Mapping[str, Any]:
+    """Where a result comes from, as plain data; empty if nobody knows."""
+    if callable(result.origins):
+        result.origins = result.origins()
+    return result.origins
 
 
 def _end_of(result: Result) -> End:
@@ -275,7 +289,7 @@ def went_on(result: Result) -> bool:
 
 def record_of(result: Result) -> store.Record:
     """All of a result as a file keeps it."""
-    notes = {**result._notes(), "scene": result.scene}
+    notes = {**result._notes(), "scene": result.scene, "origin": result.origin}
     if result.ends is not None:
         notes["end"] = result.end.data()
     return store.Record(result.time, result.names, result.table, notes)

@@ -28,7 +28,7 @@ class NoSuchPort(ModelError, AttributeError):
     """A sealed part does not show what was asked for."""
 
 
-class Names(dict[str, Any]):
+class NamesBelow(dict[str, Any]):
     """Members below a name with dots, as attributes."""
 
     def __getattr__(self, name: str) -> Any:
@@ -192,7 +192,7 @@ def _put(members: dict[str, Any], path: str, element: Any) -> None:
     """Place a member under a name that may have dots."""
     *above, name = path.split(".")
     for key in above:
-        members = members.setdefault(key, Names())
+        members = members.setdefault(key, NamesBelow())
         if not isinstance(members, Mapping):
             raise ModelError(f"its public name {path!r} is below another one.", fix="Ask its author to rename it.")
     if name in members:

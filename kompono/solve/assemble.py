@@ -21,7 +21,7 @@ from kompono.solve.loops import RANK, TOLERANCE, Loops
 from kompono.solve.speeds import match_speeds
 
 if TYPE_CHECKING:
-    from kompono.translate.starts.asked import Start
+    from kompono.translate.starts.asked import AskedStart
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Assembly:
     unused: tuple[str, ...] = ()
 
 
-def assemble(kernel: Any, time: float, start: Start, inputs: np.ndarray, parameters: np.ndarray) -> Assembly:
+def assemble(kernel: Any, time: float, start: AskedStart, inputs: np.ndarray, parameters: np.ndarray) -> Assembly:
     """Close all loops at `time`."""
     loops = Loops(kernel, time, inputs, parameters, start)
     guess = bring_near(loops, start.state)
@@ -145,7 +145,7 @@ def _check_accelerations(loops: Loops, state: np.ndarray, closed: LoopGap) -> No
 
 
 def check_solvable(
-    kernel: Any, time: float, start: Start, inputs: np.ndarray, parameters: np.ndarray, assembly: Assembly
+    kernel: Any, time: float, start: AskedStart, inputs: np.ndarray, parameters: np.ndarray, assembly: Assembly
 ) -> None:
     """Raise AssemblyError if no accelerations at all meet the conditions; for programs without `derivative`."""
     if not start.rows.elements:

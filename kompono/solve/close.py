@@ -13,7 +13,7 @@ import numpy as np
 
 from kompono.errors import AssemblyError
 from kompono.solve.loops import COARSE, RANK, TOLERANCE, LoopGroup, Loops
-from kompono.solve.newton import Task, newton
+from kompono.solve.newton import NewtonTask, newton
 from kompono.solve.search import closed, search
 from kompono.solve.speeds import levels_of
 from kompono.translate.starts.asked import BODY
@@ -62,17 +62,17 @@ def close(loops: Loops, state: np.ndarray) -> tuple[np.ndarray, LoopGap]:
     return state, result
 
 
-def _task(loops: Loops, firmness: np.ndarray, waiting: list[_Open]) -> Task:
+def _task(loops: Loops, firmness: np.ndarray, waiting: list[_Open]) -> NewtonTask:
     movable, held = np.zeros(loops.nv, dtype=bool), np.zeros(loops.targets.size, dtype=bool)
     for now in waiting:
         speeds, targets = now.part.speeds, now.part.targets
         movable[speeds] = firmness[speeds] < now.levels[0]
         held[targets] = loops.targets.firmness[targets] >= now.levels[0]
-    return Task(movable, held, loops.targets.asked)
+    return NewtonTask(movable, held, loops.targets.asked)
 
 
 def _attempt(
-    loops: Loops, state: np.ndarray, begin: np.ndarray, waiting: list[_Open], task: Task
+    loops: Loops, state: np.ndarray, begin: np.ndarray, waiting: list[_Open], task: NewtonTask
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One attempt at each part from where all began: state, which parts are closed, gaps left by rounding."""
     parts = [now.part for now in waiting]
@@ -94,7 +94,7 @@ def _attempt(
     return state, done, left
 
 
-def _searched(waiting: list[_Open], task: Task, done: np.ndarray) -> list[np.ndarray]:
+def _searched(waiting: list[_Open], task: NewtonTask, done: np.ndarray) -> list[np.ndarray]:
     """Parts worth a search: places of bodies are let go without one, and where nothing may move there is none."""
     numbers = [
         k for k, now in enumerate(waiting)
@@ -103,7 +103,7 @@ def _searched(waiting: list[_Open], task: Task, done: np.ndarray) -> list[np.nda
     return [np.array(numbers)] if numbers else []
 
 
-def _finish(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> tuple[np.ndarray, bool, float]:
+def _finish(loops: Loops, state: np.ndarray, part: LoopGroup, task: NewtonTask) -> tuple[np.ndarray, bool, float]:
     """A part that is almost closed: closed along small slopes if that is a small change, or taken as rounded."""
     fine, gaps = newton(loops, state, [part], task, rank=RANK)
     change = np.abs(fine - state)[part.coordinates].max(initial=0.0)
@@ -116,7 +116,7 @@ def _finish(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> tup
     return (fine, True, 0.0) if good else (state, False, 0.0)
 
 
-def _rounded(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> float:
+def _rounded(loops: Loops, state: np.ndarray, part: LoopGroup, task: NewtonTask) -> float:
     """The gap of a part that cannot be closed for rounding alone, 0 if there is another reason."""
     view = loops.look(state, task.goal)
     off, slopes = view.of(part, task.held)
@@ -140,7 +140,9 @@ def _stays_open(loops: Loops, state: np.ndarray, part: LoopGroup, free: np.ndarr
     step = np.zeros(loops.nv)
     way = np.random.default_rng(3).uniform(0.5, 1.0, len(free)) @ free
     step[part.speeds] = 1e-2 * way / np.abs(way).max()
-    everything = Task(np.ones(loops.nv, dtype=bool), np.zeros(loops.targets.size, dtype=bool), loops.targets.asked)
+    everything = NewtonTask(
+        np.ones(loops.nv, dtype=bool), np.zeros(loops.targets.size, dtype=bool), loops.targets.asked
+    )
     moved = loops.move(state, step)
     there, _ = newton(loops, moved, [part], everything, limit=20)
     went, meant = (np.linalg.norm((other - state)[part.coordinates]) for other in (there, moved))

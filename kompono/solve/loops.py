@@ -17,7 +17,7 @@ import numpy as np
 from kompono.solve.targets import AskedSpeeds, Targets
 
 if TYPE_CHECKING:
-    from kompono.translate.starts.asked import Start
+    from kompono.translate.starts.asked import AskedStart
 
 TOLERANCE = 1e-9  # what counts as closed, in the units of the conditions
 RANK = 1e-8  # singular values below this, relative to the largest, count as zero
@@ -39,7 +39,7 @@ class LoopGroup:
 
 
 @dataclass(frozen=True)
-class View:
+class LoopView:
     """g (rows), G (rows, speeds), and what targets are off (t) with their slopes (t, speeds), at a state."""
 
     g: np.ndarray
@@ -57,7 +57,7 @@ class View:
 class Loops:
     """The conditions of a model at `time`, with constant inputs and parameters."""
 
-    def __init__(self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, start: Start) -> None:
+    def __init__(self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, start: AskedStart) -> None:
         self.kernel, self.time, self.inputs, self.parameters, self.start = kernel, time, inputs, parameters, start
         self.nq, self.nv = len(kernel.program.coordinates), len(kernel.program.speeds)
         self.rows = start.rows
@@ -77,13 +77,13 @@ class Loops:
         q, _, slopes, speeds, speed_slopes = self.evaluate("measured", state)
         return q, slopes.reshape(self.nv, len(q)).T, speeds, speed_slopes.reshape(self.nv, len(speeds)).T
 
-    def look(self, state: np.ndarray, goal: np.ndarray) -> View:
+    def look(self, state: np.ndarray, goal: np.ndarray) -> LoopView:
         """Everything a Newton step needs; `goal` are the values of the targets."""
         g, _, matrix, _ = self.conditions(state)
         if not self.targets.size:
-            return View(g, matrix, np.zeros(0), np.zeros((0, self.nv)))
+            return LoopView(g, matrix, np.zeros(0), np.zeros((0, self.nv)))
         q, slopes, _, _ = self.measured(state)
-        return View(g, matrix, *self.targets.off(q, slopes, goal))
+        return LoopView(g, matrix, *self.targets.off(q, slopes, goal))
 
     def rate(self, state: np.ndarray, speeds: np.ndarray) -> np.ndarray:
         """q_dot of these speeds at a state."""

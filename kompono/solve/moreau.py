@@ -22,14 +22,14 @@ import numpy as np
 
 from kompono.errors import NoForces
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit
+from kompono.solve.laws.units import Kind, NoForcesFit, UnitChoice, UnitMode
 from kompono.solve.settling import RESTING, SLOW, STRIKES, Instant, Settler
 
 Feed = Callable[[float], np.ndarray]
 LEAST = 10  # steps a rebound must last; a shorter one is none
 
 
-class Step:
+class MoreauStep:
     """A step of `size` [s] from a state; `end` is the state behind it, `happened` what did, by unit. What rebounds may
     be a little inside of what it struck; `out`: not so.
     """
@@ -67,7 +67,7 @@ class Step:
     def _evaluate(self, routine: str, time: float, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         return self.kernel.evaluate(routine, time, state, inputs, self.parameters)[0]
 
-    def _impelled(self, free: np.ndarray, chosen: Sequence[int]) -> tuple[np.ndarray, Choice | None]:
+    def _impelled(self, free: np.ndarray, chosen: Sequence[int]) -> tuple[np.ndarray, UnitChoice | None]:
         """A state whose speeds have impulses of units that touch, and their modes."""
         if not chosen:
             return free, None
@@ -104,16 +104,16 @@ class Step:
         self.apart.add(number)
         return float(back)
 
-    def _start(self, chosen: Sequence[int]) -> Choice:
+    def _start(self, chosen: Sequence[int]) -> UnitChoice:
         """The modes of the last step; what is new is held at first."""
-        modes, directions = np.full(len(chosen), int(Mode.HELD)), np.zeros((len(chosen), 2))
+        modes, directions = np.full(len(chosen), int(UnitMode.HELD)), np.zeros((len(chosen), 2))
         for i, number in enumerate(chosen):
             slip = self.rates[self.now.rows(number)]
             length = float(np.linalg.norm(slip))
             if self.settler.units[number].kind != Kind.ONE_SIDED and self.now.before[number][0] and length > SLOW:
-                modes[i] = Mode.SLIDES
+                modes[i] = UnitMode.SLIDES
                 directions[i, : len(slip)] = slip / length
-        return Choice(modes, directions, np.zeros(sum(len(self.now.rows(number)) for number in chosen)))
+        return UnitChoice(modes, directions, np.zeros(sum(len(self.now.rows(number)) for number in chosen)))
 
     def _moved(self, middle: np.ndarray, after: np.ndarray, time: float, feed: Feed) -> np.ndarray:
         """The state at the end, from that in the middle and one with the speeds at the end."""
@@ -135,13 +135,13 @@ class Step:
             end = self.law_states.with_modes(self.law_states.faster(closed, end), modes)
         self.end = self._evaluate("project", time, end, inputs)
 
-    def _write(self, chosen: Sequence[int], found: Choice | None) -> None:
+    def _write(self, chosen: Sequence[int], found: UnitChoice | None) -> None:
         """Modes at the end: what parts from what it struck is open."""
         place = {number: i for i, number in enumerate(chosen)}
         for number, unit in enumerate(self.settler.units):
-            mode, direction, slow = Mode.OFF, np.zeros(2), 0.0
+            mode, direction, slow = UnitMode.OFF, np.zeros(2), 0.0
             contact = number if unit.kind == Kind.ONE_SIDED else unit.contact
             if found is not None and number in place and contact not in self.apart:
                 i = place[number]
-                mode, direction, slow = Mode(int(found.modes[i])), found.directions[i], self.slow[i]
+                mode, direction, slow = UnitMode(int(found.modes[i])), found.directions[i], self.slow[i]
             self.now._write(number, mode, direction, slow)

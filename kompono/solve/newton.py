@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kompono.solve.loops import COARSE, LoopGroup, Loops, View
+from kompono.solve.loops import COARSE, LoopGroup, Loops, LoopView
 
 SMALL = 1e-15  # a residual below this is not worth a step
 
 
 @dataclass(frozen=True)
-class Task:
+class NewtonTask:
     """What may move and what is asked: speeds (nv) and targets (t) by truth value, the values of the targets (t)."""
 
     movable: np.ndarray
@@ -38,7 +38,7 @@ class _Progress:
 
 
 def newton(
-    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task, *,
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask, *,
     rank: float = COARSE, damped: bool = False, limit: int = 200,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The state with these parts closed as well as can be, and the largest residual left in each (parts)."""
@@ -75,7 +75,7 @@ def newton(
     return state, np.array(left)
 
 
-def _norm(view: View, part: LoopGroup, task: Task) -> float:
+def _norm(view: LoopView, part: LoopGroup, task: NewtonTask) -> float:
     size = float(np.linalg.norm(view.of(part, task.held)[0]))
     return size if np.isfinite(size) else np.inf
 
@@ -85,7 +85,7 @@ def _limited(step: np.ndarray) -> np.ndarray:
     return step / max(1.0, np.abs(step).max(initial=0.0))
 
 
-def _step(view: View, part: LoopGroup, task: Task, damping: float | None, rank: float) -> np.ndarray:
+def _step(view: LoopView, part: LoopGroup, task: NewtonTask, damping: float | None, rank: float) -> np.ndarray:
     """The change of a part's speeds."""
     residual, slopes = view.of(part, task.held)
     movable = task.movable[part.speeds]
@@ -100,7 +100,9 @@ def _step(view: View, part: LoopGroup, task: Task, damping: float | None, rank: 
     return step
 
 
-def _taken(state: np.ndarray, trial: np.ndarray, view: View, tried: View, part: LoopGroup) -> tuple[np.ndarray, View]:
+def _taken(
+    state: np.ndarray, trial: np.ndarray, view: LoopView, tried: LoopView, part: LoopGroup
+) -> tuple[np.ndarray, LoopView]:
     """State and view with a part's own entries replaced by those of the trial."""
     state = state.copy()
     state[part.coordinates] = trial[part.coordinates]

@@ -13,14 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from kompono.solve.loops import COARSE, TOLERANCE, LoopGroup, Loops
-from kompono.solve.newton import Task, newton
+from kompono.solve.newton import NewtonTask, newton
 
 LARGEST_CHANGE = 0.7  # of a coordinate [rad or sizes of the machine] within one small step: more is another branch
 SHORTEST = 1.0 / 512  # of the way to what was asked
 AGREES = 0.03  # [rad or sizes of the machine] by which values that are rounded may miss a closed position
 
 
-def search(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task) -> tuple[np.ndarray, np.ndarray]:
+def search(
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask
+) -> tuple[np.ndarray, np.ndarray]:
     """The state with as many parts closed as were found, and which (parts)."""
     found, result = np.zeros(len(parts), dtype=bool), state.copy()
     tight = [_tight(loops, state, part, task) for part in parts]
@@ -37,7 +39,7 @@ def search(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Ta
     return result, found
 
 
-def _tight(loops: Loops, state: np.ndarray, part: LoopGroup, task: Task) -> bool:
+def _tight(loops: Loops, state: np.ndarray, part: LoopGroup, task: NewtonTask) -> bool:
     """Whether more is held than there is freedom: then a closed position is there by agreement only, if at all."""
     elsewhere = loops.move(state, np.random.default_rng(5).uniform(-0.3, 0.3, loops.nv))
     _, slopes = loops.look(elsewhere, task.goal).of(part, task.held)
@@ -64,13 +66,13 @@ def closed(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], gaps: np
     return good
 
 
-def _free(loops: Loops) -> Task:
+def _free(loops: Loops) -> NewtonTask:
     targets = loops.targets
-    return Task(np.ones(loops.nv, dtype=bool), np.zeros(targets.size, dtype=bool), targets.asked)
+    return NewtonTask(np.ones(loops.nv, dtype=bool), np.zeros(targets.size, dtype=bool), targets.asked)
 
 
 def _from_neutral(
-    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask
 ) -> tuple[np.ndarray, np.ndarray]:
     neutral = state.copy()
     neutral[: loops.nq] = loops.start.neutral
@@ -78,13 +80,13 @@ def _from_neutral(
 
 
 def _from_start(
-    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask
 ) -> tuple[np.ndarray, np.ndarray]:
     return _approach(loops, state, state, parts, task)
 
 
 def _approach(
-    loops: Loops, begin: np.ndarray, aim: np.ndarray, parts: Sequence[LoopGroup], task: Task
+    loops: Loops, begin: np.ndarray, aim: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask
 ) -> tuple[np.ndarray, np.ndarray]:
     """Close the parts with everything free, then take small steps towards what is held."""
     begin, _ = newton(loops, begin, parts, _free(loops), damped=True)
@@ -114,13 +116,13 @@ def _approach(
     return here, closed(loops, here, parts, np.where(good & (reached >= 1.0), 0.0, np.inf))
 
 
-def _moved_by(loops: Loops, task: Task, part: LoopGroup) -> np.ndarray:
+def _moved_by(loops: Loops, task: NewtonTask, part: LoopGroup) -> np.ndarray:
     """Which coordinates the movable speeds of a part move (nq)."""
     return np.asarray(loops.touches[part.speeds[task.movable[part.speeds]]].any(axis=0))
 
 
 def _from_elsewhere(
-    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task, tries: int = 60
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask, tries: int = 60
 ) -> tuple[np.ndarray, np.ndarray]:
     """Other guesses, further and further away."""
     random = np.random.default_rng(1)
@@ -148,7 +150,9 @@ def _from_elsewhere(
     return result, found
 
 
-def _few(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: Task) -> tuple[np.ndarray, np.ndarray]:
+def _few(
+    loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], task: NewtonTask
+) -> tuple[np.ndarray, np.ndarray]:
     return _from_elsewhere(loops, state, parts, task, tries=12)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from kompono.errors import AssemblyError, NoForces, RunError
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
 TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
@@ -33,7 +33,7 @@ STRIKES, CLOSES, OPENS, STICKS, SLIPS = range(len(LAW_EVENTS))
 
 
 @dataclass
-class View:
+class LawView:
     """The laws at a state: gap, rate and free acceleration of the rows, free measures, five numbers of each unit."""
 
     gap: np.ndarray
@@ -76,9 +76,9 @@ class Settler:
         """The state a step of a size [s] later, whatever happens in it, and numbers of what did; `feed` gives inputs.
         `out`: nothing is inside of what it struck then.
         """
-        from kompono.solve.moreau import Step  # few runs need it
+        from kompono.solve.moreau import MoreauStep  # few runs need it
 
-        made = Step(self, time, state, feed, parameters, size, out)
+        made = MoreauStep(self, time, state, feed, parameters, size, out)
         return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
 
     def unsettled(
@@ -137,10 +137,10 @@ class Instant:
         """The state with the modes that were chosen."""
         return self.settler.states.with_modes(self.state, self._modes)
 
-    def look(self) -> View:
+    def look(self) -> LawView:
         """What the laws are at the present state."""
         found = self.settler.kernel.evaluate("law_view", self.time, self.state, self.inputs, self.parameters)
-        return View(found[0], found[1], found[2], found[3], found[4].reshape(-1, 5))
+        return LawView(found[0], found[1], found[2], found[3], found[4].reshape(-1, 5))
 
     def column(self, row: int) -> tuple[np.ndarray, ...]:
         """What a unit force on a row does: to rows, measures and speeds."""
@@ -216,20 +216,20 @@ class Instant:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
         chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._leaves(k)]
         for number in set(range(len(self.units))) - set(chosen):
-            self._write(number, Mode.OFF)
+            self._write(number, UnitMode.OFF)
         if chosen:
             part = self._part(chosen, self.view.w)
             start = self._start(chosen)
             free = np.array([self._free(k) for k in chosen])
-            left = {i: Mode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
+            left = {i: UnitMode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
             found = self._selected(part, start, free, left)
             slow = self._slow(part, found)
             for i, number in enumerate(chosen):
-                self._write(number, Mode(int(found.modes[i])), found.directions[i], slow[i])
+                self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])
             self._rest(chosen, found)
         return self._changes()
 
-    def _selected(self, part: Part, start: Choice, free: np.ndarray, left: dict[int, Mode]) -> Choice:
+    def _selected(self, part: LawsInPlay, start: UnitChoice, free: np.ndarray, left: dict[int, UnitMode]) -> UnitChoice:
         """Modes that fit. What left its mode need not, where directions of slip that leaned are chosen anew."""
         try:
             return select(part.problem, part.units, start, free, left)
@@ -258,49 +258,49 @@ class Instant:
         unit = self.units[number]
         return unit.kind == Kind.ONE_SIDED or bool(np.linalg.norm(self.view.rate[self.rows(number)]) <= SLOW)
 
-    def _start(self, chosen: Sequence[int]) -> Choice:
+    def _start(self, chosen: Sequence[int]) -> UnitChoice:
         """The modes there are; what slips does so in the direction of its speed."""
         modes, directions = np.zeros(len(chosen), dtype=int), np.zeros((len(chosen), 2))
         for i, number in enumerate(chosen):
             unit, slip = self.units[number], self.view.rate[self.rows(number)]
             if unit.kind == Kind.ONE_SIDED:
-                modes[i] = Mode.HELD if self.before[number][0] > 0 else Mode.OFF
+                modes[i] = UnitMode.HELD if self.before[number][0] > 0 else UnitMode.OFF
                 continue
-            modes[i] = Mode.HELD
+            modes[i] = UnitMode.HELD
             speed = float(np.linalg.norm(slip))
             if speed > SLOW:
-                modes[i] = Mode.SLIDES
+                modes[i] = UnitMode.SLIDES
                 directions[i, : len(slip)] = slip / speed
-        return Choice(modes, directions, np.zeros(sum(len(self.rows(number)) for number in chosen)))
+        return UnitChoice(modes, directions, np.zeros(sum(len(self.rows(number)) for number in chosen)))
 
-    def _rest(self, chosen: Sequence[int], found: Choice) -> None:
+    def _rest(self, chosen: Sequence[int], found: UnitChoice) -> None:
         """Bring rows that hold to rest, and give gaps that are closed no speed."""
-        held = [row for i, number in enumerate(chosen) if found.modes[i] == Mode.HELD for row in self.rows(number)]
+        held = [row for i, number in enumerate(chosen) if found.modes[i] == UnitMode.HELD for row in self.rows(number)]
         if not held or not np.any(self.view.rate[held]):
             return
         matrix = np.array([self.column(row)[0][held] for row in held]).T
         self._push(held, -np.linalg.lstsq(matrix, self.view.rate[held], rcond=1e-10)[0])
 
-    def _slow(self, part: Part, found: Choice) -> np.ndarray:
+    def _slow(self, part: LawsInPlay, found: UnitChoice) -> np.ndarray:
         """The slip speed (units) below which the direction of planar friction leans to the chosen one."""
         problem, sides = part.problem, np.zeros(len(part.rows))
         reaction = problem.n0 + problem.B @ found.z
         for i, unit in enumerate(part.units):
-            if unit.kind == Kind.PLANAR and found.modes[i] == Mode.SLIDES:
+            if unit.kind == Kind.PLANAR and found.modes[i] == UnitMode.SLIDES:
                 size = np.linalg.norm(reaction[unit.first : unit.first + unit.count])
                 sides[unit.row : unit.row + 2] = problem.mu[i] * size + problem.limit[i]
         speeds = STEPS * self.step * (np.abs(problem.A) @ sides)
         ends = [unit.row + (unit.kind == Kind.PLANAR) for unit in part.units]
         return np.array([max(speeds[unit.row], speeds[end], SLOW) for unit, end in zip(part.units, ends, strict=True)])
 
-    def _write(self, number: int, mode: Mode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
+    def _write(self, number: int, mode: UnitMode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
         unit = self.units[number]
         if unit.kind == Kind.ONE_SIDED:
-            values = [float(mode == Mode.HELD)]
+            values = [float(mode == UnitMode.HELD)]
         elif unit.kind == Kind.DRY:
-            values = [float(np.sign(direction[0])) if mode == Mode.SLIDES else 0.0]
+            values = [float(np.sign(direction[0])) if mode == UnitMode.SLIDES else 0.0]
         else:
-            values = [slow * (mode == Mode.SLIDES), *direction]
+            values = [slow * (mode == UnitMode.SLIDES), *direction]
         for place, value in zip(unit.modes, values, strict=True):
             self._modes[place] = value
 
@@ -331,27 +331,27 @@ class Instant:
 
     # -- a small problem of some units
 
-    def _part(self, chosen: Sequence[int], b: np.ndarray) -> Part:
+    def _part(self, chosen: Sequence[int], b: np.ndarray) -> LawsInPlay:
         self.asked = list(chosen)
         rows = [row for number in chosen for row in self.rows(number)]
         place = {row: i for i, row in enumerate(rows)}
         at = {number: i for i, number in enumerate(chosen)}
         units = [
-            Unit(Kind(unit.kind), place[unit.row], at.get(unit.contact), unit.first, unit.count, unit.path)
+            SolvedUnit(Kind(unit.kind), place[unit.row], at.get(unit.contact), unit.first, unit.count, unit.path)
             for unit in (self.units[number] for number in chosen)
         ]
         columns = [self.column(row) for row in rows]
         matrix = np.array([column[0][rows] for column in columns]).T.reshape(len(rows), len(rows))
         measured = np.array([column[1] for column in columns]).T.reshape(len(self.view.measures), len(rows))
         mu, mu_static, limit, limit_static, _ = self.view.numbers[chosen].T
-        problem = Problem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
-        return Part(units, rows, problem)
+        problem = LawProblem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
+        return LawsInPlay(units, rows, problem)
 
 
 @dataclass(frozen=True)
-class Part:
+class LawsInPlay:
     """Some units, their rows in all rows, and what they answer each other."""
 
-    units: list[Unit]
+    units: list[SolvedUnit]
     rows: list[int]
-    problem: Problem
+    problem: LawProblem

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System, solve
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates, solve
 from kompono.solve.laws.units import Kind
 
 HALVINGS = 40
@@ -62,13 +62,13 @@ def _named(settler: Any, time: float, state: np.ndarray, inputs: np.ndarray, par
             way = (float(slip[0] / size), float(slip[1] / size))
         modes.append(SLIDES if slips else HELD)
         ways.append(way if slips else (0.0, 0.0))
-    tried = State(modes, ways)
+    tried = UnitStates(modes, ways)
     if solve(System(part.problem, part.units), tried)[1]:
         return ""
     fed = []
     for i, k in enumerate(acting):  # whose friction, if it were none, would leave forces that fit
         if modes[i] == SLIDES and part.units[i].count > 1:
-            without = State([OFF if j == i else mode for j, mode in enumerate(modes)], ways)
+            without = UnitStates([OFF if j == i else mode for j, mode in enumerate(modes)], ways)
             fed += [now.units[k].path] if solve(System(part.problem, part.units), without)[1] else []
     paths = fed or [now.units[k].path for i, k in enumerate(acting) if modes[i] == SLIDES]
     return f"no forces fit: {', '.join(sorted(paths))} (friction and the force that causes it feed each other)"

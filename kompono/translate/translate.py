@@ -21,7 +21,7 @@ from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
 from kompono.translate.declared.sampling import controller_units
-from kompono.translate.declared.stored import Head, Kept, Shelf, find_kept
+from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.inertia_form import closing_elements
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.large.cells import Apart
@@ -40,7 +40,7 @@ from kompono.translate.program import Channel, Program, Routine, law_events
 from kompono.translate.slopes import IMPLICIT, implicit, jacobian, moving_places
 from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
-from kompono.translate.tracer import operations
+from kompono.translate.tracer import exceeds
 
 if TYPE_CHECKING:
     from kompono.translate.parts.owner import Parted
@@ -75,7 +75,7 @@ class Translation:
 class Routines(Mapping[str, Routine]):
     """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
 
-    def __init__(self, makers: dict[str, Callable[[], Routine]], kept: Kept | None = None) -> None:
+    def __init__(self, makers: dict[str, Callable[[], Routine]], kept: KeptTranslation | None = None) -> None:
         self._makers, self._kept = makers, kept
         self._made: dict[str, Routine] = {}
 
@@ -193,7 +193,7 @@ def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str])
 
 
 def _finished(
-    make: Callable[[bool], TracedEngine], kept: Kept | None, choose: Callable[[], TracedEngine], opens: bool
+    make: Callable[[bool], TracedEngine], kept: KeptTranslation | None, choose: Callable[[], TracedEngine], opens: bool
 ) -> Translation:
     """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
     head = kept.head() if kept else None
@@ -241,7 +241,7 @@ def _chosen(
         return make(False)
     rows = sum(sum(group_sizes(element)) for element in closing)
     chosen = make(100 * len(model.bodies) + 600 * rows > limit)
-    if not chosen.shared and operations(chosen.derivative(), chosen.kernels) > limit:
+    if not chosen.shared and exceeds(chosen.derivative(), chosen.kernels, limit):
         chosen = make(True)
     return chosen
 
@@ -323,7 +323,7 @@ def _add_slopes(program: Program, routines: Routines, whole: Callable[[], Routin
     routines.add(IMPLICIT, lambda: implicit(whole(), kernels, len(program.coordinates), moving_places(program)))
 
 
-def _routines(engine: Engine, kept: Kept | None = None, strays: bool = False) -> Routines:
+def _routines(engine: Engine, kept: KeptTranslation | None = None, strays: bool = False) -> Routines:
     """All routines an engine offers, each traced when first asked for."""
     makers = engine.routines()
     if strays and isinstance(engine, SolvedEngine):
@@ -347,7 +347,7 @@ def assembly_program(
     return Translation(model, topology, engine, placing_program(engine, kept), lambda _: engine)
 
 
-def placing_program(engine: PosedEngine, kept: Kept | None = None) -> Program:
+def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) -> Program:
     """The routines of an engine that assembly needs."""
     model = engine.model
     kinds = (model.inputs, model.parameters, model.modes, model.states)

@@ -26,7 +26,7 @@ from kompono.translate.translate import Routines
 
 
 @dataclass(frozen=True)
-class Variation:
+class ModelVariation:
     """A program, and which of its parameters (None: a start value) the columns are derivatives by, times `scales`."""
 
     near: Program

@@ -18,7 +18,7 @@ from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_work import MOST
 from kompono.errors import CompileError
 from kompono.solve.laws.forces import System, solve, state_of
-from kompono.solve.laws.units import Choice, Kind, Mode, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit, UnitChoice, UnitMode
 from kompono.translate.laws.naming import HELD, OFF, SLIDES, is_solver, name_of, sizes
 from kompono.translate.laws.stand_in import make_stand_in
 
@@ -239,7 +239,7 @@ def test_redundant_contacts_with_friction(seed: int) -> None:
     close(z[:4], -np.linalg.pinv(matrix, rcond=1e-9) @ b[:4])
 
 
-def random_modes(rng: np.random.Generator) -> tuple[Laws, Problem, list[Unit], Choice]:
+def random_modes(rng: np.random.Generator) -> tuple[Laws, LawProblem, list[SolvedUnit], UnitChoice]:
     """The same laws for native code and for NumPy: gaps with friction, friction by a reaction, some of it redundant."""
     contacts, joints = int(rng.integers(0, 4)), int(rng.integers(0, 3))
     rows, measures = 2 * contacts + joints, contacts + 3 * joints
@@ -253,21 +253,21 @@ def random_modes(rng: np.random.Generator) -> tuple[Laws, Problem, list[Unit], C
     units, modes, ways = [], [], []
     mu, limit = 0.4 * rng.random(2 * contacts + joints), rng.random(2 * contacts + joints)
     for k in range(contacts):
-        units += [Unit(Kind.ONE_SIDED, 2 * k), Unit(Kind.DRY, 2 * k + 1, 2 * k, k, 1)]
-        modes += [Mode.HELD, rng.choice([Mode.HELD, Mode.SLIDES])]
+        units += [SolvedUnit(Kind.ONE_SIDED, 2 * k), SolvedUnit(Kind.DRY, 2 * k + 1, 2 * k, k, 1)]
+        modes += [UnitMode.HELD, rng.choice([UnitMode.HELD, UnitMode.SLIDES])]
     for k in range(joints):
-        units.append(Unit(Kind.DRY, 2 * contacts + k, None, contacts + 3 * k, 3))
-        modes.append(rng.choice([Mode.HELD, Mode.SLIDES]))
+        units.append(SolvedUnit(Kind.DRY, 2 * contacts + k, None, contacts + 3 * k, 3))
+        modes.append(rng.choice([UnitMode.HELD, UnitMode.SLIDES]))
     for k, unit in enumerate(units):
-        way = rng.choice([-1.0, 1.0]) if modes[k] == Mode.SLIDES else 0.0
+        way = rng.choice([-1.0, 1.0]) if modes[k] == UnitMode.SLIDES else 0.0
         ways.append((way, 0.0))
         laws.slide(unit.row, way, mu[k], limit[k], unit.first, -1 if unit.count == 1 else unit.count)
-        if modes[k] == Mode.HELD:
+        if modes[k] == UnitMode.HELD:
             laws.hold(unit.row)
         if unit.kind == Kind.ONE_SIDED:
             laws.table[unit.row, 3:7] = 0.0
-    problem = Problem(laws.a, laws.b, big_b, n0, mu, mu, limit, limit)
-    return laws, problem, units, Choice(np.array(modes, dtype=int), np.array(ways).reshape(-1, 2), np.zeros(rows))
+    problem = LawProblem(laws.a, laws.b, big_b, n0, mu, mu, limit, limit)
+    return laws, problem, units, UnitChoice(np.array(modes, dtype=int), np.array(ways).reshape(-1, 2), np.zeros(rows))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -13,7 +13,7 @@ from sealed.machines import PAIRS
 
 from kompono import Simulation
 from kompono.compile.far import FRAME, HEADER, PINNED, RING, Broken, Op
-from kompono.elsewhere.greeting import Hello, Welcome
+from kompono.elsewhere.greeting import Hello, PartWelcome
 from kompono.elsewhere.keeper import Keeper
 from kompono.errors import RemoteError
 from kompono.request import Request
@@ -170,7 +170,7 @@ def test_greetings_that_are_none(supplier: Find, data: bytes) -> None:
     with pytest.raises(RemoteError):
         supplier("swing").opener("swing", data, "Bea")
     with pytest.raises(RemoteError):
-        Welcome.unpack(data, "supplier.example:1/part")
+        PartWelcome.unpack(data, "supplier.example:1/part")
 
 
 def test_a_port_by_which_it_cannot_be_entered(supplier: Find) -> None:

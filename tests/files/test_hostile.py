@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
+from files.drawings import drawing, instance, part, turned
 from files.robots import ARM
 
 from kompono import FileError, RunError, load
 
 Write = Callable[..., Path]
+INSIDE = instance("top", "a_asm", turned(0.0), instance("x", "a_asm", turned(0.0)))
+MIRRORED = "<Transform><Rotation>1 0 0 0 1 0 0 0 -1</Rotation><Translation>0 0 0</Translation></Transform>"
+
+
+def _bars(count: int) -> str:
+    return drawing("".join(instance(f"i{k}", "bar_prt", turned(0.0)) for k in range(count)), "", part("bar"))
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
 LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE robot [<!ENTITY a "ha">'
     + "".join(f'<!ENTITY {chr(98 + k)} "{f"&{chr(97 + k)};" * 10}">' for k in range(12))
@@ -26,6 +46,15 @@ LAUGHS = (
         (ARM[: len(ARM) // 2], "no XML"),
         ("<robot>" + "<a>" * 1000 + "</a>" * 1000 + "</robot>", "deep"),
         ("<robot>" + "<link/>" * 600_000 + "</robot>", "tags"),
+        ("<robot>" + "".join(f"<link name='l{k}'/>" for k in range(20_000)) + "</robot>", "20000 links, more than"),
+        (_bars(100_000), "tags"),
+        (_bars(6_000), "instances"),
+        (drawing(INSIDE, "", part("bar"), '<Assembly name="a" uid="a_asm"/>'), "lies in itself"),
+        (drawing(instance("b", "bar_prt", MIRRORED), "", part("bar")), "rotation is none"),
+        (drawing(instance("b", "bar_prt", turned(0.0)), "", part("bar").replace("0.5", "nan")), "not a number"),
+        (b"PK\x03\x04" + bytes(100), "no whole zip"),
+        (_zipped({"Document.xml": b"<Document>" + b" " * 200_000_000}), "would have"),
+        (_zipped({"../../evil.txt": b"x", "Document.xml": b"<Document/>"}), "no <ObjectData>"),
         ("<html/>", "no kind that is read"),
         (b"\x00\x01\x02 rubbish", "no kind that is read"),
         ("", "no kind that is read"),
@@ -33,8 +62,17 @@ LAUGHS = (
     ],
 )
 def test_refused(written: Write, content: str | bytes, words: str) -> None:
+    file, begun = written(content), process_time()
     with pytest.raises(FileError, match=words):
-        load(written(content))
+        load(file)
+    assert process_time() - begun < 2  # asked is a second; this machine may be busy
+    assert [path.name for path in file.parent.rglob("*")] == [file.name]  # nothing was written
+    assert not (file.parent.parent.parent / "evil.txt").exists()
+
+
+def test_includes_of_other_folders_are_not_opened(written: Write) -> None:
+    with pytest.raises(FileError, match="lies elsewhere"):
+        load(written("<mujoco><include file='../../etc/passwd'/></mujoco>", "robot.xml"))
 
 
 def test_no_file_and_no_option(written: Write) -> None:

@@ -14,7 +14,20 @@ import numpy as np
 import pytest
 from sealed.machines import PAIRS, Actuator, Arm, Pushed, Swing
 
-from kompono import Body, Ground, Input, Parameter, Result, Sealed, Sensor, Subsystem, seal, simulate, simulate_many
+from kompono import (
+    Body,
+    Ground,
+    Input,
+    Parameter,
+    Result,
+    Sealed,
+    Sensor,
+    Subsystem,
+    seal,
+    sensitivities,
+    simulate,
+    simulate_many,
+)
 from kompono.compile import sealed as native
 from kompono.compile import targets
 from kompono.errors import KomponoError, ModelError, RunError, SealedError
@@ -150,6 +163,16 @@ def test_implicit_methods_take_differences(files: Callable[[str], str], method: 
     whole, found = simulate(Car(), **options), simulate(Car(lambda: Sealed(path)), **options)
     assert found.status.ok
     assert np.abs(found["body.position.z"] - whole["body.position.z"]).max() < 1e-7
+
+
+def test_the_native_implicit_method_and_gradients_refuse_it_by_name(files: Callable[[str], str]) -> None:
+    model = Car(lambda: Sealed(files("damper")))
+    for ask in (
+        lambda: simulate(model, until=0.1, method="esdirk4"),
+        lambda: sensitivities(model, ["guide.displacement"], until=0.1),
+    ):
+        with pytest.raises(RunError, match=r"left\.damper.*sealed.*(exact slopes|no derivatives)"):
+            ask()
 
 
 def test_frames_of_hidden_bodies_are_seen_by_their_own_motion(files: Callable[[str], str]) -> None:

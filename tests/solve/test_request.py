@@ -19,7 +19,7 @@ from kompono.request import DECLARED, KEPT, OF_CONCERN, OPTIONS, Concern, Reques
 from kompono.solve.methods import METHODS, Family, Method
 from kompono.solve.settings import check_method, settings_of
 from kompono.translate.engines.engine import Engine
-from kompono.translate.engines.registry import ENGINES, Choice, EngineEntry, Feature, check_options, engine_named
+from kompono.translate.engines.registry import ENGINES, EngineEntry, EngineOption, Feature, check_options, engine_named
 
 PACKAGE = Path(__file__).parents[2] / "kompono"
 DOORS = {  # with their arguments that are no options of a run
@@ -108,7 +108,7 @@ def test_a_new_entry_is_known_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     """An engine and a method under other names: runs, refusals, advice and help know them."""
     engine = dataclasses.replace(
         ENGINES["absolute"], name="floating", about="bodies that float", method="heun", step=1e-2,
-        own={"metric": Choice(("identity", "mass"), "identity")},
+        own={"metric": EngineOption(("identity", "mass"), "identity")},
         refuses={Feature.MANY_RUNS: "it is shy"}, takes=("metric", "close"),
     )  # fmt: skip
     monkeypatch.setitem(ENGINES, "floating", engine)

@@ -36,6 +36,8 @@ def add_command(commands: Any) -> None:
     add("--input", action="append", default=[], metavar="NAME", help="with --output: frequency response from here")
     add("--output", action="append", default=[], metavar="CHANNEL", help="frequency response of this channel")
     add("--plot", metavar="FILE", help="picture of the frequency response: png, svg or pdf")
+    add("--mode", type=int, metavar="N", help="with --out: the mode to be shown, by its number")
+    add("--out", metavar="FILE", help="the machine swinging in it: a page (html) or movie (gif, mp4)")
 
 
 def _common(parser: argparse.ArgumentParser, option: str, about: str) -> None:
@@ -75,13 +77,26 @@ def _modes(options: argparse.Namespace) -> int:
     loaded, at, more = _asked(options)
     if options.plot and not (options.input and options.output):
         raise RunError("a frequency response has an input and an output.", fix="Give --input and --output.")
+    if (options.mode is None) != (options.out is None):
+        raise RunError("a mode is shown in a file.", fix="Give --mode and --out, such as --mode 7 --out mode.html.")
     where: Any = at if options.here else equilibrium(loaded.model, at, **more)
     linear = linearize(
         loaded.model, where, inputs=options.input, outputs=options.output, **(more if options.here else {})
     )
-    print(linear.modes())
+    found = linear.modes()
+    print(found)
+    if options.out is not None:
+        print(_shown(found.swing(options.mode), options.out))
     if options.plot:
         from kompono.edges.plot.response import response
 
         print(response(linear).save(options.plot))
     return 0
+
+
+def _shown(result: Any, out: str) -> Any:
+    """Write a motion to a page or movie, one period a second."""
+    speed = float(result.time[-1]) / result.statistics["cycles"]
+    if out.lower().endswith((".html", ".htm")):
+        return result.view(html=out, speed=speed)
+    return result.animate(out, speed=speed)

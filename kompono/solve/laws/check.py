@@ -12,7 +12,7 @@ from math import hypot
 
 import numpy as np
 
-from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates
 from kompono.solve.laws.units import Kind
 
 ROUNDING = 1e-9  # of the terms of a row
@@ -43,7 +43,7 @@ class Flaw:
     way: tuple[float, float] = (0.0, 0.0)
 
 
-def flaws(system: System, state: State, z: np.ndarray, freedom: Freedom) -> list[Flaw]:
+def flaws(system: System, state: UnitStates, z: np.ndarray, freedom: Freedom) -> list[Flaw]:
     """All that is wrong with these modes and multipliers (m)."""
     z_abs = np.abs(z)
     w = system.b + system.A @ z
@@ -75,7 +75,7 @@ class _Look:
     """
 
     system: System
-    state: State
+    state: UnitStates
     freedom: Freedom
     z: list[float]
     w: list[float]

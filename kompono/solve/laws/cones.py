@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from kompono.solve.laws.check import ONE_SIDED, Freedom
-from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates
 
 SWEEPS = 20
 STEPS = 60
 CLOSE = 1e-11  # of the largest multiplier
 
 
-def projected(system: System, state: State, freedom: Freedom, z: np.ndarray | None = None) -> State | None:
+def projected(system: System, state: UnitStates, freedom: Freedom, z: np.ndarray | None = None) -> UnitStates | None:
     """Modes and directions of a solution of the projected equations; None if it was not reached."""
     task = _Task(system, state, freedom)
     z = np.zeros(system.size) if z is None else z.copy()
@@ -54,7 +54,7 @@ def _step(slope: np.ndarray, wrong: np.ndarray, system: System) -> np.ndarray:
 class _Task:
     """The laws of one problem as projections; `r` (m) is what a row's motion counts as force."""
 
-    def __init__(self, system: System, state: State, freedom: Freedom) -> None:
+    def __init__(self, system: System, state: UnitStates, freedom: Freedom) -> None:
         self.system, self.state, self.freedom = system, state, freedom
         self.r = system.scale**2
         for rows in system.layout.rows:
@@ -127,7 +127,7 @@ class _Task:
             slope[at] -= own @ inner + others
         return wrong, slope
 
-    def modes(self, z: np.ndarray) -> State:
+    def modes(self, z: np.ndarray) -> UnitStates:
         """Modes that a solution (m) shows."""
         found, system = self.state.copy(), self.system
         found.z = z

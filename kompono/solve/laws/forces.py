@@ -15,9 +15,9 @@ import numpy as np
 from kompono.solve.laws.pseudo import shared_inverse
 from kompono.solve.laws.shares import PASSES as SHARINGS
 from kompono.solve.laws.shares import first_weights, next_weights
-from kompono.solve.laws.units import Choice, Layout, Mode, Problem, Unit, layout
+from kompono.solve.laws.units import LawProblem, Layout, SolvedUnit, UnitChoice, UnitMode, layout
 
-OFF, HELD, SLIDES = int(Mode.OFF), int(Mode.HELD), int(Mode.SLIDES)
+OFF, HELD, SLIDES = int(UnitMode.OFF), int(UnitMode.HELD), int(UnitMode.SLIDES)
 STILL = 1e-13  # directions that change less are found
 PASSES = 60  # of Newton's method, at most
 IMMOBILE = 1e-12  # of the most mobile row of a contact: a row that forces move less is moved by rounding alone
@@ -28,33 +28,33 @@ TURN = 0.7  # rad a direction turns in one pass, at most
 
 
 @dataclass
-class State:
+class UnitStates:
     """Modes and directions of slip, per unit, on the way; `z` is the guess that directions of reactions start from."""
 
     modes: list[int]
     ways: list[tuple[float, float]]
     z: np.ndarray | None = None
 
-    def copy(self) -> State:
+    def copy(self) -> UnitStates:
         """The same, to be changed."""
-        return State(self.modes[:], self.ways[:], self.z)
+        return UnitStates(self.modes[:], self.ways[:], self.z)
 
 
-def state_of(choice: Choice) -> State:
+def state_of(choice: UnitChoice) -> UnitStates:
     """A choice as lists."""
-    return State(choice.modes.tolist(), [(x, y) for x, y in choice.directions.tolist()], choice.z)
+    return UnitStates(choice.modes.tolist(), [(x, y) for x, y in choice.directions.tolist()], choice.z)
 
 
-def choice_of(state: State, z: np.ndarray) -> Choice:
+def choice_of(state: UnitStates, z: np.ndarray) -> UnitChoice:
     """Lists as a choice; directions only where something slides."""
     ways = [way if mode == SLIDES else (0.0, 0.0) for mode, way in zip(state.modes, state.ways, strict=True)]
-    return Choice(np.array(state.modes, dtype=int), np.array(ways).reshape(-1, 2), z)
+    return UnitChoice(np.array(state.modes, dtype=int), np.array(ways).reshape(-1, 2), z)
 
 
 class System:
     """A problem with its layout, and numbers that every pass needs."""
 
-    def __init__(self, problem: Problem, units: Sequence[Unit] | Layout) -> None:
+    def __init__(self, problem: LawProblem, units: Sequence[SolvedUnit] | Layout) -> None:
         self.layout = units if isinstance(units, Layout) else layout(units)
         self.problem, self.A, self.b = problem, problem.A, problem.b
         self.B, self.n0, self.size = problem.B, problem.n0, len(problem.b)
@@ -116,7 +116,7 @@ class Reduced:
 
 
 def reduce(
-    system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray], weights: np.ndarray
+    system: System, state: UnitStates, sliding: list[int], normals: dict[int, np.ndarray], weights: np.ndarray
 ) -> Reduced:
     """Eliminate what slides (units) and what is held, with the directions of measured reactions kept; weights (m) say
     how redundant rows share.
@@ -139,7 +139,7 @@ def reduce(
 
 
 def _slid(
-    system: System, state: State, sliding: list[int], normals: dict[int, np.ndarray]
+    system: System, state: UnitStates, sliding: list[int], normals: dict[int, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ways (m, s), limits per multiplier (s, m) and limits without any (s) of the sliding units."""
     D, gain = np.zeros((system.size, len(sliding))), np.zeros((len(sliding), system.size))
@@ -171,7 +171,9 @@ def _inverted(matrix: np.ndarray) -> np.ndarray:
         return np.linalg.pinv(matrix)
 
 
-def solve(system: System, state: State, turning: Sequence[int] = (), passes: int = PASSES) -> tuple[np.ndarray, bool]:
+def solve(
+    system: System, state: UnitStates, turning: Sequence[int] = (), passes: int = PASSES
+) -> tuple[np.ndarray, bool]:
     """Multipliers (m) for these modes, and whether directions were found; those of `turning` units change in place."""
     sliding = [unit for unit, mode in enumerate(state.modes) if mode == SLIDES]
     measures, linear = system.layout.measures, system.layout.linear
@@ -219,7 +221,7 @@ def _normal(system: System, unit: int, z: np.ndarray) -> np.ndarray:
     return force / size if size > NOTHING * terms else 0.0 * force
 
 
-def _turned(reduced: Reduced, state: State, turning: Sequence[int], z: np.ndarray) -> float:
+def _turned(reduced: Reduced, state: UnitStates, turning: Sequence[int], z: np.ndarray) -> float:
     """Turn directions towards the accelerations they cause; how far (rad), at most."""
     system, count = reduced.system, len(turning)
     w = system.b + system.A @ z
@@ -243,7 +245,7 @@ def _turned(reduced: Reduced, state: State, turning: Sequence[int], z: np.ndarra
     return float(np.abs(step).max())
 
 
-def forces(problem: Problem, units: Sequence[Unit], choice: Choice) -> np.ndarray:
+def forces(problem: LawProblem, units: Sequence[SolvedUnit], choice: UnitChoice) -> np.ndarray:
     """Multipliers z (m) for fixed modes and directions; of least norm where held rows are redundant."""
     z, _ = solve(System(problem, units), state_of(choice))
     return z

@@ -18,9 +18,9 @@ from dataclasses import replace
 import numpy as np
 
 from kompono.solve.laws.phases import Phases
-from kompono.solve.laws.stroke import Contact, stroke
+from kompono.solve.laws.stroke import StrokeContact, stroke
 from kompono.solve.laws.strokes import Strokes
-from kompono.solve.laws.units import Kind, Layout, NoForcesFit, Problem, Unit, layout
+from kompono.solve.laws.units import Kind, LawProblem, Layout, NoForcesFit, SolvedUnit, layout
 
 LAWS = ("poisson", "newton", "stronge", "moreau")
 APART = 1e-13  # of their own mobility: contacts that answer one another less are independent
@@ -29,7 +29,7 @@ HALVINGS = 50
 
 
 def impact(
-    problem_v: Problem, units: Sequence[Unit], restitution: Sequence[float] | np.ndarray, law: str = "poisson"
+    problem_v: LawProblem, units: Sequence[SolvedUnit], restitution: Sequence[float] | np.ndarray, law: str = "poisson"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Impulses (m) and velocities after (m); `b` are the velocities before, `restitution` is per unit.
 
@@ -50,7 +50,7 @@ def impact(
 
 
 def _one_group(
-    problem: Problem, units: Sequence[Unit], plan: Layout, group: list[int], e: np.ndarray, law: str
+    problem: LawProblem, units: Sequence[SolvedUnit], plan: Layout, group: list[int], e: np.ndarray, law: str
 ) -> np.ndarray:
     """Impulses (m) of contacts that move one another."""
     single = _single(problem, plan, group) if law != "moreau" else None
@@ -84,7 +84,7 @@ def _straight(plan: Layout, group: list[int]) -> bool:
     return kinds.count(Kind.ONE_SIDED) == 1 and len(kinds) > 1 and Kind.PLANAR not in kinds
 
 
-def _groups(problem: Problem, plan: Layout) -> list[list[int]]:
+def _groups(problem: LawProblem, plan: Layout) -> list[list[int]]:
     """Contacts with their friction, and friction of joints, joined where they move one another, or where the impulses
     of one make up the reaction that limits another.
     """
@@ -117,7 +117,7 @@ def energy_change(before: np.ndarray, after: np.ndarray, impulses: np.ndarray) -
     return float(terms.sum()), float(0.5 * (np.abs(before) + np.abs(after)) @ np.abs(impulses))
 
 
-def _tamed(problem: Problem, find: Callable[[np.ndarray], np.ndarray], e: np.ndarray) -> np.ndarray:
+def _tamed(problem: LawProblem, find: Callable[[np.ndarray], np.ndarray], e: np.ndarray) -> np.ndarray:
     """Impulses with as much of the restitution as does not add energy."""
 
     def grows(impulses: np.ndarray) -> bool:
@@ -138,7 +138,7 @@ def _tamed(problem: Problem, find: Callable[[np.ndarray], np.ndarray], e: np.nda
     return found
 
 
-def _single(problem: Problem, plan: Layout, group: list[int]) -> np.ndarray | None:
+def _single(problem: LawProblem, plan: Layout, group: list[int]) -> np.ndarray | None:
     """The direction (m) of slip of a lone contact, if it slips on a line and friction is mu times its impulse."""
     if len(group) > 2 or sum(plan.kinds[u] == Kind.ONE_SIDED for u in group) != 1:
         return None
@@ -172,7 +172,7 @@ def _single(problem: Problem, plan: Layout, group: list[int]) -> np.ndarray | No
 
 
 def _along(
-    problem: Problem, plan: Layout, group: list[int], way: np.ndarray, law: str
+    problem: LawProblem, plan: Layout, group: list[int], way: np.ndarray, law: str
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Impulses (m) of a lone contact for given restitution (units)."""
     row = plan.rows[group[0]][0]
@@ -181,7 +181,7 @@ def _along(
     velocity = (float(problem.b[row]), float(problem.b @ way))
 
     def find(e: np.ndarray) -> np.ndarray:
-        normal, tangent = stroke(Contact(*mobility, velocity, mu, float(e[group[0]])), law)
+        normal, tangent = stroke(StrokeContact(*mobility, velocity, mu, float(e[group[0]])), law)
         impulses = tangent * way
         impulses[row] = normal
         return impulses

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from kompono.solve.laws.check import ONE_SIDED, Freedom
-from kompono.solve.laws.forces import HELD, State, System
+from kompono.solve.laws.forces import HELD, System, UnitStates
 from kompono.solve.laws.pseudo import inverse
 
 
-def critical_friction(system: System, state: State, freedom: Freedom) -> tuple[list[int], float | None]:
+def critical_friction(system: System, state: UnitStates, freedom: Freedom) -> tuple[list[int], float | None]:
     """Contacts (units) that jam, the worst first, and the friction at which the worst begins to."""
     found = []
     for contact, kind in enumerate(system.layout.kinds):
@@ -30,7 +30,7 @@ def critical_friction(system: System, state: State, freedom: Freedom) -> tuple[l
     return [contact for _, contact, _ in found], found[0][2] if found else None
 
 
-def _mobility(system: System, state: State, contact: int, unit: int) -> tuple[float, float]:
+def _mobility(system: System, state: UnitStates, contact: int, unit: int) -> tuple[float, float]:
     """How much the gap opens per normal force, and closes per friction force, with other closed units held."""
     others = [
         row

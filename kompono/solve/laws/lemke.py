@@ -12,7 +12,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from kompono.solve.laws.check import ONE_SIDED, Freedom
-from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System, reduce
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates, reduce
 from kompono.solve.laws.shares import first_weights
 
 SIDES = 8  # of the polygon of a planar unit
@@ -74,7 +74,7 @@ def _lexical(rows: np.ndarray, table: np.ndarray, column: np.ndarray, first: boo
     return int(rows[0])
 
 
-def polygonal(system: System, state: State, freedom: Freedom) -> State | None:
+def polygonal(system: System, state: UnitStates, freedom: Freedom) -> UnitStates | None:
     """Modes and directions by Lemke's method, all free units at once; None if it ends on a ray."""
     layout = system.layout
     fixed = state.copy()
@@ -95,7 +95,7 @@ def polygonal(system: System, state: State, freedom: Freedom) -> State | None:
     return None if x is None else _modes(state, ones, rough, sides, x)
 
 
-def _acts(layout, state: State, freedom: Freedom, unit: int) -> bool:
+def _acts(layout, state: UnitStates, freedom: Freedom, unit: int) -> bool:
     """Whether friction is free, and its contact closed or free."""
     contact = layout.contacts[unit]
     return freedom.free[unit] and (contact is None or freedom.free[contact] or state.modes[contact] == HELD)
@@ -144,7 +144,7 @@ def _answer(system: System, offset: np.ndarray, spread, parts, normals) -> np.nd
     return complementary(M, q / size) if size > 0.0 else np.zeros(n)
 
 
-def _modes(state: State, ones: list[int], rough: list[int], sides: list, x: np.ndarray) -> State:
+def _modes(state: UnitStates, ones: list[int], rough: list[int], sides: list, x: np.ndarray) -> UnitStates:
     found = state.copy()
     found.z = None
     for k, unit in enumerate(ones):

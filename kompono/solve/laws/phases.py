@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Layout, Mode, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, Layout, SolvedUnit, UnitChoice, UnitMode
 
 MOST = 8.0  # times restitution: more is not tried to give back work
 
@@ -22,7 +22,7 @@ MOST = 8.0  # times restitution: more is not tried to give back work
 class Phases:
     """Compression and expansion of several contacts that move one another."""
 
-    def __init__(self, problem: Problem, units: Sequence[Unit], plan: Layout, group: list[int]) -> None:
+    def __init__(self, problem: LawProblem, units: Sequence[SolvedUnit], plan: Layout, group: list[int]) -> None:
         self.problem, self.units, self.plan = problem, tuple(units), plan
         self.free = np.zeros(plan.count, dtype=bool)
         self.free[group] = True
@@ -30,11 +30,13 @@ class Phases:
         self.normals, self.contacts = [plan.rows[u][0] for u in ones], ones
         self.kept = tuple(replace(unit, contact=None) if self.free[k] else unit for k, unit in enumerate(self.units))
 
-    def _solved(self, b: np.ndarray, n0: np.ndarray, units: Sequence[Unit], modes: np.ndarray | None = None) -> Choice:
+    def _solved(
+        self, b: np.ndarray, n0: np.ndarray, units: Sequence[SolvedUnit], modes: np.ndarray | None = None
+    ) -> UnitChoice:
         """Impulses that leave velocities (m) complementary."""
         count = self.plan.count
-        modes = np.where(self.free, int(Mode.HELD), int(Mode.OFF)) if modes is None else modes
-        start = Choice(modes, np.zeros((count, 2)), np.zeros(len(b)))
+        modes = np.where(self.free, int(UnitMode.HELD), int(UnitMode.OFF)) if modes is None else modes
+        start = UnitChoice(modes, np.zeros((count, 2)), np.zeros(len(b)))
         return select(replace(self.problem, b=b, n0=n0), units, start, self.free)
 
     def squeezed(self) -> np.ndarray:
@@ -52,8 +54,8 @@ class Phases:
         problem, back = self.problem, np.zeros(len(squeezed))
         back[self.normals] = e[self.contacts] * squeezed[self.normals]
         b = problem.b + problem.A @ (squeezed + back)
-        modes = np.where(self.free, int(Mode.HELD), int(Mode.OFF))
-        modes[self.contacts] = int(Mode.OFF)
+        modes = np.where(self.free, int(UnitMode.HELD), int(UnitMode.OFF))
+        modes[self.contacts] = int(UnitMode.OFF)
         return squeezed + back + self._solved(b, problem.B @ back, self.kept, modes).z
 
     def energetic(self, squeezed: np.ndarray, e: np.ndarray) -> float:

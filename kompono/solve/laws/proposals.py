@@ -13,7 +13,7 @@ import numpy as np
 
 from kompono.solve.laws.check import ONE_SIDED, Freedom
 from kompono.solve.laws.cones import projected
-from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System, solve
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates, solve
 from kompono.solve.laws.lemke import polygonal
 
 FEW = 4096  # combinations that are tried all
@@ -22,7 +22,7 @@ TRIES = 20  # random starts
 Option = tuple[int, tuple[float, float]]
 
 
-def proposals(system: System, start: State, freedom: Freedom) -> Iterator[State]:
+def proposals(system: System, start: UnitStates, freedom: Freedom) -> Iterator[UnitStates]:
     """States to start from, the most promising first."""
     polygon = polygonal(system, start, freedom)
     near = None
@@ -38,7 +38,7 @@ def proposals(system: System, start: State, freedom: Freedom) -> Iterator[State]
     yield from _all(start, groups) if few else _random(system, start, freedom, groups)
 
 
-def _groups(system: System, start: State, freedom: Freedom) -> list[list[dict[int, Option]]]:
+def _groups(system: System, start: UnitStates, freedom: Freedom) -> list[list[dict[int, Option]]]:
     """Per contact with its friction, and per friction alone, the modes and directions it may have."""
     layout, groups = system.layout, []
     for unit, kind in enumerate(layout.kinds):
@@ -59,7 +59,7 @@ def _groups(system: System, start: State, freedom: Freedom) -> list[list[dict[in
     return [group for group in groups if len(group) > 1 or group]
 
 
-def _ways(system: System, start: State, freedom: Freedom, unit: int) -> list[Option]:
+def _ways(system: System, start: UnitStates, freedom: Freedom, unit: int) -> list[Option]:
     """Modes and directions of friction that acts."""
     if not freedom.free[unit]:
         moving = any(start.ways[unit])
@@ -69,14 +69,14 @@ def _ways(system: System, start: State, freedom: Freedom, unit: int) -> list[Opt
     return [option for option in options if freedom.allows(unit, option[0])]
 
 
-def _all(start: State, groups: list[list[dict[int, Option]]]) -> Iterator[State]:
+def _all(start: UnitStates, groups: list[list[dict[int, Option]]]) -> Iterator[UnitStates]:
     for picks in product(*groups):
         yield _picked(start, picks)
 
 
 def _random(
-    system: System, start: State, freedom: Freedom, groups: list[list[dict[int, Option]]]
-) -> Iterator[State]:  # fmt: skip
+    system: System, start: UnitStates, freedom: Freedom, groups: list[list[dict[int, Option]]]
+) -> Iterator[UnitStates]:  # fmt: skip
     random = np.random.default_rng(0)
     for _ in range(TRIES):
         state = _picked(start, [group[random.integers(len(group))] for group in groups])
@@ -86,7 +86,7 @@ def _random(
             yield cone
 
 
-def _picked(start: State, picks) -> State:
+def _picked(start: UnitStates, picks) -> UnitStates:
     state = start.copy()
     state.z = None
     for pick in picks:

@@ -13,19 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from kompono.solve.laws.check import ONE_SIDED, Flaw, Freedom, flaws
-from kompono.solve.laws.forces import HELD, OFF, SLIDES, State, System, choice_of, solve, state_of
+from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates, choice_of, solve, state_of
 from kompono.solve.laws.jam import critical_friction
 from kompono.solve.laws.proposals import proposals
-from kompono.solve.laws.units import Choice, Kind, Mode, NoForcesFit, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 TIE = 1e-6  # flaws as large as the worst but for this part are mended with it
 PASSES = 6  # for directions, before modes are looked at again
 
 
 def select(
-    problem: Problem, units: Sequence[Unit], start: Choice, free: Sequence[bool] | np.ndarray,
-    excluded: Mapping[int, Mode] | None = None,
-) -> Choice:  # fmt: skip
+    problem: LawProblem, units: Sequence[SolvedUnit], start: UnitChoice, free: Sequence[bool] | np.ndarray,
+    excluded: Mapping[int, UnitMode] | None = None,
+) -> UnitChoice:  # fmt: skip
     """Modes, directions and multipliers that fit all laws at once, near those of `start`.
 
     `free` (units) may change; others keep mode and direction, but friction that slides (its direction is given in
@@ -38,7 +38,7 @@ class Search:
     """One search for modes; `solves` counts the sets of modes that were tried."""
 
     def __init__(
-        self, system: System, start: Choice, free: Sequence[bool] | np.ndarray, excluded: Mapping[int, Mode]
+        self, system: System, start: UnitChoice, free: Sequence[bool] | np.ndarray, excluded: Mapping[int, UnitMode]
     ) -> None:
         self.system, self.start, self.solves = system, state_of(start), 0
         self.freedom = Freedom([bool(value) for value in free], {unit: int(mode) for unit, mode in excluded.items()})
@@ -46,7 +46,7 @@ class Search:
         self.turning = [k for k, kind in enumerate(system.layout.kinds) if kind == planar and self.freedom.free[k]]
         self.concerned: set[int] = set()
 
-    def found(self) -> Choice:
+    def found(self) -> UnitChoice:
         """The first consistent choice."""
         for state in self._starts():
             choice = self.mended(state)
@@ -56,11 +56,11 @@ class Search:
         concerned = cause or sorted(self.concerned)
         raise NoForcesFit(concerned, critical, [self.system.layout.paths[unit] for unit in concerned])
 
-    def _starts(self) -> Iterator[State]:
+    def _starts(self) -> Iterator[UnitStates]:
         yield self.tidy(self.start.copy())
         yield from (self.tidy(state) for state in proposals(self.system, self.tidy(self.start.copy()), self.freedom))
 
-    def mended(self, state: State) -> Choice | None:
+    def mended(self, state: UnitStates) -> UnitChoice | None:
         """Mend flaws one after the other, or nothing if that does not end."""
         layout, seen, patient = self.system.layout, set(), True
         for _ in range(20 + 6 * layout.count):
@@ -84,7 +84,7 @@ class Search:
                 return None
         return None
 
-    def _changed(self, state: State, wrong: list[Flaw], patient: bool) -> bool:
+    def _changed(self, state: UnitStates, wrong: list[Flaw], patient: bool) -> bool:
         """Mend the worst flaws (patient), or the first by path; whether anything could be mended."""
         wrong = [flaw for flaw in wrong if flaw.mode is not None]
         if not wrong:
@@ -103,7 +103,7 @@ class Search:
                 self._follow(state, flaw.unit)
         return True
 
-    def _follow(self, state: State, contact: int) -> None:
+    def _follow(self, state: UnitStates, contact: int) -> None:
         """Friction of a contact that opened or closed."""
         for unit in self.system.layout.frictions[contact]:
             if state.modes[contact] == OFF:
@@ -111,7 +111,7 @@ class Search:
             elif state.modes[unit] == OFF:
                 self._begin(state, unit)
 
-    def _begin(self, state: State, unit: int) -> None:
+    def _begin(self, state: UnitStates, unit: int) -> None:
         """Friction that begins to act: it goes on sliding, or sticks if it may."""
         way = self.start.ways[unit]
         moving = way != (0.0, 0.0)
@@ -120,7 +120,7 @@ class Search:
         else:
             state.modes[unit] = HELD
 
-    def _incipient(self, state: State, unit: int) -> tuple[float, float]:
+    def _incipient(self, state: UnitStates, unit: int) -> tuple[float, float]:
         """The direction in which a unit would begin to slip: against the force that holds it, else as it moves."""
         rows = list(self.system.layout.rows[unit])
         held = state.copy()
@@ -133,7 +133,7 @@ class Search:
         parts = (value / size).tolist() if size > 0.0 else [1.0]
         return (parts[0], parts[1] if len(parts) == 2 else 0.0)
 
-    def tidy(self, state: State) -> State:
+    def tidy(self, state: UnitStates) -> UnitStates:
         """Modes without contradictions: none that is excluded, friction only where its contact is closed."""
         layout, allows, free = self.system.layout, self.freedom.allows, self.freedom.free
         for unit, kind in enumerate(layout.kinds):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.law_shares import FIRM, LEAST, PASSES
-from kompono.solve.laws.units import Kind, Mode
+from kompono.solve.laws.units import Kind, UnitMode
 
 __all__ = ["PASSES", "first_weights", "next_weights"]
 
@@ -33,7 +33,7 @@ def next_weights(system: Any, state: Any, z: np.ndarray) -> np.ndarray:
 
 
 def _sticking(system: Any, state: Any) -> list[int]:
-    kinds, held = system.layout.kinds, int(Mode.HELD)
+    kinds, held = system.layout.kinds, int(UnitMode.HELD)
     limits = zip(system.mu_static, system.limit_static, strict=True)
     limited = [mu > 0 or limit > 0 for mu, limit in limits]
     return [

@@ -13,7 +13,7 @@ from math import inf, sqrt
 
 
 @dataclass(frozen=True)
-class Piece:
+class StrokePiece:
     """A straight piece: velocities (normal, tangent) at its start, their growth per impulse, that of friction."""
 
     start: float
@@ -24,7 +24,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Contact:
+class StrokeContact:
     """Mobility of one contact (normal, mixed, tangent), velocities before, friction, restitution."""
 
     normal: float
@@ -35,7 +35,7 @@ class Contact:
     restitution: float
 
 
-def stroke(contact: Contact, law: str) -> tuple[float, float]:
+def stroke(contact: StrokeContact, law: str) -> tuple[float, float]:
     """Impulses (normal, tangent) of one contact that closes."""
     pieces = _pieces(contact)
     squeezed = _where_normal_is(pieces, 0.0)
@@ -50,7 +50,7 @@ def stroke(contact: Contact, law: str) -> tuple[float, float]:
     return end, friction
 
 
-def _pieces(contact: Contact) -> list[Piece]:
+def _pieces(contact: StrokeContact) -> list[StrokePiece]:
     """Slip until it stops, and what follows."""
     wn, wt = contact.velocity
     nn, nt, tt, mu = contact.normal, contact.mixed, contact.tangent, contact.mu
@@ -60,7 +60,7 @@ def _pieces(contact: Contact) -> list[Piece]:
         growth = (nn + nt * friction, nt + tt * friction)
         stops = wt * growth[1] < 0.0
         start = -wt / growth[1] if stops else inf
-        pieces.append(Piece(0.0, start, (wn, wt), growth, friction))
+        pieces.append(StrokePiece(0.0, start, (wn, wt), growth, friction))
         if not stops:
             return pieces
         wn += growth[0] * start
@@ -70,10 +70,10 @@ def _pieces(contact: Contact) -> list[Piece]:
     else:
         friction = -mu if nt > 0.0 else mu
         growth = (nn + nt * friction, nt + tt * friction)
-    return [*pieces, Piece(start, inf, (wn, 0.0), growth, friction)]
+    return [*pieces, StrokePiece(start, inf, (wn, 0.0), growth, friction)]
 
 
-def _where_normal_is(pieces: list[Piece], value: float) -> float:
+def _where_normal_is(pieces: list[StrokePiece], value: float) -> float:
     """The impulse at which the normal velocity rises through a value."""
     for piece in pieces:
         slope, missing = piece.growth[0], value - piece.velocity[0]
@@ -82,7 +82,7 @@ def _where_normal_is(pieces: list[Piece], value: float) -> float:
     return pieces[-1].start
 
 
-def _work(pieces: list[Piece], first: float, last: float) -> float:
+def _work(pieces: list[StrokePiece], first: float, last: float) -> float:
     """The work of the normal impulse between two of its values."""
     total = 0.0
     for piece in pieces:
@@ -92,7 +92,7 @@ def _work(pieces: list[Piece], first: float, last: float) -> float:
     return total
 
 
-def _where_work_is(pieces: list[Piece], first: float, value: float) -> float:
+def _where_work_is(pieces: list[StrokePiece], first: float, value: float) -> float:
     """The impulse after `first` up to which the normal impulse has done this work."""
     at = first
     for piece in pieces:

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Choice, Kind, Layout, Mode, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, Layout, SolvedUnit, UnitChoice, UnitMode
 
 STILL = 1e-12  # of the largest velocity: a slip below this has stopped
 PIECES = 60
@@ -23,7 +23,7 @@ PIECES = 60
 class Strokes:
     """The impact of the only contact of a group."""
 
-    def __init__(self, problem: Problem, units: list[Unit], plan: Layout, group: list[int]) -> None:
+    def __init__(self, problem: LawProblem, units: list[SolvedUnit], plan: Layout, group: list[int]) -> None:
         self.problem, self.plan = problem, plan
         (self.contact,) = [u for u in group if plan.kinds[u] == Kind.ONE_SIDED]
         self.row = plan.rows[self.contact][0]
@@ -80,13 +80,13 @@ class Strokes:
         slips, count = self._slips(w), self.plan.count
         modes, ways, free = np.zeros(count, dtype=int), np.zeros((count, 2)), np.zeros(count, dtype=bool)
         for u in self.frictions:
-            modes[u], free[u] = (Mode.SLIDES, False) if u in slips else (Mode.HELD, True)
+            modes[u], free[u] = (UnitMode.SLIDES, False) if u in slips else (UnitMode.HELD, True)
             if u in slips:
                 ways[u, : len(slips[u])] = slips[u] / np.linalg.norm(slips[u])
         pushed = replace(
             self.problem, b=self.problem.A @ self.growing, n0=self.problem.n0 + self.problem.B @ self.growing
         )
-        return select(pushed, self.units, Choice(modes, ways, np.zeros(len(w))), free).z
+        return select(pushed, self.units, UnitChoice(modes, ways, np.zeros(len(w))), free).z
 
     def _until_slip_stops(self, w: np.ndarray, slope: np.ndarray) -> float:
         """The impulse after which the first slip along a line stops; slip in a plane is followed in small pieces."""

@@ -23,7 +23,7 @@ class Kind(IntEnum):
     PLANAR = 2
 
 
-class Mode(IntEnum):
+class UnitMode(IntEnum):
     """Open, or friction of an open contact; closed or sticking; sliding."""
 
     OFF = 0
@@ -32,7 +32,7 @@ class Mode(IntEnum):
 
 
 @dataclass(frozen=True)
-class Unit:
+class SolvedUnit:
     """Rows of one law: `row` and, if planar, the next one.
 
     `contact` is the number of the one-sided unit that must be closed for this friction to act (None: it always acts);
@@ -48,7 +48,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Problem:
+class LawProblem:
     """What the machine answers: A (m, m), b (m), B (r, m), n0 (r); per unit: friction and its given limits."""
 
     A: np.ndarray
@@ -62,7 +62,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Choice:
+class UnitChoice:
     """Modes (units), directions of slip (units, 2; zeros where nothing slides; dry: (+-1, 0)), multipliers z (m)."""
 
     modes: np.ndarray
@@ -99,13 +99,13 @@ class Layout:
     paths: tuple[str, ...]
 
 
-def layout(units: Sequence[Unit]) -> Layout:
+def layout(units: Sequence[SolvedUnit]) -> Layout:
     """What follows from these units alone; the same units are laid out once."""
     return _layout(tuple(units))
 
 
 @lru_cache(maxsize=256)
-def _layout(units: tuple[Unit, ...]) -> Layout:
+def _layout(units: tuple[SolvedUnit, ...]) -> Layout:
     numbers = range(len(units))
     return Layout(
         count=len(units),

@@ -43,7 +43,7 @@ class Head(NamedTuple):
     slips: int
 
 
-class Kept:
+class KeptTranslation:
     """The translation of one model on a shelf."""
 
     def __init__(self, shelf: Shelf, name: Callable[[], str], kernels: dict[str, ca.Function]) -> None:
@@ -111,11 +111,13 @@ class Kept:
             self.shelf.put(self._name(part), json.dumps(content).encode())
 
 
-def find_kept(shelf: Shelf | None, model: Elaborated, options: Any, kernels: dict[str, ca.Function]) -> Kept | None:
+def find_kept(
+    shelf: Shelf | None, model: Elaborated, options: Any, kernels: dict[str, ca.Function]
+) -> KeptTranslation | None:
     """The place of a model's translation on a shelf, if there is one and the model can be named."""
     if shelf is None:
         return None
     try:
-        return Kept(shelf, lambda: fingerprint(model, options), kernels)
+        return KeptTranslation(shelf, lambda: fingerprint(model, options), kernels)
     except (Nameless, RecursionError):
         return None

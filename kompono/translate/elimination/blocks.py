@@ -9,8 +9,8 @@ they make
 Four steps eliminate unknowns; each is recorded, so the matrix part is factored once and `solve` replays only
 vectors: `hang` substitutes a_C = sum T_k y_k + d (a child moves with its parent and its joint), `pivot` eliminates
 joint accelerations (through their free directions), and, once all columns of a set of condition rows are gone, its
-multipliers; a `Pair` is the acceleration of a port together with the wrench on it (`ported.py`). `solve` runs forward
-(condense, leaves to root) and backward (resolve, root to leaves).
+multipliers; a `PortPair` is the acceleration of a port together with the wrench on it (`ported.py`). `solve` runs
+forward (condense, leaves to root) and backward (resolve, root to leaves).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from kompono.errors import TranslationError
 from kompono.spatial.vectors import symmetric
-from kompono.translate.elimination.pairs import Pair
+from kompono.translate.elimination.pairs import PortPair
 from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -55,7 +55,7 @@ class Pivot:
 
 
 @dataclass(frozen=True)
-class Reference:
+class PivotReference:
     """What pivots of a set of condition rows are compared with (rows,), and what is added to their block (rows, rows)
     because of slips.
     """
@@ -64,9 +64,9 @@ class Reference:
     slip: Matrix | None = None
 
     @staticmethod
-    def of(sizes: np.ndarray, slip: np.ndarray | None = None) -> Reference:
+    def of(sizes: np.ndarray, slip: np.ndarray | None = None) -> PivotReference:
         """From numbers; `slip` is K (rows, slips)."""
-        return Reference(ca.SX(ca.DM(sizes)), None if slip is None else ca.SX(ca.sparsify(ca.DM(-slip @ slip.T))))
+        return PivotReference(ca.SX(ca.DM(sizes)), None if slip is None else ca.SX(ca.sparsify(ca.DM(-slip @ slip.T))))
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Elimination:
         self.blocks: dict[tuple[Unknown, Unknown], Matrix] = {}
         self.neighbours: dict[Unknown, set[Unknown]] = {}
         self.rows: dict[Unknown, RowSet] = {}
-        self.steps: list[Hang | Pivot | Pair] = []
+        self.steps: list[Hang | Pivot | PortPair] = []
 
     # -- the matrix
 
@@ -101,7 +101,7 @@ class Elimination:
         if block is not None:
             self.blocks[key, key] = ca.SX(block)
 
-    def add_rows(self, key: Unknown, columns: dict[Unknown, Matrix], reference: Reference, path: str) -> None:
+    def add_rows(self, key: Unknown, columns: dict[Unknown, Matrix], reference: PivotReference, path: str) -> None:
         """Condition rows G y + u = 0 on unknowns that are all present."""
         self.add(key, reference.sizes.numel(), reference.slip)
         self.rows[key] = RowSet(reference.sizes, set())
@@ -113,7 +113,7 @@ class Elimination:
         if not self.rows[key].waiting:
             self.pivot(key, path)
 
-    def expect_rows(self, key: Unknown, reference: Reference, waiting: set[Unknown]) -> None:
+    def expect_rows(self, key: Unknown, reference: PivotReference, waiting: set[Unknown]) -> None:
         """Condition rows whose blocks arise when the `waiting` unknowns are hung on them."""
         self.add(key, reference.sizes.numel(), reference.slip)
         self.rows[key] = RowSet(reference.sizes, set(waiting))
@@ -259,7 +259,7 @@ class Elimination:
         call = self.tracer.call
         eliminated: dict[Unknown, Vector] = {}
         for step in self.steps:
-            if isinstance(step, Pair):
+            if isinstance(step, PortPair):
                 biases = call(ca.vertcat, *[p.pop(key, ca.SX(6, 1)) for key in step.keys], path=step.path)
                 own = call(lambda k, b: k @ b, step.inverse, biases, path=step.path)
                 eliminated[step.keys[0]], eliminated[step.keys[1]] = own, biases
@@ -300,7 +300,7 @@ class Elimination:
                 for k, t in step.maps.items():
                     total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
                 y[step.key] = total
-            elif isinstance(step, Pair):
+            elif isinstance(step, PortPair):
                 own, biases = (eliminated[key] for key in step.keys)
                 y[step.keys[0]], y[step.keys[1]] = step.back(self.tracer, own, biases, y, right.watched)
             else:

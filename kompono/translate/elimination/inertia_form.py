@@ -23,7 +23,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, symmetric, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Elimination, Reference, RightSide
+from kompono.translate.elimination.blocks import Elimination, PivotReference, RightSide
 from kompono.translate.elimination.linear import LinearSet
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.rigid import RigidGroups
@@ -38,7 +38,7 @@ _Loops = dict[Subsystem, list[tuple[Closing, set[Joint]]]]  # what each componen
 
 
 @dataclass(frozen=True)
-class Operation:
+class EliminationStep:
     """Hang one body, or close one loop."""
 
     level: Subsystem
@@ -47,10 +47,10 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EliminationPlan:
     """All operations in order, and after which of them each joint's acceleration can go."""
 
-    operations: tuple[Operation, ...]
+    operations: tuple[EliminationStep, ...]
     last_use: dict[Joint, int]  # index of operation, by joint
     groups: RigidGroups
 
@@ -62,7 +62,7 @@ def closing_elements(model: Elaborated, topology: Topology) -> tuple[Closing, ..
     return (*topology.closing, *constraints, *model.couplings)
 
 
-def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Closing]) -> Plan:
+def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Closing]) -> EliminationPlan:
     """Order the operations by component and find the last use of each joint."""
     by_level: dict[Subsystem, list[Link]] = {subsystem: [] for subsystem in model.subsystems}
     groups = RigidGroups(topology)
@@ -80,13 +80,13 @@ def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Closing])
             above = levels[_independent(topology, joint)]
             level = above if above.contains(level) else level
         loops[level].append((element, set(joints)))
-    operations: list[Operation] = []
+    operations: list[EliminationStep] = []
     hung: set[Joint] = set()
     _plan_component(model.model, by_level, loops, operations, hung)
     planned = sum(operation.element is not None for operation in operations)
     if planned != sum(map(len, loops.values())):
         raise TranslationError("internal: a loop is closed by no component")
-    return Plan(tuple(operations), _last_uses(groups, operations), groups)
+    return EliminationPlan(tuple(operations), _last_uses(groups, operations), groups)
 
 
 def _levels(topology: Topology, groups: RigidGroups, known: Collection[Subsystem]) -> dict[Carrier, Subsystem]:
@@ -113,7 +113,7 @@ def _plan_component(
     component: Subsystem,
     by_level: dict[Subsystem, list[Link]],
     loops: _Loops,
-    operations: list[Operation],
+    operations: list[EliminationStep],
     hung: set[Joint],
 ) -> None:
     for part in component.members.values():
@@ -125,17 +125,17 @@ def _plan_component(
         for item in list(pending):
             element, joints = item
             if joints <= hung:
-                operations.append(Operation(component, element=element))
+                operations.append(EliminationStep(component, element=element))
                 pending.remove(item)
 
     for link in sorted(by_level[component], key=lambda link: -link.depth):
-        operations.append(Operation(component, link=link))
+        operations.append(EliminationStep(component, link=link))
         hung.add(link.moved_by)
         close_ready()
     close_ready()
 
 
-def _last_uses(groups: RigidGroups, operations: list[Operation]) -> dict[Joint, int]:
+def _last_uses(groups: RigidGroups, operations: list[EliminationStep]) -> dict[Joint, int]:
     when = {op.link.carrier: i for i, op in enumerate(operations) if op.link is not None}
     last: dict[Joint, int] = {}
     for i, operation in enumerate(operations):
@@ -188,9 +188,9 @@ class Condensation:
     def __init__(
         self,
         kinematics: Kinematics,
-        plan: Plan,
+        plan: EliminationPlan,
         closures: Closures,
-        references: dict[Element, Reference],
+        references: dict[Element, PivotReference],
         tolerance: Scalar | float = TOLERANCE,
     ) -> None:
         self.kinematics, self.plan, self.closures, self.references = kinematics, plan, closures, references

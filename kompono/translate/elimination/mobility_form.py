@@ -19,7 +19,7 @@ from kompono.model.body import Body
 from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Elimination, Reference, RightSide
+from kompono.translate.elimination.blocks import Elimination, PivotReference, RightSide
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Unknown
 from kompono.translate.motion.conditions import Closure
@@ -31,14 +31,14 @@ _Multipliers = dict[Element, Vector]
 
 
 @dataclass(frozen=True)
-class Level:
+class MobilityLevel:
     """One closing element in the order of elimination, and the bodies that elements after it still use."""
 
     element: Element
     ports: frozenset[Body]
 
 
-def levels_by_component(model: Elaborated, closures: dict[Element, Closure[Body]]) -> list[Level]:
+def levels_by_component(model: Elaborated, closures: dict[Element, Closure[Body]]) -> list[MobilityLevel]:
     """Elements component by component, parts before owners, inside each in order of least cost."""
     owned: dict[Subsystem, list[Closure[Body]]] = {subsystem: [] for subsystem in model.subsystems}
     for closure in closures.values():
@@ -56,12 +56,12 @@ def levels_by_component(model: Elaborated, closures: dict[Element, Closure[Body]
     return _order(groups)
 
 
-def flat_levels(closures: dict[Element, Closure[Body]]) -> list[Level]:
+def flat_levels(closures: dict[Element, Closure[Body]]) -> list[MobilityLevel]:
     """All elements in order of least cost, whatever component they belong to."""
     return _order([list(closures.values())])
 
 
-def _order(groups: list[list[Closure[Body]]]) -> list[Level]:
+def _order(groups: list[list[Closure[Body]]]) -> list[MobilityLevel]:
     """Greedy: always the element that leaves the fewest bodies coupled; groups one after the other."""
     uses = Counter(key for group in groups for closure in group if closure.size for key in closure.columns)
     cluster: dict[Body, frozenset[Body]] = {key: frozenset([key]) for key in uses}
@@ -80,7 +80,7 @@ def _order(groups: list[list[Closure[Body]]]) -> list[Level]:
             live = frozenset(key for key in together if uses[key] > 0)
             for key in together:
                 cluster[key] = live
-            levels.append(Level(chosen.element, frozenset(key for key in uses if uses[key] > 0)))
+            levels.append(MobilityLevel(chosen.element, frozenset(key for key in uses if uses[key] > 0)))
     return levels
 
 
@@ -95,8 +95,8 @@ class Mobility:
         model: Elaborated,
         closures: dict[Element, Closure[Body]],
         weights: dict[Body, Matrix],
-        references: dict[Element, Reference],
-        levels: list[Level],
+        references: dict[Element, PivotReference],
+        levels: list[MobilityLevel],
         tolerance: float = TOLERANCE,
     ) -> None:
         self.tracer, self.model, self.closures, self.weights = tracer, model, closures, weights
@@ -112,7 +112,7 @@ class Mobility:
         for depth, level in enumerate(levels):
             self._condense(closures[level.element], level, depth)
 
-    def _condense(self, closure: Closure[Body], level: Level, depth: int) -> None:
+    def _condense(self, closure: Closure[Body], level: MobilityLevel, depth: int) -> None:
         rows = Unknown.rows(closure.element)
         waiting = {self._wrench[body] for body in closure.columns}
         self.elimination.expect_rows(rows, self.references[closure.element], waiting)
@@ -121,7 +121,7 @@ class Mobility:
                 self._hang(body, closure, level, depth)
         self.elimination.pivot(rows, self.model.path(closure.element))
 
-    def _hang(self, body: Body, closure: Closure[Body], level: Level, depth: int) -> None:
+    def _hang(self, body: Body, closure: Closure[Body], level: MobilityLevel, depth: int) -> None:
         path = self.model.path(closure.element)
         turned = self.tracer.call(lambda g: -g.T, closure.columns[body], path=path)
         maps: dict[Unknown, Matrix] = {Unknown.rows(closure.element): turned}

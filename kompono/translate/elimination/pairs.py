@@ -24,7 +24,7 @@ _TINY = 1e-300
 
 
 @dataclass
-class Pair:
+class PortPair:
     """Both were eliminated: y = -(K p + sum_k Z_k y_k), y = (b, tau)."""
 
     keys: tuple[Unknown, Unknown]

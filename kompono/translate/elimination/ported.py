@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from kompono.translate.elimination.blocks import Elimination, downdate
-from kompono.translate.elimination.pairs import Pair
+from kompono.translate.elimination.pairs import PortPair
 from kompono.translate.elimination.pivots import TOLERANCE, pair_inverse
 from kompono.translate.elimination.unknowns import Unknown
 from kompono.translate.symbolic import Matrix, Scalar
@@ -34,9 +34,9 @@ class PortedElimination(Elimination):
         self.defined: dict[Unknown, Defined] = {}
 
     @property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[PortPair]:
         """Ports that were eliminated."""
-        return [step for step in self.steps if isinstance(step, Pair)]
+        return [step for step in self.steps if isinstance(step, PortPair)]
 
     def define(self, key: Unknown, size: int, maps: dict[Unknown, Matrix]) -> None:
         """A new unknown y_key = sum_k T_k y_k + d that `hang_defined` will substitute; some of the others may be hung
@@ -79,7 +79,7 @@ class PortedElimination(Elimination):
             some = self.sizes[other] > 0
             coupled[other] = self.tracer.call(ca.vertcat, above, below, path=path) if some else ca.vertcat(empty, empty)
         scaled = {k: self.tracer.call(lambda a, h: a @ h, inverse, h, path=path) for k, h in coupled.items()}
-        self.steps.append(Pair((b, tau), inverse, m, d, coupled, scaled, path))
+        self.steps.append(PortPair((b, tau), inverse, m, d, coupled, scaled, path))
         names = list(scaled)
         for i, k in enumerate(names):
             for other in names[i:]:

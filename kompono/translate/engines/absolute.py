@@ -28,8 +28,8 @@ from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.vectors import symmetric
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Reference
-from kompono.translate.elimination.mobility_form import Level, Mobility, flat_levels, levels_by_component
+from kompono.translate.elimination.blocks import PivotReference
+from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel, flat_levels, levels_by_component
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
@@ -72,7 +72,7 @@ class AbsoluteEngine(SolvedEngine):
         super().__init__(model, topology, kernels, shared=shared)
         self._close = close
         self.projection, self.metric, self.feedback = projection, metric, baumgarte
-        self._references: dict[bool, dict[Element, Reference]] = {}
+        self._references: dict[bool, dict[Element, PivotReference]] = {}
 
     def counted_joints(self) -> tuple[Joint, ...]:
         """All joints with angles that somebody uses."""
@@ -117,7 +117,7 @@ class AbsoluteEngine(SolvedEngine):
         acting = act(self.law_rows, kinematics, rows, answer, reaction, feedback, relieved)
         return Present(tracer, kinematics, shown, loads, mobility.elimination, acting.solution, acting)
 
-    def references(self, *, unit: bool) -> dict[Element, Reference]:
+    def references(self, *, unit: bool) -> dict[Element, PivotReference]:
         """What pivots are compared with, by element, for weights 1/M or `unit` weights."""
         if unit not in self._references:
             tree = self._by_joints
@@ -141,7 +141,7 @@ class AbsoluteEngine(SolvedEngine):
         """The same model in joint coordinates, where its loops are seen."""
         return RelativeEngine(self.model, find_topology(self.model), {}, shared=False, close=self._close)
 
-    def _levels(self, closures: dict[Element, Closure[Body]]) -> list[Level]:
+    def _levels(self, closures: dict[Element, Closure[Body]]) -> list[MobilityLevel]:
         if self.projection in ("standard", "successive"):
             return flat_levels(closures)
         return levels_by_component(self.model, closures)
@@ -279,7 +279,7 @@ class AbsoluteEngine(SolvedEngine):
         if self.metric == "mass":
             weights = self._mass_on_coordinates(kinematics)
         references = dict(self.references(unit=self.metric == "identity"))
-        references |= {body: Reference(ca.SX(ALWAYS)) for body in self.model.bodies}
+        references |= {body: PivotReference(ca.SX(ALWAYS)) for body in self.model.bodies}
         mobility = Mobility(tracer, self.model, closures, weights, references, flat_levels(closures))
         for _ in range(2):
             right = self._violations(tracer, q, v, "residual")

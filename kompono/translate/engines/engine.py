@@ -22,7 +22,7 @@ from kompono.translate.declared.laws import ask_holds
 from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.elimination.inertia_form import closing_elements
 from kompono.translate.laws.rows import LawRows
-from kompono.translate.motion.conditions import Closing, Told, group_sizes
+from kompono.translate.motion.conditions import Closing, ToldConditions, group_sizes
 from kompono.translate.program import Channel, Routine
 from kompono.translate.structure.topology import Topology
 
@@ -131,7 +131,7 @@ def condition_units(element: Closing) -> list[str]:
     alone, that of the coordinates where it couples some.
     """
     pose = symbolic_pose()
-    if isinstance(element, Told):
+    if isinstance(element, ToldConditions):
         return [""] * element.rows
     if isinstance(element, Coupling):
         groups = [ca.vec(ca.SX(group)) for group in element.conditions()]

@@ -30,7 +30,7 @@ class Feature(Enum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineOption:
     """An option of one engine: the names it may have (none: checked elsewhere), and which of them is the default."""
 
     names: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class EngineEntry:
     made: str
     takes: tuple[str, ...]
     places: type[Free] | None = None  # how it places every body; None: its coordinates are those of a spanning tree
-    own: Mapping[str, Choice] = field(default_factory=dict)  # options that no other engine has
+    own: Mapping[str, EngineOption] = field(default_factory=dict)  # options that no other engine has
     holds: str = ""  # how it holds joints, for who gives it an option of another engine
     refuses: Mapping[Feature, str] = field(default_factory=dict)  # with the reason
     steps: str = "derivative"  # the routine that methods make steps of
@@ -103,8 +103,8 @@ _ALL = (
         takes=("projection", "metric", "baumgarte", "close"),
         places=Placed,
         own={
-            "projection": Choice(("standard", "successive", "distributed", "baumgarte", "none"), "distributed"),
-            "metric": Choice(("identity", "mass"), "mass"),
+            "projection": EngineOption(("standard", "successive", "distributed", "baumgarte", "none"), "distributed"),
+            "metric": EngineOption(("identity", "mass"), "mass"),
         },
         holds="The absolute engine keeps its joints exactly.",
         counted=("standard", "successive", "distributed"),
@@ -115,7 +115,7 @@ _ALL = (
         made="kompono.translate.engines.discrete.engine:DiscreteEngine",
         takes=(),
         places=Turned,
-        own={"stiffness": Choice(), "damping": Choice()},
+        own={"stiffness": EngineOption(), "damping": EngineOption()},
         holds="The discrete engine holds its joints by stiffness=... and damping=...",
         refuses={
             Feature.SEALED_PARTS: "the inside of a sealed part is in joint coordinates",

@@ -19,8 +19,8 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Reference
-from kompono.translate.elimination.inertia_form import Condensation, Plan, make_plan
+from kompono.translate.elimination.blocks import PivotReference
+from kompono.translate.elimination.inertia_form import Condensation, EliminationPlan, make_plan
 from kompono.translate.elimination.linear import (
     Form,
     LinearSet,
@@ -161,7 +161,7 @@ class RelativeEngine(SolvedEngine):
         values = [ca.SX(ca.densify(now.solution.rows(element))) for element in self.closing]
         return now.tracer.routine("multipliers", [("multipliers", ca.vertcat(*values))])
 
-    def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> Plan:
+    def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> EliminationPlan:
         return make_plan(self.model, self.topology, (*elements, *sets))
 
     # -- conditions that are linear in the coordinates
@@ -349,9 +349,9 @@ class RelativeEngine(SolvedEngine):
         return sorted(self.closing, key=lambda element: element not in self.forms)
 
     @cached_property
-    def _references(self) -> dict[Element, Reference]:
+    def _references(self) -> dict[Element, PivotReference]:
         """What pivots of live rows are compared with, by element."""
-        return {key: Reference.of(live.reference, live.slip) for key, live in self.live.items()}
+        return {key: PivotReference.of(live.reference, live.slip) for key, live in self.live.items()}
 
     def _violations(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], level: str

@@ -58,7 +58,7 @@ class Closure(Generic[Key]):
 Closures = dict[Element, Closure[Joint]]  # by closing element, in joint coordinates
 
 
-class Told(Joint):
+class ToldConditions(Joint):
     """Conditions that are known by their values alone: those inside a sealed part. Each stands for itself."""
 
     rows = 0
@@ -70,7 +70,7 @@ class Told(Joint):
 
 def group_sizes(element: Closing) -> tuple[int, ...]:
     """Sizes of the groups of like rows of a closing element."""
-    if isinstance(element, Told):
+    if isinstance(element, ToldConditions):
         return (1,) * element.rows
     if isinstance(element, Coupling):
         groups = [*element.conditions(), *element.velocity_conditions()]
@@ -106,7 +106,7 @@ def check_coupled(topology: Topology, coupling: Coupling) -> None:
 
 def trace_closure(kinematics: Kinematics, element: Closing, laws: Laws) -> Closure[Joint]:
     """Trace all that the conditions of an element need."""
-    if isinstance(element, Told):
+    if isinstance(element, ToldConditions):
         return element.trace(kinematics)
     if isinstance(element, Coupling) and kinematics.topology.placed:
         return _trace_placed_coupling(kinematics, element)

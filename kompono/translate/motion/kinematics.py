@@ -84,7 +84,7 @@ class StandIn:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenMotion:
     """Motion that somebody else traces, by carrier, where the working frames of such carriers are, signals that
     somebody else knows, by the output, and columns of symbols that somebody else answers.
     """
@@ -106,10 +106,10 @@ class Kinematics:
         q: dict[Joint, Vector],
         v: dict[Joint, Vector],
         counted: dict[Joint, Vector] | None = None,
-        given: Given | None = None,
+        given: GivenMotion | None = None,
     ) -> None:
         self.tracer, self.model, self.topology = tracer, model, topology
-        self.given = given or Given()
+        self.given = given or GivenMotion()
         self.frames = WorkingFrames(topology, self.given.frames)
         self.stand_ins: dict[Carrier, StandIn] = {}  # by body
         self.q, self.v = q, v  # by joint

@@ -25,14 +25,14 @@ from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
 from kompono.translate.declared.sampling import due_together, rates_of
-from kompono.translate.elimination.inertia_form import Plan, closing_elements, make_plan
+from kompono.translate.elimination.inertia_form import EliminationPlan, closing_elements, make_plan
 from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.relative import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stacked import Stacked
-from kompono.translate.motion.conditions import Closing, Told
+from kompono.translate.motion.conditions import Closing, ToldConditions
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.floating import gathered
@@ -175,12 +175,12 @@ class Compartment:
         return tuple(element for element in self.twin.loops if element in own)
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> EliminationPlan:
         """The order of elimination."""
         return make_plan(self.model, self.topology, (*self.loops, *self.twin.sets))
 
     @cached_property
-    def whole_plan(self) -> Plan:
+    def whole_plan(self) -> EliminationPlan:
         """The same with a multiplier for every own condition."""
         if not self.twin.sets and len(self.loops) == len(self.closing):
             return self.plan
@@ -355,7 +355,7 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
     if topology.placed:  # bodies in order of declaration
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
         links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last
-        told = [joint for joint in closing if isinstance(joint, Told)]
+        told = [joint for joint in closing if isinstance(joint, ToldConditions)]
         for link in links:
             if isinstance(link.joint, Free):
                 link.joint._name = model.path(link.carrier)  # from here, whatever part it is in

@@ -27,9 +27,9 @@ from kompono.model.free import Crossing
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix
-from kompono.translate.elimination.blocks import Reference, RightSide
+from kompono.translate.elimination.blocks import PivotReference, RightSide
 from kompono.translate.elimination.bordered import unpack_answer
-from kompono.translate.elimination.inertia_form import Condensation, Plan, ground_acceleration
+from kompono.translate.elimination.inertia_form import Condensation, EliminationPlan, ground_acceleration
 from kompono.translate.elimination.ported import PortedElimination
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.handed import Handed, HandedShape
@@ -71,9 +71,9 @@ class PartedCondensation(Condensation):
         self,
         compartment: Compartment,
         kinematics: Kinematics,
-        plan: Plan,
+        plan: EliminationPlan,
         closures: Closures,
-        references: dict[Element, Reference],
+        references: dict[Element, PivotReference],
         tolerance: Scalar | float,
         answers: Mapping[Part, Answer],
     ) -> None:

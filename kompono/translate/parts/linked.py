@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pushed:
+class PushedForces:
     """The forces in a compartment at one state; nothing is condensed."""
 
     moment: LinkedMoment
@@ -120,11 +120,11 @@ class LinkedMoment(Moment):
         loads.kinematics, loads.model = self.kinematics, self.compartment.model
         return loads
 
-    def forces(self, *, whole: bool = False, lawless: bool = False) -> Pushed:  # type: ignore[override]
+    def forces(self, *, whole: bool = False, lawless: bool = False) -> PushedForces:  # type: ignore[override]
         """All forces at this state."""
         laws = self.compartment.twin.laws
         declared: Closures = {e: trace_closure(self.kinematics, e, laws) for e in self.compartment.closing}
-        return Pushed(self, self.loads(), declared)
+        return PushedForces(self, self.loads(), declared)
 
     def ask(self, part: Part, name: str, loads: CompartmentLoads, given: Vector) -> Vector:
         """What a part does under wrenches on its ports."""

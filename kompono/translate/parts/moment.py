@@ -28,7 +28,7 @@ from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closures, trace_closure, trace_violation
-from kompono.translate.motion.kinematics import Given, Kinematics, Step
+from kompono.translate.motion.kinematics import GivenMotion, Kinematics, Step
 from kompono.translate.motion.signals import ResultUsed, bind_signals, refuse_results, states_with_results
 from kompono.translate.motion.states import state_rates
 from kompono.translate.parts.border import pack_motion, port_in
@@ -124,7 +124,7 @@ class Moment:
             frames[carrier] = border.base.pose
         kinematics = self.kinematics_kind(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            Given(steps, frames, self._signals(), self._answers()),
+            GivenMotion(steps, frames, self._signals(), self._answers()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics

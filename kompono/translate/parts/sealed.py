@@ -30,7 +30,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
-from kompono.translate.motion.conditions import Closure, Told
+from kompono.translate.motion.conditions import Closure, ToldConditions
 from kompono.translate.motion.kinematics import Kinematics, Step
 from kompono.translate.parts.border import Border, port_in
 from kompono.translate.parts.compartment import Compartment, starts
@@ -71,7 +71,7 @@ def _kind(coordinates: int, speeds: int, turning: bool) -> type[Inner]:
     return kind
 
 
-class InnerLoops(Told):
+class InnerLoops(ToldConditions):
     """All conditions inside a sealed part; those that follow from its joints were left out when it was sealed."""
 
     part: SealedPart

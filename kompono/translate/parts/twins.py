@@ -16,7 +16,7 @@ import numpy as np
 from kompono.model.body import Body, Carrier
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.translate.elimination.blocks import Reference
+from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.linear import Form, LinearSet
 from kompono.translate.engines.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
 from kompono.translate.engines.absolute import AbsoluteEngine
@@ -24,7 +24,7 @@ from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
-from kompono.translate.motion.kinematics import Given, Kinematics
+from kompono.translate.motion.kinematics import GivenMotion, Kinematics
 from kompono.translate.motion.signals import bind_signals
 from kompono.translate.parts.floating import floating
 from kompono.translate.rank.probe import Probe
@@ -51,7 +51,7 @@ class AroundSealed(PosedEngine):
     def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
         """Ports of sealed parts move as their functions say."""
         steps = {key: step for part in self._sealed for key, step in part.steps().items()}
-        given = Given(steps) if steps else None
+        given = GivenMotion(steps) if steps else None
         kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, given)
         bind_signals(tracer, kinematics)
         return kinematics
@@ -104,7 +104,7 @@ class Twin(AroundSealed, RelativeEngine):
         return {port.body for part in self._sealed for port in part.border.ports}
 
     @property
-    def row_references(self) -> dict[Element, Reference]:
+    def row_references(self) -> dict[Element, PivotReference]:
         """What pivots of live rows are compared with."""
         return self._references
 
@@ -159,7 +159,7 @@ class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):
     projection_tolerance = ABSOLUTE_TOLERANCE
 
     @property
-    def row_references(self) -> dict[Element, Reference]:
+    def row_references(self) -> dict[Element, PivotReference]:
         return self.references(unit=False)
 
     @cached_property

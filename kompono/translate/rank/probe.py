@@ -15,7 +15,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.conditions import Closure, Closures
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import body_inertia
-from kompono.translate.rank.rank import LiveRows, Sample, find_live
+from kompono.translate.rank.rank import LiveRows, RankSample, find_live
 from kompono.translate.rank.redundant import NumericModel, slips
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
@@ -79,7 +79,7 @@ class Probe:
             found = [value.full() for value in self._rows.call([values])]
             rows = dict(zip(self.closures, found[::2], strict=True))
             free = dict(zip(self.closures, (size.ravel() for size in found[1::2]), strict=True))
-            samples.append(Sample(rows, free, self._mass_matrix(values, unit)))
+            samples.append(RankSample(rows, free, self._mass_matrix(values, unit)))
         return find_live(samples, {key: closure.groups for key, closure in self.closures.items()})
 
     @cached_property

@@ -106,7 +106,7 @@ class LiveRows:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RankSample:
     """Rows of every element on all speeds, by element, the free size of each, and the mass matrix, at one state."""
 
     rows: dict[Element, np.ndarray]
@@ -114,7 +114,7 @@ class Sample:
     mass: np.ndarray
 
 
-def find_live(samples: Sequence[Sample], groups: dict[Element, tuple[int, ...]]) -> dict[Element, LiveRows]:
+def find_live(samples: Sequence[RankSample], groups: dict[Element, tuple[int, ...]]) -> dict[Element, LiveRows]:
     """The live rows of all elements; `groups` are the sizes of their groups of like rows."""
     combined = {key: _combinations(key, samples, sizes) for key, sizes in groups.items()}
     sizes = _sizes(samples, {key: combine for key, (combine, _) in combined.items()})
@@ -129,7 +129,9 @@ def whole(combine: np.ndarray) -> bool:
     return combine.shape[0] == combine.shape[1] and bool(np.all(combine == np.eye(len(combine))))
 
 
-def _combinations(key: Element, samples: Sequence[Sample], groups: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _combinations(
+    key: Element, samples: Sequence[RankSample], groups: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """`combine` and `spread` of an element: rows that are live by themselves stay as they are, dead ones go, and those
     that share a dead combination are turned into live ones across it.
     """
@@ -159,7 +161,7 @@ def _combinations(key: Element, samples: Sequence[Sample], groups: tuple[int, ..
 
 
 def _sizes(
-    samples: Sequence[Sample], combine: dict[Element, np.ndarray]
+    samples: Sequence[RankSample], combine: dict[Element, np.ndarray]
 ) -> dict[Element, tuple[np.ndarray, np.ndarray]]:
     """Typical first diagonals and pivots of all live rows."""
     ends = np.cumsum([0, *(len(matrix) for matrix in combine.values())])

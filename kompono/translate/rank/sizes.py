@@ -25,7 +25,7 @@ from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Reference
+from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.motion.conditions import Closing, Conditions, Laws, column_of, path_joints, rows_on_bodies
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.rank.probe import SAMPLES
@@ -44,7 +44,7 @@ def absolute_references(
     live: Mapping[Element, LiveRows],
     unit: bool,
     mobilities: Mapping[Body, np.ndarray],
-) -> dict[Element, Reference]:
+) -> dict[Element, PivotReference]:
     """References of the rows of all joints, constraints and couplings, by element; `tree` and the `live` rows of what
     closes its loops are those of the same model in joint coordinates; with `unit` weights instead of masses.
     `mobilities` are 1/M (6, 6) of bodies whose mass is not declared.
@@ -67,7 +67,7 @@ def absolute_references(
                 beside = min(1.0, BESIDE * _heaviest(joint, lightest=True) / heaviest) if heaviest else 1.0
                 shares[joint] = min(share * beside, shares.get(joint, 1.0))
     return {
-        key: Reference.of(
+        key: PivotReference.of(
             own * shares[key] if key in shares else np.full(len(own), ALWAYS), _slips(own, implied.get(key))
         )
         for key, own in sizes.items()

@@ -59,7 +59,7 @@ class RowNames:
 
 
 @dataclass(frozen=True)
-class Start:
+class AskedStart:
     """State (q, v, modes, own states) before assembly, how firmly each entry of q and v was given (0: not), and units
     of q; `neutral` is q where nothing is given.
 

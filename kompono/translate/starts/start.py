@@ -24,7 +24,7 @@ from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
 from kompono.translate.motion.conditions import group_sizes
-from kompono.translate.starts.asked import BODY, AskedBody, AskedJoint, RowNames, Start
+from kompono.translate.starts.asked import BODY, AskedBody, AskedJoint, AskedStart, RowNames
 from kompono.translate.starts.guess import coordinates_of_bodies
 from kompono.translate.structure.topology import Link
 
@@ -66,7 +66,7 @@ def _depth(model: Elaborated, joint: Joint) -> int:
     return depth
 
 
-def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
+def start_state(engine: Engine, initial: Mapping[str, float]) -> AskedStart:
     """The declared start with `initial` values (by channel name) put over it."""
     fix = "Give a finite number."
     left = {name: number(value, "the start value", name, error=RunError, fix=fix) for name, value in initial.items()}
@@ -98,7 +98,7 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> Start:
         _complain(engine, next(iter(left)))
     units = tuple(unit for joint in engine.joints for unit in joint.units or ("",) * len(joint.coordinates))
     called = bool(initial) and any((part >= firmness.called).any() for part in (*given_q, *(j.given for j in closing)))
-    return Start(
+    return AskedStart(
         np.concatenate([*q, *v, np.array(memory)]), _together(given_q, int), _together(given_v, int), units,
         _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots),
         unused=(*unused, *_unseen(engine, roots)), called=called, rows=_rows(engine),

@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 
 from kompono.solve.laws.forces import forces
-from kompono.solve.laws.units import Choice, Kind, Mode, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit, UnitChoice, UnitMode
 
-OFF, HELD, SLIDES = Mode.OFF, Mode.HELD, Mode.SLIDES
+OFF, HELD, SLIDES = UnitMode.OFF, UnitMode.HELD, UnitMode.SLIDES
 
 
-def posed(W, acceleration, units, mu=None, limit=None, mass=None, **more) -> Problem:
+def posed(W, acceleration, units, mu=None, limit=None, mass=None, **more) -> LawProblem:
     """The problem of rows W (m, nv) on a machine with this acceleration (nv); friction is mu times a normal force."""
     W = np.asarray(W, dtype=float)
     count, m = len(units), len(W)
@@ -22,25 +22,25 @@ def posed(W, acceleration, units, mu=None, limit=None, mass=None, **more) -> Pro
     B[range(len(normals)), normals] = 1.0
     mu = np.zeros(count) if mu is None else np.broadcast_to(np.asarray(mu, dtype=float), count).copy()
     limit = np.zeros(count) if limit is None else np.broadcast_to(np.asarray(limit, dtype=float), count).copy()
-    return Problem(
+    return LawProblem(
         W @ inverse @ W.T, W @ np.asarray(acceleration, dtype=float), B, np.zeros(len(normals)), mu,
         more.get("mu_static", mu), limit, more.get("limit_static", limit),
     )  # fmt: skip
 
 
-def rough(count: int, planar: bool = False) -> list[Unit]:
+def rough(count: int, planar: bool = False) -> list[SolvedUnit]:
     """Contacts with friction: normal row first, then one or two tangent ones."""
     step, kind = (3, Kind.PLANAR) if planar else (2, Kind.DRY)
     units = []
     for k in range(count):
-        units.append(Unit(Kind.ONE_SIDED, step * k, path=f"contact{k:02}"))
-        units.append(Unit(kind, step * k + 1, contact=2 * k, first=k, count=1, path=f"friction{k:02}"))
+        units.append(SolvedUnit(Kind.ONE_SIDED, step * k, path=f"contact{k:02}"))
+        units.append(SolvedUnit(kind, step * k + 1, contact=2 * k, first=k, count=1, path=f"friction{k:02}"))
     return units
 
 
-def cold(units, m: int, mode: Mode = HELD) -> Choice:
+def cold(units, m: int, mode: UnitMode = HELD) -> UnitChoice:
     """All units with one mode."""
-    return Choice(np.full(len(units), int(mode)), np.zeros((len(units), 2)), np.zeros(m))
+    return UnitChoice(np.full(len(units), int(mode)), np.zeros((len(units), 2)), np.zeros(m))
 
 
 def random_rough(rng, count: int, mu: float, planar: bool = False, rank: int | None = None):
@@ -68,7 +68,7 @@ def box(rng, feet: int, mu: float, push: float, planar: bool = False):
     return posed(W, acceleration, units, mu), units
 
 
-def wrong(problem: Problem, units, choice: Choice, free=None) -> float:
+def wrong(problem: LawProblem, units, choice: UnitChoice, free=None) -> float:
     """How far a choice is from its laws, as a part of the sizes of its rows."""
     z, w = choice.z, problem.b + problem.A @ choice.z
     diagonal = np.maximum(problem.A.diagonal(), 1e-300)
@@ -98,7 +98,7 @@ def wrong(problem: Problem, units, choice: Choice, free=None) -> float:
     return max(bad)
 
 
-def all_fitting(problem: Problem, units) -> list[Choice]:
+def all_fitting(problem: LawProblem, units) -> list[UnitChoice]:
     """Every consistent choice of one-sided and dry units, by trying all."""
     options = [
         [(OFF, 0.0), (HELD, 0.0)] if u.kind == Kind.ONE_SIDED else [(HELD, 0.0), (SLIDES, 1.0), (SLIDES, -1.0)]
@@ -111,8 +111,8 @@ def all_fitting(problem: Problem, units) -> list[Choice]:
         for k, unit in enumerate(units):
             if unit.contact is not None and modes[unit.contact] == OFF:
                 modes[k], ways[k] = OFF, 0.0
-        choice = Choice(modes, ways, np.zeros(len(problem.b)))
-        choice = Choice(modes, ways, forces(problem, units, choice))
+        choice = UnitChoice(modes, ways, np.zeros(len(problem.b)))
+        choice = UnitChoice(modes, ways, forces(problem, units, choice))
         if wrong(problem, units, choice) < 1e-9:
             found.append(choice)
     return found
@@ -126,5 +126,5 @@ def rod(theta: float, omega: float, mu: float):
     mass = np.diag([1.0, 1.0, 1.0 / 3.0])
     problem = posed(W, [0.0, -9.81, 0.0], units, mu, mass=mass)
     problem.b[:] += -(omega**2) * arm[::-1]
-    start = Choice(np.array([HELD, SLIDES]), np.array([[0.0, 0.0], [-1.0, 0.0]]), np.zeros(2))
+    start = UnitChoice(np.array([HELD, SLIDES]), np.array([[0.0, 0.0], [-1.0, 0.0]]), np.zeros(2))
     return problem, units, start, np.array([True, False])

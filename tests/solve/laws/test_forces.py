@@ -7,7 +7,7 @@ import pytest
 from solve.laws.problems import HELD, SLIDES, box, cold, posed, random_rough, rough
 
 from kompono.solve.laws.forces import forces
-from kompono.solve.laws.units import Choice, Kind, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit, UnitChoice
 
 
 def test_held_rows_do_not_move() -> None:
@@ -37,7 +37,7 @@ def test_feet_of_a_box_share_friction_by_their_normal_forces() -> None:
 
 
 def test_table_on_four_legs_is_symmetric() -> None:
-    units = [Unit(Kind.ONE_SIDED, k) for k in range(4)]
+    units = [SolvedUnit(Kind.ONE_SIDED, k) for k in range(4)]
     legs = [[1.0, x, y] for x, y in [(1, 1), (1, -1), (-1, 1), (-1, -1)]]
     problem = posed(legs, [-10.0, 0.0, 0.0], units, mass=np.diag([3.0, 1e-4, 1e4]))
     assert np.allclose(forces(problem, units, cold(units, 4)), 7.5, rtol=1e-12)
@@ -45,7 +45,7 @@ def test_table_on_four_legs_is_symmetric() -> None:
 
 def test_sliding_friction_follows_its_normal_force() -> None:
     problem, units = random_rough(np.random.default_rng(2), 1, 0.4)
-    choice = Choice(np.array([HELD, SLIDES]), np.array([[0, 0], [-1.0, 0]]), np.zeros(2))
+    choice = UnitChoice(np.array([HELD, SLIDES]), np.array([[0, 0], [-1.0, 0]]), np.zeros(2))
     z = forces(problem, units, choice)
     assert z[1] == pytest.approx(0.4 * z[0])
     assert (problem.b + problem.A @ z)[0] == pytest.approx(0.0, abs=1e-14)
@@ -55,7 +55,7 @@ def test_sliding_friction_follows_its_normal_force() -> None:
 def test_pin_whose_reaction_depends_on_its_friction(sign: float) -> None:
     rng = np.random.default_rng(3)
     B, n0, none = 0.3 * rng.normal(size=(2, 1)), np.array([40.0, -9.0]), np.zeros(1)
-    problem = Problem(np.eye(1), none, B, n0, np.array([0.2]), np.array([0.2]), np.array([3.0]), np.array([3.0]))
-    units = [Unit(Kind.DRY, 0, first=0, count=2)]
-    z = forces(problem, units, Choice(np.array([SLIDES]), np.array([[sign, 0.0]]), none))
+    problem = LawProblem(np.eye(1), none, B, n0, np.array([0.2]), np.array([0.2]), np.array([3.0]), np.array([3.0]))
+    units = [SolvedUnit(Kind.DRY, 0, first=0, count=2)]
+    z = forces(problem, units, UnitChoice(np.array([SLIDES]), np.array([[sign, 0.0]]), none))
     assert z[0] == pytest.approx(-sign * (0.2 * np.linalg.norm(n0 + B @ z) + 3.0), rel=1e-14)

@@ -12,7 +12,7 @@ import pytest
 from solve.laws.problems import box, posed, random_rough, rough
 
 from kompono.solve.laws.impact import energy_change, impact
-from kompono.solve.laws.units import Kind, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit
 
 SHARED = Path(__file__).parents[4] / "shared" / "reference" / "data" / "nonsmooth"
 
@@ -24,7 +24,7 @@ def balls(masses, velocities):
     """Touching balls in a row."""
     n = len(masses)
     W = np.array([[-float(k == j) + float(k == j + 1) for k in range(n)] for j in range(n - 1)])
-    units = [Unit(Kind.ONE_SIDED, j) for j in range(n - 1)]
+    units = [SolvedUnit(Kind.ONE_SIDED, j) for j in range(n - 1)]
     return posed(W, velocities, units, mass=np.diag(masses)), units, W / np.array(masses)
 
 
@@ -140,12 +140,12 @@ def test_contacts_apart_are_treated_apart() -> None:
     alone = impact(problem, units, [0.5, 0.0])[0]
     A, B = np.kron(np.eye(2), problem.A), np.kron(np.eye(2), problem.B)
     twice = np.tile(problem.mu, 2)
-    both = Problem(A, np.tile(problem.b, 2), B, np.zeros(2), twice, twice, 0 * twice, 0 * twice)
+    both = LawProblem(A, np.tile(problem.b, 2), B, np.zeros(2), twice, twice, 0 * twice, 0 * twice)
     assert impact(both, rough(2), np.tile([0.5, 0.0], 2))[0] == pytest.approx(np.tile(alone, 2), rel=1e-13)
 
 
 def test_given_limits_take_no_impulse() -> None:
-    units = [Unit(Kind.ONE_SIDED, 0), Unit(Kind.DRY, 1)]
+    units = [SolvedUnit(Kind.ONE_SIDED, 0), SolvedUnit(Kind.DRY, 1)]
     problem = replace(posed(np.eye(2), [-1.0, 1.0], units), limit=np.array([0.0, 5.0]))
     assert impact(problem, units, [0.5, 0.0])[0] == pytest.approx([1.5, 0.0])
 
@@ -159,7 +159,7 @@ def test_rough_impacts_of_the_reference() -> None:
         mu = np.array([0.0, float(case["mu"])])
         A = np.array([[nn, nt], [nt, tt]])
         b = np.array([float(case["v_before"][1]), float(case["v_before"][0])])
-        problem = Problem(A, b, np.array([[1.0, 0.0]]), np.zeros(1), mu, mu, 0 * mu, 0 * mu)
+        problem = LawProblem(A, b, np.array([[1.0, 0.0]]), np.zeros(1), mu, mu, 0 * mu, 0 * mu)
         for law in FOLLOWED:
             impulses, after = impact(problem, rough(1), [float(case["e"]), 0.0], law)
             found = [*impulses, *after, energy_change(b, after, impulses)[0]]

@@ -12,7 +12,7 @@ from solve.laws.problems import HELD, OFF, SLIDES, all_fitting, box, cold, posed
 
 from kompono.solve.laws.forces import System
 from kompono.solve.laws.select import Search, select
-from kompono.solve.laws.units import Choice, Kind, NoForcesFit, Problem, Unit
+from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice
 
 SHARED = Path(__file__).parents[4] / "shared" / "reference" / "data" / "nonsmooth"
 
@@ -21,7 +21,7 @@ SHARED = Path(__file__).parents[4] / "shared" / "reference" / "data" / "nonsmoot
 def test_one_sided_and_given_limits_have_one_answer(seed: int) -> None:
     rng = np.random.default_rng(seed)
     kinds = rng.integers(0, 2, size=6)
-    units = [Unit(Kind(kind), k, path=f"u{k}") for k, kind in enumerate(kinds)]
+    units = [SolvedUnit(Kind(kind), k, path=f"u{k}") for k, kind in enumerate(kinds)]
     W = rng.normal(size=(6, 8))
     problem = posed(W, rng.normal(size=8), units, limit=rng.uniform(0, 0.5, size=6))
     answers = all_fitting(problem, units)
@@ -64,7 +64,7 @@ def test_redundant_rows_without_friction() -> None:
     rng = np.random.default_rng(8)
     for _ in range(100):
         rank, m = int(rng.integers(3, 7)), int(rng.integers(4, 25))
-        units = [Unit(Kind.ONE_SIDED, k, path=f"u{k:02}") for k in range(m)]
+        units = [SolvedUnit(Kind.ONE_SIDED, k, path=f"u{k:02}") for k in range(m)]
         problem = posed(rng.normal(size=(m, rank)) + np.eye(rank)[0], rng.normal(size=rank), units)
         choice = select(problem, units, cold(units, m), [True] * m)
         assert wrong(problem, units, choice) < 1e-8
@@ -113,9 +113,9 @@ def test_modes_before_need_few_solves(count: int) -> None:
 
 
 def test_excluded_stick_slides_with_the_lower_limit() -> None:
-    none, units = np.zeros((0, 1)), [Unit(Kind.DRY, 0)]
+    none, units = np.zeros((0, 1)), [SolvedUnit(Kind.DRY, 0)]
     limits = [np.zeros(1), np.zeros(1), np.array([2.0]), np.array([3.0])]
-    problem = Problem(np.eye(1), np.array([3.0]), none, np.zeros(0), *limits)
+    problem = LawProblem(np.eye(1), np.array([3.0]), none, np.zeros(0), *limits)
     stuck = select(problem, units, cold(units, 1), [True])
     assert stuck.modes[0] == HELD
     assert stuck.z[0] == pytest.approx(-3.0)
@@ -134,22 +134,22 @@ def test_released_contact_takes_its_friction_along() -> None:
 def test_contact_that_closes_goes_on_sliding() -> None:
     units = cold_units()
     problem = posed(np.eye(2), [-9.81, 0.0], units, 0.5)
-    start = Choice(np.array([OFF, OFF]), np.array([[0.0, 0], [-1.0, 0]]), np.zeros(2))
+    start = UnitChoice(np.array([OFF, OFF]), np.array([[0.0, 0], [-1.0, 0]]), np.zeros(2))
     choice = select(problem, units, start, [True, False])
     assert choice.modes.tolist() == [HELD, SLIDES]
     assert choice.z == pytest.approx([9.81, 0.5 * 9.81])
 
 
-def cold_units() -> list[Unit]:
+def cold_units() -> list[SolvedUnit]:
     """One contact with friction."""
-    return [Unit(Kind.ONE_SIDED, 0), Unit(Kind.DRY, 1, contact=0, first=0, count=1)]
+    return [SolvedUnit(Kind.ONE_SIDED, 0), SolvedUnit(Kind.DRY, 1, contact=0, first=0, count=1)]
 
 
 def test_slip_in_a_plane_begins_along_its_acceleration() -> None:
-    units = [Unit(Kind.PLANAR, 0)]
+    units = [SolvedUnit(Kind.PLANAR, 0)]
     A, b = np.array([[2.0, 0.7], [0.7, 1.0]]), np.array([5.0, 3.0])
     limit = np.array([0.9])
-    problem = Problem(A, b, np.zeros((0, 2)), np.zeros(0), np.zeros(1), np.zeros(1), limit, limit)
+    problem = LawProblem(A, b, np.zeros((0, 2)), np.zeros(0), np.zeros(1), np.zeros(1), limit, limit)
     choice = select(problem, units, cold(units, 2), [True])
     w = b + A @ choice.z
     assert choice.directions[0] == pytest.approx(w / np.linalg.norm(w), abs=1e-12)
@@ -194,7 +194,7 @@ def test_critical_friction_of_the_rod() -> None:
 def test_friction_by_measured_reactions(seed: int) -> None:
     """Pins whose friction follows two measured components, which depend on all friction, and a guide with one."""
     rng = np.random.default_rng(seed)
-    units = [Unit(Kind.DRY, k, first=2 * k, count=2 if k < 3 else 1, path=f"pin{k}") for k in range(4)]
+    units = [SolvedUnit(Kind.DRY, k, first=2 * k, count=2 if k < 3 else 1, path=f"pin{k}") for k in range(4)]
     W = rng.normal(size=(4, 6))
     mu, more = np.full(4, 0.05), rng.uniform(0, 0.1, size=4)
     given = posed(W, rng.normal(size=6), units)

@@ -15,10 +15,10 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.large.cells import LARGEST, Apart, Cell, find_blocks, find_cells
 from kompono.translate.engines.large.channels import CellChannels
-from kompono.translate.engines.large.kernels import OUTPUT, CellCode, Code, Places, make_code
+from kompono.translate.engines.large.kernels import OUTPUT, CellCode, CellPlaces, KindCode, make_code
 from kompono.translate.engines.large.likeness import Likeness
-from kompono.translate.engines.large.report import Report
-from kompono.translate.engines.large.tables import Placed, Tables
+from kompono.translate.engines.large.report import LargeReport
+from kompono.translate.engines.large.tables import PlacedCells, Tables
 from kompono.translate.engines.large.trace import Traced, trace_cell
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.program import Routine, TableRoutine
@@ -28,7 +28,7 @@ LANES = 8  # cells of one type and level that are computed at once
 _WHOLE = ("placement", "rates", "normalize", "holds", "measured")  # routines that have no kernels by type
 MOST_TYPES = 100  # a model with more types of cells is no model of equal components
 
-Pass = Sequence[Code | None]  # a kernel for each type of cell
+Pass = Sequence[KindCode | None]  # a kernel for each type of cell
 
 
 class NestedEngine(Engine):
@@ -80,7 +80,7 @@ class NestedEngine(Engine):
             signals.append(tuple(offsets[signal] for signal in used))
         return types, signals
 
-    def _place(self, types: np.ndarray, signals: list[tuple[int, ...]]) -> Placed:
+    def _place(self, types: np.ndarray, signals: list[tuple[int, ...]]) -> PlacedCells:
         sizes = np.array(
             [
                 [sum(len(link.joint.coordinates) for link in c.links), sum(link.joint.freedoms for link in c.links)]  # type: ignore[union-attr]
@@ -88,7 +88,7 @@ class NestedEngine(Engine):
             ]
         )[types]
         before = np.cumsum(sizes, axis=0) - sizes
-        return Placed(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
+        return PlacedCells(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
 
     @cached_property
     def traced(self) -> list[Traced]:
@@ -140,9 +140,9 @@ class NestedEngine(Engine):
 
     def project(self) -> TableRoutine:
         """state -> state with unit quaternions."""
-        codes: list[Code | None] = []
+        codes: list[KindCode | None] = []
         for traced, signals in zip(self.traced, self.example_signals, strict=True):
-            places = Places(traced, signals)
+            places = CellPlaces(traced, signals)
             values = [(traced.normal, traced.q), (traced.v, traced.v)]
             wanted = []
             for value, symbols in values:
@@ -162,7 +162,7 @@ class NestedEngine(Engine):
     def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> TableRoutine:
         """The channels in some columns (rising), by default those that cost nothing."""
         chosen = self.channels.matching("*") if columns is None else columns
-        return Report(self, self.channels, chosen).routine(name, len(chosen))
+        return LargeReport(self, self.channels, chosen).routine(name, len(chosen))
 
     def conditions(self) -> Routine:
         """There are none."""

@@ -28,7 +28,7 @@ OWN, Q, V, PARENT, CHILDREN = range(5)  # columns of a table: offsets of own wor
 
 
 @dataclass(frozen=True)
-class Code:
+class KindCode:
     """A kernel and the places of its scalars."""
 
     kernel: str
@@ -43,14 +43,14 @@ class CellCode:
     `carriers` gives for each hanging cell the offset of the motion it reads.
     """
 
-    move: Code | None
-    condense: Code | None
-    resolve: Code | None
+    move: KindCode | None
+    condense: KindCode | None
+    resolve: KindCode | None
     carriers: tuple[int, ...]
     size: int
 
 
-class Places:
+class CellPlaces:
     """Where the symbols of a traced cell lie."""
 
     def __init__(self, traced: Traced, signals: Sequence[Element]) -> None:
@@ -68,7 +68,7 @@ class Places:
         for k in range(symbols.numel()):
             self.of[symbols[k].element_hash()] = (array, column, start + k)
 
-    def code(self, kernels: dict[str, ca.Function], values: Sequence[tuple[ca.SX, Place]]) -> Code | None:
+    def code(self, kernels: dict[str, ca.Function], values: Sequence[tuple[ca.SX, Place]]) -> KindCode | None:
         """The kernel that computes scalars and writes them to their places."""
         if not values:
             return None
@@ -76,14 +76,14 @@ class Places:
         used = ca.symvar(column)
         name = add_kernel(kernels, ca.vertcat(ca.SX(0, 1), *used), column)
         reads = tuple(self.of[symbol.element_hash()] for symbol in used)
-        return Code(name, reads, tuple(place for _, place in values))
+        return KindCode(name, reads, tuple(place for _, place in values))
 
 
 def make_code(
     traced: Traced, signals: Sequence[Element], kernels: dict[str, ca.Function], *, posed: bool, rates: bool = True
 ) -> CellCode:
     """Kernels of all passes; `posed` if positions in the world are carried along, `rates` if q_dot and v_dot go out."""
-    places = Places(traced, signals)
+    places = CellPlaces(traced, signals)
     start = ANSWER if traced.answer is not None else 0
     ports = {body: start + MOTION * k for k, body in enumerate(traced.ports)}
     moved, late = [], []
@@ -128,7 +128,7 @@ _COSTLY = {
 Valued = list[tuple[ca.SX, Place]]
 
 
-def _keep_costly(values: Valued, traced: Traced, places: Places, start: int) -> tuple[Valued, Valued]:
+def _keep_costly(values: Valued, traced: Traced, places: CellPlaces, start: int) -> tuple[Valued, Valued]:
     """Values in which sines, cosines and the like of coordinates are read, not computed; and these."""
     column = ca.cse(ca.vertcat(*[value for value, _ in values]))
     if not traced.q.numel():
@@ -174,7 +174,7 @@ def _is_costly(q: ca.SX, value: ca.SX) -> bool:
     return any(function.instruction_id(k) in _COSTLY for k in range(function.n_instructions()))
 
 
-def _split(late: Valued, traced: Traced, places: Places, start: int) -> tuple[Valued, Valued, Valued]:
+def _split(late: Valued, traced: Traced, places: CellPlaces, start: int) -> tuple[Valued, Valued, Valued]:
     """Values that need no acceleration of the body the cell hangs on, those that do, and what these need of before."""
     accelerations = {traced.parent[k].element_hash() for k in range(6, 12)}
     column = ca.cse(ca.vertcat(ca.SX(0, 1), *[value for value, _ in late]))

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.translate.engines.large.channels import CellChannels
-from kompono.translate.engines.large.kernels import CHILDREN, INPUTS, OUTPUT, WORK, Code, Places
+from kompono.translate.engines.large.kernels import CHILDREN, INPUTS, OUTPUT, WORK, CellPlaces, KindCode
 from kompono.translate.engines.large.tables import Tables
 from kompono.translate.program import TableRoutine
 from kompono.translate.tracer import add_kernel
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _RUNNING = 3  # kinetic and potential energy, drift
 
 
-class Report:
+class LargeReport:
     """Collects what is needed for some columns of the channels."""
 
     def __init__(self, engine: NestedEngine, channels: CellChannels, columns: Sequence[int]) -> None:
@@ -89,8 +89,8 @@ class Report:
                     cell = cell.owner
         return sorted(found)
 
-    def _places(self, kind: int) -> tuple[Places, int]:
-        places = Places(self.engine.traced[kind], self.engine.example_signals[kind])
+    def _places(self, kind: int) -> tuple[CellPlaces, int]:
+        places = CellPlaces(self.engine.traced[kind], self.engine.example_signals[kind])
         example = self.engine.examples[kind]
         return places, CHILDREN + len(example.children) + len(self.engine.example_signals[kind])
 
@@ -110,7 +110,7 @@ class Report:
         engine, tables = self.engine, self.tables
         count = len(engine.cells) if self.adds_up else 0
         start = tables.allocate(_RUNNING * (count + 1))
-        zero = Code(_constant(engine.kernels), (), tuple((WORK, 0, k) for k in range(_RUNNING)))
+        zero = KindCode(_constant(engine.kernels), (), tuple((WORK, 0, k) for k in range(_RUNNING)))
         tables.run(zero, np.array([[start]]))
         if self.adds_up:
             codes = [self._adding(kind) for kind in range(len(engine.traced))]
@@ -122,7 +122,7 @@ class Report:
                 tables.run(codes[int(types[first])], rows)
         self._totals(start + _RUNNING * count)
 
-    def _adding(self, kind: int) -> Code:
+    def _adding(self, kind: int) -> KindCode:
         places, width = self._places(kind)
         before = ca.SX.sym("before", _RUNNING)
         for k in range(_RUNNING):
@@ -136,7 +136,7 @@ class Report:
     def _totals(self, place: int) -> None:
         """Totals and inputs, from where they are to the output."""
         sums, signals = ca.SX.sym("sums", _RUNNING), ca.SX.sym("inputs", len(self.channels.inputs))
-        places = Places(self.engine.traced[0], self.engine.example_signals[0])
+        places = CellPlaces(self.engine.traced[0], self.engine.example_signals[0])
         for k in range(_RUNNING):
             places.of[sums[k].element_hash()] = (WORK, 0, k)
         for k in range(signals.numel()):

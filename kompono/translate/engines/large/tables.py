@@ -17,13 +17,13 @@ import numpy as np
 
 from kompono.model.body import Carrier
 from kompono.translate.engines.large.cells import Cell
-from kompono.translate.engines.large.kernels import CellCode, Code
+from kompono.translate.engines.large.kernels import CellCode, KindCode
 from kompono.translate.engines.large.trace import ANSWER, MOTION
 from kompono.translate.program import HEADER, Column, Exchange, Loop
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedCells:
     """Cells in order, the type of each, and where their state and their workspace begin."""
 
     cells: Sequence[Cell]
@@ -50,7 +50,7 @@ class Tables:
     `lanes` is the size of packs (1: none), `least` how many cells make it worth while.
     """
 
-    def __init__(self, placed: Placed, codes: Sequence[CellCode], lanes: int = 1, least: int = 4) -> None:
+    def __init__(self, placed: PlacedCells, codes: Sequence[CellCode], lanes: int = 1, least: int = 4) -> None:
         self.placed, self.codes, self.lanes = placed, codes, lanes
         self.items = _packs(placed, lanes, least)  # first cell, number of cells, lanes
         self.own = np.zeros(len(placed.types), dtype=np.int64)  # where slot 0 of each cell lies
@@ -136,7 +136,7 @@ class Tables:
         told, heard = (np.array(places, dtype=np.int32) for places in (send, receive))
         self.exchanges.append(Exchange(len(self.phases), kind, peer, told, heard))
 
-    def phase(self, tasks: Sequence[Sequence[tuple[Sequence[Code | None], Iterable[int], bool]]]) -> None:
+    def phase(self, tasks: Sequence[Sequence[tuple[Sequence[KindCode | None], Iterable[int], bool]]]) -> None:
         """Tasks that do not depend on each other, each some passes: code by type, items, whether back to front."""
         first = len(self.tasks)
         for task in tasks:
@@ -148,11 +148,13 @@ class Tables:
         if len(self.tasks) > first:
             self.phases.append((first, len(self.tasks)))
 
-    def sweep(self, chosen: Sequence[Code | None], items: Iterable[int] | None = None, *, back: bool = False) -> None:
+    def sweep(
+        self, chosen: Sequence[KindCode | None], items: Iterable[int] | None = None, *, back: bool = False
+    ) -> None:
         """One pass over items (all by default) as a phase of its own."""
         self.phase([[(chosen, range(len(self.items)) if items is None else items, back)]])
 
-    def _sweep(self, chosen: Sequence[Code | None], items: Iterable[int], back: bool) -> None:
+    def _sweep(self, chosen: Sequence[KindCode | None], items: Iterable[int], back: bool) -> None:
         found: list[tuple[int, int, int]] = []  # loop, first row, rows
         last = (-1, -2)
         for item in items:
@@ -171,7 +173,7 @@ class Tables:
         else:
             self.sweeps += [(loop, start, count, 1) for loop, start, count in found]
 
-    def _loop(self, code: Code, variant: _Rows) -> int:
+    def _loop(self, code: KindCode, variant: _Rows) -> int:
         key = (id(code), variant.number)
         if key not in self._numbers:
             self._numbers[key] = len(self.loops)
@@ -185,7 +187,7 @@ class Tables:
         found = [self.place[cell] for cell in cells]
         return self.tables[found[0][0].number][[row for _, row in found]]
 
-    def run(self, code: Code, rows: np.ndarray) -> None:
+    def run(self, code: KindCode, rows: np.ndarray) -> None:
         """One more pass over rows (rows, columns) of its own."""
         columns = tuple(Column(k) for k in range(rows.shape[1]))
         self.loops.append(Loop(code.kernel, code.reads, code.writes, len(self.tables), 1, columns))
@@ -200,7 +202,7 @@ class Tables:
         return self.workspace - size
 
 
-def _packs(placed: Placed, lanes: int, least: int) -> list[tuple[int, int, int]]:
+def _packs(placed: PlacedCells, lanes: int, least: int) -> list[tuple[int, int, int]]:
     """First cell, number of cells and lanes of each item: neighbours of one type and level, in order."""
     groups = np.array([(cell.block, cell.level, kind) for cell, kind in zip(placed.cells, placed.types, strict=True)])
     ends = np.flatnonzero(np.any(np.diff(groups, axis=0) != 0, axis=1)) + 1

@@ -21,11 +21,11 @@ from kompono.model.signal import time
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import base_step, pack_answer, sweep, unpack_answer
-from kompono.translate.elimination.inertia_form import Condensation, Operation, Plan
+from kompono.translate.elimination.inertia_form import Condensation, EliminationPlan, EliminationStep
 from kompono.translate.elimination.rigid import RigidGroups
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.large.cells import Cell
-from kompono.translate.motion.kinematics import Given, Kinematics, WorkingFrames
+from kompono.translate.motion.kinematics import GivenMotion, Kinematics, WorkingFrames
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import bind_signals
 from kompono.translate.structure.topology import Link, Topology
@@ -67,7 +67,7 @@ class Traced:
 class _CellCondensation(Condensation):
     """The equations of a cell: what hangs on its bodies added, the body it hangs on left unknown."""
 
-    def __init__(self, kinematics: Kinematics, plan: Plan, hanging: Hanging, base: Carrier | None) -> None:
+    def __init__(self, kinematics: Kinematics, plan: EliminationPlan, hanging: Hanging, base: Carrier | None) -> None:
         self.hanging, self.base = hanging, base
         super().__init__(kinematics, plan, {}, {})
 
@@ -127,10 +127,10 @@ def trace_cell(model: Elaborated, topology: Topology, cell: Cell, signals: tuple
     )  # fmt: skip
 
 
-def _told(base: Link, motion: ca.SX) -> Given:
+def _told(base: Link, motion: ca.SX) -> GivenMotion:
     """The body a cell hangs on: it moves as its symbols say, in the working frame it has in its own cell."""
     frames = {base.carrier: WorkingFrames(Topology(Ground(), (base,), ())).of(base.carrier)}
-    return Given({base.carrier: lambda _: base_step(motion[12:15], motion[15:], motion[:6])}, frames)
+    return GivenMotion({base.carrier: lambda _: base_step(motion[12:15], motion[15:], motion[:6])}, frames)
 
 
 def _motion(kinematics: Kinematics, body: Body, solution: Solution) -> ca.SX:
@@ -167,8 +167,8 @@ def _small_model(model: Elaborated, cell: Cell, topology: Topology) -> Elaborate
     )  # type: ignore[arg-type]
 
 
-def _plan(model: Elaborated, topology: Topology, cell: Cell) -> Plan:
+def _plan(model: Elaborated, topology: Topology, cell: Cell) -> EliminationPlan:
     """Deepest bodies first; without loops each joint goes at once."""
-    operations = tuple(Operation(model.model, link=link) for link in reversed(cell.links))
+    operations = tuple(EliminationStep(model.model, link=link) for link in reversed(cell.links))
     last = {operation.link.moved_by: i for i, operation in enumerate(operations) if operation.link is not None}
-    return Plan(operations, last, RigidGroups(topology, merge=False))
+    return EliminationPlan(operations, last, RigidGroups(topology, merge=False))
