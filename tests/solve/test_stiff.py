@@ -274,3 +274,11 @@ def test_a_sparse_jacobian_serves_all_implicit_methods(method: str, monkeypatch:
     result = simulate(Bar(), until=1.0, step=0.5, method=method, rtol=1e-6)
     assert result["t.29"][-1] == pytest.approx(1 - 30 / 61, abs=1e-4)
     assert bool(made) == (method in ("Radau", "BDF"))
+
+
+def test_nobody_is_sent_to_a_method_that_would_refuse() -> None:
+    with pytest.raises(RunError, match=r"cannot locate events.*dopri5\.|adams or dopri5\.") as found:
+        simulate(Dropped(), until=0.1, method="Radau")
+    assert "esdirk4" not in str(found.value)
+    with pytest.raises(RunError, match="esdirk4"):
+        simulate(Thermostat(), until=0.1, method="Radau")
