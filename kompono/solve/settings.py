@@ -73,7 +73,9 @@ def check_method(entry: EngineEntry, method: str) -> None:
 def check_events(program: Program, method: str) -> None:
     """Raise for a method that cannot locate events, or changes of laws, if there may be any."""
     if program.events and not METHODS[method].native:
-        raise RunError(f"{method} cannot locate events.", fix=METHODS[method].instead(lambda other: other.native))
+        solved = unsolvable(program) is None
+        fix = METHODS[method].instead(lambda other: other.native and (solved or not other.implicit))
+        raise RunError(f"{method} cannot locate events.", fix=fix)
 
 
 def check_stages(program: Program, method: str) -> None:

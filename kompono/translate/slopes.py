@@ -34,7 +34,8 @@ def symbolic(kernels: Mapping[str, ca.Function], routine: Routine, inputs: Vecto
         given = ca.vertcat(*[work[slot] for slot in call.inputs]) if call.inputs else ca.SX(0, 1)
         made = kernels[call.kernel](given)
         work.update(zip(call.outputs, ca.vertsplit(made), strict=True))
-    return [ca.vertcat(*[ca.SX(s) if isinstance(s, float) else work[s] for s in result]) for result in routine.result]
+    found = [[ca.SX(s) if isinstance(s, float) else work[s] for s in result] for result in routine.result]
+    return [ca.vertcat(ca.SX(0, 1), *entries) for entries in found]
 
 
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:

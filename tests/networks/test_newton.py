@@ -10,17 +10,20 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Electrical, Parameter, State, Subsystem, simulate, simulate_many
+from kompono import Body, Electrical, Ground, Parameter, State, Subsystem, simulate, simulate_many
 from kompono.library import (
     Capacitor,
     Chamber,
     Orifice,
     PressureSource,
+    Prismatic,
     Reference,
     Resistor,
     Tank,
     TwoPins,
     VoltageSource,
+    Weld,
+    solids,
 )
 from kompono.library.hydraulic import orifice_flow
 from kompono.translate import translate
@@ -138,6 +141,24 @@ def test_where_there_is_no_solution_the_run_ends_by_path(method: str) -> None:
     assert not result.status.ok
     assert result.status.time == pytest.approx(0.1, abs=0.011)
     assert np.isfinite(result["y"]).all()
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+def test_where_there_is_none_inside_a_closed_part(engine: str) -> None:
+    class Cabinet(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.part, self.box = Encased(), Body(solids.sphere(mass=1.0, radius=0.1))
+            self.foot, self.lid = Weld(self.ground, self.part.case), Prismatic(self.part.case, self.box, axis="z")
+
+    class Encased(Subsystem):
+        def __init__(self) -> None:
+            self.circuit, self.case = Folded(), Body(solids.sphere(mass=1.0, radius=0.1))
+            self.expose(self.case)
+
+    with pytest.warns(match=r"part\.circuit.*no solution of its equations is found"):
+        result = simulate(Cabinet(), until=1.0, step=1e-2, closed=["part"], engine=engine)
+    assert result.status.time == pytest.approx(0.1, abs=0.011)
 
 
 def test_a_closed_part_with_an_iteration_of_its_own_is_the_open_one(edges: Any) -> None:

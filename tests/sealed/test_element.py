@@ -14,7 +14,21 @@ import numpy as np
 import pytest
 from sealed.machines import PAIRS, Actuator, Arm, Pushed, Swing
 
-from kompono import Body, Ground, Input, Parameter, Result, Sealed, Sensor, Subsystem, seal, simulate, simulate_many
+from kompono import (
+    Body,
+    Ground,
+    Input,
+    Parameter,
+    Result,
+    Sealed,
+    Sensor,
+    Subsystem,
+    evaluate,
+    seal,
+    sensitivities,
+    simulate,
+    simulate_many,
+)
 from kompono.compile import sealed as native
 from kompono.compile import targets
 from kompono.errors import KomponoError, ModelError, RunError, SealedError
@@ -152,6 +166,16 @@ def test_implicit_methods_take_differences(files: Callable[[str], str], method: 
     assert np.abs(found["body.position.z"] - whole["body.position.z"]).max() < 1e-7
 
 
+def test_the_native_implicit_method_and_gradients_refuse_it_by_name(files: Callable[[str], str]) -> None:
+    model = Car(lambda: Sealed(files("damper")))
+    for ask in (
+        lambda: simulate(model, until=0.1, method="esdirk4"),
+        lambda: sensitivities(model, ["guide.displacement"], until=0.1),
+    ):
+        with pytest.raises(RunError, match=r"left\.damper.*sealed.*(exact slopes|no derivatives)"):
+            ask()
+
+
 def test_frames_of_hidden_bodies_are_seen_by_their_own_motion(files: Callable[[str], str]) -> None:
     part, owner = PAIRS["ball"]
 
@@ -219,6 +243,16 @@ def test_ensembles(files: Callable[[str], str]) -> None:
     assert not found.failed
     assert np.abs(found[name] - whole[name]).max() < 1e-12
     assert np.ptp(whole[name][:, -1]) > 1e-3
+
+
+def test_real_time_and_what_masses_nobody_knows(files: Callable[[str], str]) -> None:
+    path, run = files("actuator"), {"until": 0.05, "step": 1e-3, "channels": ["part.stroke"]}
+    plain, paced = (simulate(Pushed(Sealed(path)), **run, realtime=realtime) for realtime in (False, True))
+    assert paced.status.ok
+    assert np.ptp(plain["part.stroke"]) > 1e-4
+    np.testing.assert_allclose(paced["part.stroke"], plain["part.stroke"], rtol=0, atol=1e-15)
+    with pytest.raises(RunError, match=r"part: the mass matrix of what is sealed"):
+        evaluate(Pushed(Sealed(path))).mechanics  # noqa: B018
 
 
 def test_sensors_start_values_and_two_of_a_file(files: Callable[[str], str]) -> None:

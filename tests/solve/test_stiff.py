@@ -14,7 +14,18 @@ from kompono.compile import tableaux
 from kompono.examples.car import Car
 from kompono.examples.reference.car_axis import CarAxis
 from kompono.examples.reference.flyball_governor import FlyballGovernor
-from kompono.library import Bushing, Contact, Gravity, JointEffort, Prismatic, Revolute, Spherical, solids
+from kompono.library import (
+    Bushing,
+    Contact,
+    Drive,
+    Gravity,
+    JointEffort,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Weld,
+    solids,
+)
 from kompono.solve.integrate import Settings
 from kompono.translate.slopes import moving_places
 
@@ -210,6 +221,19 @@ def test_inputs_and_moving_conditions_are_seen_at_their_time() -> None:
     assert result["slide.displacement"] == pytest.approx(result.time**5 / 20, abs=1e-8)
 
 
+def test_what_does_not_move_by_itself_needs_no_matrix() -> None:
+    class Led(Subsystem):
+        def __init__(self, path: Any) -> None:
+            self.ground, self.wheel = Ground(), Body(mass=1.0, inertia=(1, 1, 1))
+            self.axle = Weld(self.ground, self.wheel) if path is None else Revolute(self.ground, self.wheel, axis="z")
+            if path is not None:
+                self.drive = Drive(self.axle, path)
+
+    assert simulate(Led(None), until=1.0, step=0.5, method="esdirk4").time.tolist() == [0.0, 0.5, 1.0]
+    led = simulate(Led(time**2), until=1.0, step=0.5, method="esdirk4")
+    assert led["axle.angle"] == pytest.approx([0.0, 0.25, 1.0], abs=1e-12)
+
+
 class Dropped(Subsystem):
     def __init__(self) -> None:
         self.ground, self.gravity = Ground(), Gravity()
@@ -250,3 +274,11 @@ def test_a_sparse_jacobian_serves_all_implicit_methods(method: str, monkeypatch:
     result = simulate(Bar(), until=1.0, step=0.5, method=method, rtol=1e-6)
     assert result["t.29"][-1] == pytest.approx(1 - 30 / 61, abs=1e-4)
     assert bool(made) == (method in ("Radau", "BDF"))
+
+
+def test_nobody_is_sent_to_a_method_that_would_refuse() -> None:
+    with pytest.raises(RunError, match=r"cannot locate events.*dopri5\.|adams or dopri5\.") as found:
+        simulate(Dropped(), until=0.1, method="Radau")
+    assert "esdirk4" not in str(found.value)
+    with pytest.raises(RunError, match="esdirk4"):
+        simulate(Thermostat(), until=0.1, method="Radau")

@@ -136,6 +136,10 @@ class AwayEngine(SolvedByParts):
 
     here = False
 
+    @property
+    def looks_inside(self) -> bool:
+        return False
+
     def __init__(self, near: PartedEngine, paths: Sequence[str]) -> None:
         self.near, self.model, self.topology = near, near.model, near.topology
         self.kernels, self.shared = near.kernels, False

@@ -16,6 +16,7 @@ from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.linked import moment_of
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import PartedWriter, report_whole
+from kompono.translate.parts.sealed import sealed_in
 from kompono.translate.parts.ticks import sampled
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
@@ -86,11 +87,19 @@ class ByParts(TracedEngine):
         return tracer.routine("guards", [("values", ca.vertcat(*values))])
 
     @property
+    def looks_inside(self) -> bool:
+        """Whether all parts can be opened."""
+        return not sealed_in(self.compartment)
+
+    @property
     def iterated(self) -> tuple[Network, ...]:
-        """Own ones; those inside parts are the parts' affair."""
-        return tuple(network for network in self.compartment.model.networks if network.done is not None)
+        """Own ones, and those inside parts that can be opened for an answer to what went wrong."""
+        model = self.model if self.looks_inside else self.compartment.model
+        return tuple(network for network in model.networks if network.done is not None)
 
     def networks_done(self) -> Routine:
+        if self.looks_inside:
+            return super().networks_done()
         tracer, now = self._now()
         done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
         return now.tracer.routine("iterated", [("done", ca.vertcat(*done))])

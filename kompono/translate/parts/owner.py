@@ -54,10 +54,9 @@ class SolvedByParts(ByParts, SolvedEngine):
     def _tell_shared(self, compartment: Compartment) -> None:
         """Warn where friction follows a reaction that is not unique, in a loop through the border of a part."""
         followed = [joint for joint in LawRows(self.model).measured if isinstance(joint, Joint)]
-        if not followed:
-            return
         tree = self._by_joints if isinstance(self, PlacedTwin) else self
-        assert isinstance(tree, RelativeEngine)
+        if not followed or not isinstance(tree, RelativeEngine):  # with parts elsewhere it is told already
+            return
         shared = shared_across(self.model, tree.topology, tree.live, models_in(compartment))
         for joint in dict.fromkeys(joint for joint in followed if joint in shared):
             path = self.model.path(joint)
