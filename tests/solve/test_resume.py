@@ -94,6 +94,7 @@ RUNS: dict[str, tuple[Callable[[], Subsystem], dict[str, Any]]] = {
     "rk4": (lambda: Swing(), {"method": "rk4", "until": 3.0, "every": 7}),
     "adams": (lambda: Swing(), {"method": "adams", "until": 3.0005}),
     "dopri5": (lambda: Swing(), {"method": "dopri5", "until": 60.0, "step": 0.05}),
+    "esdirk4": (lambda: Swing(), {"method": "esdirk4", "until": 60.0, "step": 0.05}),
     "leapfrog": (lambda: Pendulum(angle=1.0), {"engine": "discrete", "until": 0.2}),
     "absolute": (lambda: Pendulum(angle=1.0), {"engine": "absolute", "until": 3.0}),
     "events": (Bouncing, {"until": 9.0}),
