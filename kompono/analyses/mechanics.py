@@ -15,6 +15,8 @@ import numpy as np
 from kompono.analyses.point import Point
 from kompono.errors import RunError
 from kompono.spatial.rotation import quaternion_matrix
+from kompono.translate.parts.by_parts import ByParts
+from kompono.translate.parts.sealed import sealed_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,7 @@ class Mechanics:
 
 def find_mechanics(point: Point) -> Mechanics:
     """The equations of motion at a point."""
+    refuse_sealed(point)
     program, engine = point.simulation.program, point.simulation.near.engine
     _, _, matrix, bias = point.conditions()
     accelerations, multipliers = point.rate[point.place.v], np.zeros(0)
@@ -71,11 +74,16 @@ def mass_matrix(point: Point) -> np.ndarray:
     return found
 
 
+def unknown_masses(point: Point) -> list[str]:
+    """Paths of parts whose masses nobody here knows: they are sealed, or elsewhere."""
+    program, engine = point.simulation.program, point.simulation.near.engine
+    away = [path for paths in program.away.values() for path in paths] or [path for path, _ in program.opaque]
+    return away or ([part.path for part in sealed_in(engine.compartment)] if isinstance(engine, ByParts) else [])
+
+
 def refuse_sealed(point: Point) -> None:
     """Raise RunError where masses are not known."""
-    program = point.simulation.program
-    if program.away or program.opaque:
-        paths = [path for known in program.away.values() for path in known] or [path for path, _ in program.opaque]
+    if paths := unknown_masses(point):
         raise RunError("the mass matrix of what is sealed or elsewhere is not told.", path=" and ".join(paths))
 
 

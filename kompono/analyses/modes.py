@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.analyses.linearize import LinearModel, linearize
-from kompono.analyses.mechanics import lumps, mass_matrix, solids, twists
+from kompono.analyses.mechanics import lumps, mass_matrix, solids, twists, unknown_masses
 from kompono.analyses.point import Point
 from kompono.analyses.swing import swing
 from kompono.errors import RunError
@@ -160,7 +160,7 @@ class _Energies:
         self.point = point
         simulation = point.simulation
         model = simulation.translation.model
-        self.known = not (simulation.program.away or simulation.program.opaque)
+        self.known = not unknown_masses(point)
         self.paths = [model.path(body) for body in model.bodies]
         self.matrix = mass_matrix(point) if self.known else np.zeros((len(simulation.program.speeds),) * 2)
         self.solids = solids(point)

@@ -271,9 +271,20 @@ class SharingTracer(Tracer):
 def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -> str:
     """Keep a kernel under the hash of its content."""
     function = ca.Function("kernel", [inputs], [ca.densify(outputs)])
-    name = hashlib.sha256(function.serialize().encode()).hexdigest()[:24]
+    text = function.serialize()
+    name = hashlib.sha256(text.encode()).hexdigest()[:24]
     kernels.setdefault(name, function)
+    _written.clear()
+    _written[name] = text
     return name
+
+
+_written: dict[str, str] = {}  # the text of the kernel made last, by its name: who keeps it asks at once
+
+
+def kernel_text(name: str, function: ca.Function) -> str:
+    """A kernel as text."""
+    return _written.get(name) or function.serialize()
 
 
 def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:

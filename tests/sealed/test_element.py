@@ -23,6 +23,7 @@ from kompono import (
     Sealed,
     Sensor,
     Subsystem,
+    evaluate,
     seal,
     sensitivities,
     simulate,
@@ -242,6 +243,16 @@ def test_ensembles(files: Callable[[str], str]) -> None:
     assert not found.failed
     assert np.abs(found[name] - whole[name]).max() < 1e-12
     assert np.ptp(whole[name][:, -1]) > 1e-3
+
+
+def test_real_time_and_what_masses_nobody_knows(files: Callable[[str], str]) -> None:
+    path, run = files("actuator"), {"until": 0.05, "step": 1e-3, "channels": ["part.stroke"]}
+    plain, paced = (simulate(Pushed(Sealed(path)), **run, realtime=realtime) for realtime in (False, True))
+    assert paced.status.ok
+    assert np.ptp(plain["part.stroke"]) > 1e-4
+    np.testing.assert_allclose(paced["part.stroke"], plain["part.stroke"], rtol=0, atol=1e-15)
+    with pytest.raises(RunError, match=r"part: the mass matrix of what is sealed"):
+        evaluate(Pushed(Sealed(path))).mechanics  # noqa: B018
 
 
 def test_sensors_start_values_and_two_of_a_file(files: Callable[[str], str]) -> None:

@@ -96,7 +96,7 @@ def _modes(options: argparse.Namespace) -> int:
 
 def _shown(result: Any, out: str) -> Any:
     """Write a motion to a page or movie, one period a second."""
-    speed = float(result.time[-1]) / result.statistics["cycles"]
+    speed = float(f"{float(result.time[-1]) / result.statistics['cycles']:.3g}")
     if out.lower().endswith((".html", ".htm")):
         return result.view(html=out, speed=speed)
     return result.animate(out, speed=speed)

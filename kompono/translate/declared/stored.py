@@ -17,6 +17,7 @@ import casadi as ca
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sameness import Nameless, fingerprint
 from kompono.translate.program import Call, Channel, Routine
+from kompono.translate.tracer import kernel_text
 
 
 class Shelf(Protocol):
@@ -74,7 +75,7 @@ class KeptTranslation:
         return routine
 
     def _text(self, routine: Routine) -> dict[str, Any]:
-        used = {call.kernel: self.kernels[call.kernel].serialize() for call in routine.calls}
+        used = {call.kernel: kernel_text(call.kernel, self.kernels[call.kernel]) for call in routine.calls}
         return {
             "kernels": used,
             "inputs": routine.inputs,
