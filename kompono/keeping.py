@@ -226,10 +226,10 @@ def plain(value: Any) -> Any:
     """Options as JSON would give them back."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return [plain(entry) for entry in (value.tolist() if isinstance(value, np.ndarray) else value)]
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(entry) for entry in value]
     return value if isinstance(value, str | int | float | bool | type(None)) else repr(value)
 
 

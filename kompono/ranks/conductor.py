@@ -133,6 +133,7 @@ class SpreadRun:
     """A run of all processes, seen from the first."""
 
     unanswered = ""  # a process that is lost ends all
+    takeover = None  # code is native from the start
 
     time, rows, step, done, step_size = (_same(name) for name in ("time", "rows", "step", "done", "step_size"))
     evaluations, accepted, rejected = (_same(name) for name in ("evaluations", "accepted", "rejected"))
