@@ -123,10 +123,12 @@ def costs() -> None:
     """What open and closed contacts cost."""
     rows = []
     for mu in (0.0, 0.5):
-        for feet in (0, 1, 4, 16):
-            if mu and not feet:
+        for feet in (0, 1, 4, 16, 100):
+            if mu and feet in (0, 100):
                 continue
-            states = {"open": (1.0, 0.0), "held": (0.0, 0.0), "slide": (0.0, 5.0)} if feet else {"open": (1.0, 0.0)}
+            states = {"open": (1.0, 0.0)}
+            if feet in (1, 4, 16):
+                states |= {"held": (0.0, 0.0), "slide": (0.0, 5.0)}
             found = {name: _cost(Plate(feet, *state, mu)) for name, state in states.items()}
             counts = found["open"][0]
             numbers = [f"{counts.get(name, 0):,}" for name in ("derivative", "guards", "law_respond")]
