@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kompono.ended import End
 from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
+from kompono.run_end import RunEnd
 
 CONTACTS = ("events", "steps", "soft")
 ERRORS = ("whole", "parts")
@@ -38,10 +38,10 @@ def time(name: str, value: Any) -> float:
     return number(value, name, error=RunError, finite=False, fix=f"Give {name} in seconds, e.g. {name}=0.5.")
 
 
-def end(name: str, value: Any) -> End:
+def end(name: str, value: Any) -> RunEnd:
     """Where another run ended."""
-    found = value if isinstance(value, End) else getattr(value, "end", None)
-    if not isinstance(found, End):
+    found = value if isinstance(value, RunEnd) else getattr(value, "end", None)
+    if not isinstance(found, RunEnd):
         fix = f"Give the result of a run, or the `end` of one: {name}=simulate(...)."
         raise RunError(f"{name} = {shown(value)} is not where a run ended.", fix=fix)
     return found

@@ -14,7 +14,6 @@ import numpy as np
 from kompono.beginning import begins
 from kompono.elsewhere.filed import unfiled
 from kompono.elsewhere.kernel import refuse_elsewhere
-from kompono.ended import End
 from kompono.errors import ModelWarning, RunWarning, warn
 from kompono.heavy import lost_digits
 from kompono.interruption import asked
@@ -23,6 +22,7 @@ from kompono.options import Watcher
 from kompono.origin import origin_of
 from kompono.request import Request
 from kompono.result import Result, matching
+from kompono.run_end import RunEnd
 from kompono.selection import select_outputs
 from kompono.solve.controllers import at_work
 from kompono.solve.estimate import announce, estimate
@@ -90,11 +90,11 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         result = _result(simulation, trajectory, outputs, settings, values, scene)
         row = trajectory.rows[-1].copy()
         origin = functools.partial(origin_of, simulation, request, values, feed, outputs.routine, settings.begin)
-        end = functools.partial(End.of, simulation.program, simulation.engine, row, values, known)
+        end = functools.partial(RunEnd.of, simulation.program, simulation.engine, row, values, known)
         soon = simulation.program.state_size < LARGE  # else whoever asks waits for it, and the simulation is kept
-        result.origins = origin() if soon else origin
+        result.origin = origin() if soon else lambda _: origin()
         if not simulation.program.opaque:  # parts elsewhere keep what they are
-            result.ends = end() if soon else end
+            result.end = end() if soon else lambda _: end()
     result = session.complete(result) if session else result
     return keeping.finish(result) if keeping else result
 

@@ -15,7 +15,6 @@ from kompono.compile import compile_program
 from kompono.compile.cache import DiskShelf
 from kompono.elsewhere.hosts import remote_hosts
 from kompono.elsewhere.kernel import away_kernel
-from kompono.ended import End
 from kompono.errors import AssemblyError, RunError
 from kompono.explain import Explainer, check_guards
 from kompono.given import number
@@ -25,6 +24,7 @@ from kompono.notice import Notice
 from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
 from kompono.request import STEPS, Request
 from kompono.result import Result, Status
+from kompono.run_end import RunEnd
 from kompono.running import run
 from kompono.solve.assemble import Assembly
 from kompono.solve.estimate import Before
@@ -198,7 +198,7 @@ class Simulation:
         inputs: Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
-        start: Result | End | None = None,
+        start: Result | RunEnd | None = None,
         progress: bool | None = None,
         realtime: RealTime | bool = False,
         watcher: Watcher | None = None,

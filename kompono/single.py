@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kompono.ended import End
 from kompono.errors import RunError
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.options import Watcher, with_kinds
 from kompono.request import Request
 from kompono.result import Result
+from kompono.run_end import RunEnd
 from kompono.running import paced, run
 from kompono.simulation import Simulation
 from kompono.solve.estimate import Before
@@ -42,7 +42,7 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | None = None,
-    start: Result | End | None = None,
+    start: Result | RunEnd | None = None,
     stabilize: bool = True,
     cut: Iterable[str] = (),
     independent: Iterable[str] = (),

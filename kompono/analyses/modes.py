@@ -22,6 +22,7 @@ from kompono.given import shown
 from kompono.kinds import count
 from kompono.model.subsystem import Subsystem
 from kompono.result import Result
+from kompono.run_end import state_names
 from kompono.simulation import Simulation
 
 STILL = 1e-6  # [rad/s], relative to the fastest: slower ones are counted as rest
@@ -143,8 +144,11 @@ def _mode(linear: LinearModel, energies: _Energies, value: complex, vector: np.n
     vector = vector / places[int(np.argmax(np.abs(places)))] if np.abs(places).any() else vector
     whole = linear.tangent.basis @ vector
     program = linear.point.simulation.program
-    names = (*program.coordinates, *program.speeds, *program.modes, *program.states)
-    shape = {name: complex(size) for name, size in zip(names, whole, strict=True) if name not in program.speeds}
+    shape = {
+        name: complex(size)
+        for name, size in zip(state_names(program), whole, strict=True)
+        if name not in program.speeds
+    }
     shape = {name: size for name, size in shape.items() if name not in program.modes}
     speeds = whole[linear.point.place.v]
     if not np.abs(speeds).max(initial=0.0) and np.abs(whole).any():  # a displacement that stays: who would move

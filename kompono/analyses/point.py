@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from kompono.beginning import CLOSE, OPEN, GoingOn
 from kompono.compile import Interpreter
-from kompono.ended import End
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.given import number
 from kompono.kinds import end
@@ -23,10 +23,13 @@ from kompono.model.subsystem import Subsystem
 from kompono.options import check_known
 from kompono.request import OF_CONCERN, Concern, Request
 from kompono.result import Result
+from kompono.run_end import RunEnd
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
+from kompono.solve.settings import Settings
 
+OPEN_AT = 1e-7  # violation of a condition from which on a loop counts as open
 CLOSED = 1e-12  # how well loops are closed where a state is moved, in the units of their conditions
 
 
@@ -198,8 +201,9 @@ def find_point(
         at = known.start_values()
     simulation = _simulation(model, options)
     values, feed = simulation.parameters(parameters), simulation.feed(inputs)
-    if isinstance(at, End | Result):
-        return _ended(simulation, end("at", at), time, values, feed, isinstance(model, Simulation))
+    if isinstance(at, RunEnd | Result):
+        asked = Request(inputs=inputs, parameters=parameters)
+        return _ended(simulation, end("at", at), time, values, feed, asked, isinstance(model, Simulation))
     assembly = simulation.assemble(at, parameters=values, feed=feed, time=time)
     for remark in remarks(assembly):
         warn(remark, ModelWarning)
@@ -211,12 +215,23 @@ def find_point(
     return Point(simulation, time, state, feed.at(time), values, assembly.moved, compiled)
 
 
-def _ended(simulation: Simulation, end: End, time: float, values: np.ndarray, feed: Feed, kept: bool) -> Point:
-    """Where a run ended, at its time unless another is given."""
-    time, state = time or end.time, end.state(simulation.program, simulation.engine)
-    values = simulation.completed(values, state, feed, simulation.entry.step, time)
+def _ended(
+    simulation: Simulation, end: RunEnd, time: float, values: np.ndarray, feed: Feed, asked: Request, kept: bool
+) -> Point:
+    """Where a run ended, at its time unless another is given; RunError where loops are open there."""
+    time, entry = time or end.time, simulation.entry
+    settings = Settings(entry.method, time, entry.step, begin=time)
+    begun = GoingOn(simulation, settings, values, feed, end=end, request=asked)
+    for remark in begun.remarks:
+        warn(remark, ModelWarning)
+    state, values, jam = begun.settled()
+    if jam:
+        raise RunError(jam)
     feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
-    return Point(simulation, time, state, feed.at(time), values, {}, kept and simulation.request.native)
+    point = Point(simulation, time, state, feed.at(time), values, {}, kept and simulation.request.native)
+    if "conditions" in simulation.program.routines and np.abs(point.conditions()[0]).max(initial=0.0) > OPEN_AT:
+        raise RunError(OPEN, fix=CLOSE)
+    return point
 
 
 def _simulation(model: Subsystem | Simulation, options: Mapping[str, Any]) -> Simulation:

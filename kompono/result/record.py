@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kompono.ended import End
 from kompono.ending import Ending
 from kompono.errors import FileError
+from kompono.run_end import RunEnd
 
 
 class Record(NamedTuple):
@@ -43,7 +43,7 @@ _SHAPES: dict[str, tuple[str, Any]] = {
     "model": ("the name of a model", lambda v: isinstance(v, str)),
     "scene": ("a scene", lambda v: v is None or isinstance(v, Mapping)),
     "origin": ("where a result comes from", lambda v: isinstance(v, Mapping)),
-    "end": ("the end of a run", lambda v: End.from_data(v) is not None),
+    "end": ("the end of a run", lambda v: RunEnd.from_data(v) is not None),
 }
 
 

@@ -14,16 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from kompono.ended import End
 from kompono.ending import Ending
 from kompono.errors import FileError, RunError, suggest
 from kompono.given import number, shown, texts
 from kompono.result import store
 from kompono.result.extras import edge, extra
+from kompono.result.late import Late
 from kompono.result.summary import summarize
 from kompono.result.target import keeps_result
+from kompono.run_end import RunEnd
 
 Scenery = Mapping[str, Any] | Callable[["Result"], Mapping[str, Any] | None] | None
+
+
+def _untold() -> RunError:
+    fix = "Results of `simulate`, and HDF5 and Parquet files of them, do; else give `initial` values."
+    return RunError("this result does not say in which state its run ended.", fix=fix)
 
 
 class UnknownChannel(RunError, KeyError):
@@ -96,24 +102,12 @@ class Result(Mapping[str, np.ndarray]):
         self.status = status or Status(time=float(self.time[-1]) if len(self.time) else 0.0)
         self.statistics = dict(statistics or {})
         self.model = model
-        self._scene = scene
         self.file: Path | None = None  # that the run has written itself to
-        self.origins: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = (
-            origin or {}
-        )  # where it comes from, or who knows
-        self.ends: End | Callable[[], End] | None = End.from_data(end)  # where the run ended, or who knows
+        self.scene, self.origin, self.end = scene, origin or {}, RunEnd.from_data(end)
 
-    @property
-    def scene(self) -> Mapping[str, Any] | None:
-        """What the model looks like, as plain data for viewers (`kompono.scene.Scene.from_data`); None if not known."""
-        if callable(self._scene):
-            self._scene = self._scene(self)
-        return self._scene
-
-    origin = property(
-        lambda self: _origin_of(self), doc="Versions, hash of the equations, parameters, inputs, starts, options."
-    )
-    end = property(lambda self: _end_of(self), doc="Where the run ended, with all that another needs to go on (`End`).")
+    scene: Any = Late()  # plain data for viewers (`kompono.scene.Scene.from_data`); None if not known
+    origin: Any = Late()  # versions, hash of the equations, parameters, inputs, starts, options
+    end: Any = Late(missing=_untold)  # a `RunEnd`: all that another run needs to go on
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3D in the browser or notebook; options as of `kompono.view`."""
@@ -145,7 +139,7 @@ class Result(Mapping[str, np.ndarray]):
     def select(self, patterns: str | Iterable[str]) -> Result:
         """The channels that match a glob pattern (or any of several), in their order here."""
         columns = matching(patterns, self.names)
-        return Result(
+        chosen = Result(
             self.time,
             [self.names[i] for i in columns],
             self.table[:, columns],
@@ -153,8 +147,10 @@ class Result(Mapping[str, np.ndarray]):
             status=self.status,
             statistics=self.statistics,
             model=self.model,
-            scene=self._scene,
         )
+        for place in ("_scene", "_origin", "_end"):
+            vars(chosen)[place] = vars(self)[place]
+        return chosen
 
     def at(self, time: float) -> dict[str, float]:
         """All channels at one `time` [s]: exact at recorded times, linear between them."""
@@ -251,8 +247,8 @@ class Result(Mapping[str, np.ndarray]):
             raise FileError(f"{str(path)!r} is no file of a result: {cause}") from cause
 
     def __getstate__(self) -> dict[str, Any]:  # a model cannot be pickled, its scene can
-        ends = self.ends() if callable(self.ends) else self.ends
-        return {**self.__dict__, "_scene": self.scene, "ends": ends, "origins": self.origin}
+        told = {"_end": vars(self)["_end"] and self.end, "_origin": self.origin, "_scene": self.scene}
+        return {**self.__dict__, **told}
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
@@ -265,23 +261,6 @@ class Result(Mapping[str, np.ndarray]):
         return {**notes, "model": self.model}
 
 
-def _origin_of(result: Result) -> Mapping[str, Any]:
-    """Where a result comes from, as plain data; empty if nobody knows."""
-    if callable(result.origins):
-        result.origins = result.origins()
-    return result.origins
-
-
-def _end_of(result: Result) -> End:
-    """Where a run ended: `simulate(model, start=result, until=...)` goes on from there."""
-    if callable(result.ends):
-        result.ends = result.ends()
-    if result.ends is None:
-        fix = "Results of `simulate`, and HDF5 and Parquet files of them, do; else give `initial` values."
-        raise RunError("this result does not say in which state its run ended.", fix=fix)
-    return result.ends
-
-
 def went_on(result: Result) -> bool:
     """Whether a run that did not end as planned has rows after the time from which on it is wrong."""
     return bool(len(result.time) and result.status.time < result.time[-1] * (1 - 1e-9))
@@ -290,7 +269,7 @@ def went_on(result: Result) -> bool:
 def record_of(result: Result) -> store.Record:
     """All of a result as a file keeps it."""
     notes = {**result._notes(), "scene": result.scene, "origin": result.origin}
-    if result.ends is not None:
+    if vars(result)["_end"] is not None:
         notes["end"] = result.end.data()
     return store.Record(result.time, result.names, result.table, notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from kompono import (
     Ground,
     Input,
     Mode,
+    ModelWarning,
     Parameter,
     Result,
     RunError,
@@ -183,3 +185,28 @@ def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
         simulate(Swing(), until=0.2, start=first)
     with pytest.raises(RunError, match="not closed where the other run ended"):
         simulate(Swing(rope=1.2), until=0.2, start=simulate(Swing(lean=0.2, right_lean=0.4, width=1.3), until=0.1))
+
+
+def test_what_was_given_before_and_is_not_given_again_is_told() -> None:
+    """Parameters and inputs are those of each call; nobody loses one in silence."""
+    first = simulate(Rubbing(), until=0.04, parameters={"limit": 3.0})
+    with pytest.warns(ModelWarning, match=r"limit was 3\.0 in the run this one goes on from, and is 2\.0 now"):
+        simulate(Rubbing(), until=0.05, start=first)
+    with pytest.warns(ModelWarning, match="limit was"):
+        evaluate(Rubbing(), at=first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(Rubbing(), until=0.05, start=first, parameters={"limit": 3.0})
+
+
+def test_analyses_refuse_loops_that_are_open_there() -> None:
+    ended = simulate(Swing(lean=0.2, right_lean=0.4, width=1.3), until=0.1)
+    with pytest.raises(RunError, match="not closed where the other run ended"):
+        evaluate(Swing(rope=1.2), at=ended)
+
+
+def test_a_selection_goes_on_as_the_whole_does() -> None:
+    first = simulate(Pendulum(angle=0.5), until=0.1)
+    chosen = first.select("pin.*")
+    assert chosen.end == first.end
+    assert chosen.origin == first.origin

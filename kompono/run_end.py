@@ -15,7 +15,7 @@ _NUMBERS = ("values", "inputs", "parameters")
 
 
 @dataclass(frozen=True)
-class End:
+class RunEnd:
     """The end of a run at `time` [s]: `values` of all coordinates, speeds, modes and states by name, as the `engine`
     has them, the `inputs` there and the `parameters` it ran with; `facts` are what its assembly found out.
     """
@@ -28,7 +28,7 @@ class End:
     facts: Mapping[str, Any]
 
     @classmethod
-    def of(cls, program: Any, engine: str, row: np.ndarray, parameters: np.ndarray, facts: Mapping[str, Any]) -> End:
+    def of(cls, program: Any, engine: str, row: np.ndarray, parameters: np.ndarray, facts: Mapping[str, Any]) -> RunEnd:
         """From the last row (time, state..., inputs...) of a run of a program."""
         names = state_names(program)
         state, inputs = row[1 : 1 + len(names)], row[1 + len(names) :]
@@ -38,19 +38,14 @@ class End:
         )  # fmt: skip
 
     @classmethod
-    def from_data(cls, data: Any) -> End | None:
+    def from_data(cls, data: Any) -> RunEnd | None:
         """As a file keeps it; None if it is not the end of a run."""
         known = {field.name for field in fields(cls)}
         if not isinstance(data, Mapping) or set(data) != known or not isinstance(data["engine"], str):
             return None
-        plain = all(isinstance(data[name], Mapping) for name in (*_NUMBERS, "facts"))
-        if (
-            not plain
-            or not _is_number(data["time"])
-            or not all(_is_number(v) for n in _NUMBERS for v in data[n].values())
-        ):
-            return None
-        return cls(**data)
+        tables = [data[name] for name in _NUMBERS]
+        plain = all(isinstance(table, Mapping) and all(map(_is_number, table.values())) for table in tables)
+        return cls(**data) if plain and _is_number(data["time"]) and isinstance(data["facts"], Mapping) else None
 
     def data(self) -> dict[str, Any]:
         """As a file keeps it."""
