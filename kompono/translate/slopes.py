@@ -22,7 +22,7 @@ import casadi as ca
 from kompono.translate.held import derived
 from kompono.translate.program import Call, Program, Routine
 from kompono.translate.symbolic import Matrix, Vector
-from kompono.translate.tracer import add_kernel
+from kompono.translate.tracer import add_kernel, addressed
 
 IMPLICIT = "implicit"
 
@@ -109,17 +109,8 @@ def routine_of(
     kernels: dict[str, ca.Function],
 ) -> Routine:
     """A routine of one call, whose constant results are known to be so."""
-    first, computed, results = x.numel(), [], []
-    for value in outputs.values():
-        row: list[int | float] = []
-        column = ca.densify(ca.vec(ca.SX(value)))
-        for entry in ca.vertsplit(column) if column.numel() else []:
-            if entry.is_constant():
-                row.append(float(entry))
-            else:
-                row.append(first + len(computed))
-                computed.append(entry)
-        results.append(tuple(row))
+    first = x.numel()
+    results, computed = addressed(outputs.values(), first)
     calls: tuple[Call, ...] = ()
     if computed:
         kernel = add_kernel(kernels, x, ca.cse(ca.vertcat(*computed)))

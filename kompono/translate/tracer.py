@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -114,18 +114,7 @@ class InlineTracer(Tracer):
     def routine(self, name: str, outputs: Sequence[tuple[str, Matrix]]) -> Routine:
         """One call of one kernel."""
         count = self.symbols.numel()
-        columns = [ca.densify(ca.vec(ca.SX(value))) for _, value in outputs]
-        computed: list[ca.SX] = []
-        result = []
-        for column in columns:
-            row: list[int | float] = []
-            for entry in ca.vertsplit(column) if column.numel() else []:
-                if entry.is_constant():
-                    row.append(float(entry))
-                else:
-                    row.append(count + len(computed))
-                    computed.append(entry)
-            result.append(tuple(row))
+        result, computed = addressed([value for _, value in outputs], count)
         sizes = tuple((label, len(row)) for (label, _), row in zip(outputs, result, strict=True))
         calls: tuple[Call, ...] = ()
         if computed:
@@ -301,3 +290,22 @@ def exceeds(routine: Routine, kernels: Mapping[str, ca.Function], limit: int) ->
     """Whether one evaluation has more operations than a limit; looked at closely only where that is near."""
     most = sum(count * kernels[name].n_nodes() for name, count in routine.counts().items())
     return most > limit and operations(routine, kernels) > limit
+
+
+def addressed(values: Iterable[Any], first: int) -> tuple[list[tuple[int | float, ...]], list[ca.SX]]:
+    """Where the entries of values will be found: constants as they are, others one behind the other from a place on;
+    and these others, which are to be computed.
+    """
+    computed: list[ca.SX] = []
+    result = []
+    for value in values:
+        row: list[int | float] = []
+        column = ca.densify(ca.vec(ca.SX(value)))
+        for entry in ca.vertsplit(column) if column.numel() else []:
+            if entry.is_constant():
+                row.append(float(entry))
+            else:
+                row.append(first + len(computed))
+                computed.append(entry)
+        result.append(tuple(row))
+    return result, computed
