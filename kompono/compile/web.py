@@ -56,7 +56,7 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
             fix="Use engine='relative' (--engine relative), or leave out --live.",
         )
     text = schedule.define(program, routines.values(), ONE)
-    closed = schedule.called(program, routines.values())
+    closed = {n: schedule.seen(f) for n, f in schedule.called(program, routines.values()).items()}
     text += "".join(closed_body(function, ONE) for function in closed.values())
     text += LOOPS[method](Machine(program, flush=False), LOOP)
     text = _once(prelude(text, ONE) + text)
