@@ -16,6 +16,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from kompono.compile.lanes import ONE
 from kompono.compile.lifted import PLAIN
 from kompono.errors import CompileError
 from kompono.translate.algorithm import algorithm
@@ -86,6 +87,30 @@ class Table:
         kinds = f"[{_HEAD} x i8]", f"[{count} x double]"
         kind, value = ", ".join(kinds), f'{kinds[0]} c"{head}", {kinds[1]} zeroinitializer'
         return f"@{self.symbol} = hidden global {{ {kind} }} {{ {value} }}, align 16\n"
+
+
+class TabledNumbers:
+    """Numbers of straight-line code as it is written: entries of a table, if there is one, each read once."""
+
+    def __init__(self, table: Table | None, lines: list[str]) -> None:
+        self._table, self._lines, self._read = table, lines, set[int]()
+
+    def constant(self, value: float) -> str:
+        """A number of the code."""
+        place = self._table.place(value) if self._table else -1
+        return self.entry(place) if place >= 0 else ONE.constant(value)
+
+    def entry(self, place: int) -> str:
+        """An entry of the table."""
+        assert self._table is not None
+        if place not in self._read:
+            self._read.add(place)
+            self._lines.append(self._table.load(place))
+        return f"%n{place}"
+
+    def text(self) -> str:
+        """The table, if anything of it is used."""
+        return self._table.text() if self._table and len(self._table.shape.numbers) else ""
 
 
 def filled(data: bytes, shape: Shape) -> bytes:

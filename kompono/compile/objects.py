@@ -15,6 +15,7 @@ from typing import Any
 
 from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps, tiers
 from kompono.compile.block import loop_routines
+from kompono.compile.called import called, seen
 from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
@@ -190,10 +191,10 @@ class Objects:
         """Closed functions, each an object of its own that does not depend on who calls it; of those that run
         elsewhere, what hands their columns over.
         """
-        found = schedule.called(self._program, routines)
+        found = called(self._program, routines)
         here = {name: function for name, function in found.items() if not stem_of(name)}
         parts = self._closed_parts(here, lanes)
-        for stem, functions in grouped(schedule.seen(f) for n, f in found.items() if stem_of(n)).items():
+        for stem, functions in grouped(seen(f) for n, f in found.items() if stem_of(n)).items():
             place = self.places.get(stem, lanes)
             text = stubs(place, stem, functions, lanes)
             parts.append(NeededObject(cache.key("stubs", [], text), lambda t=text: t, False))
@@ -218,7 +219,7 @@ class Objects:
         closed = sealed.objects([name for name in found if name not in own], lanes)
         closed |= {f"{name} {lanes.count}": foreign.foreign_object(name, lanes) for name in others}
         parts = [
-            NeededObject(closed_key(name, lanes), lambda f=f: closed_text(schedule.seen(f), lanes), is_solver(name))
+            NeededObject(closed_key(name, lanes), lambda f=f: closed_text(seen(f), lanes), is_solver(name))
             for name, f in own.items()
         ]
         return parts + [NeededObject(key, str, False, data) for key, data in closed.items()]

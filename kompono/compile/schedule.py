@@ -10,20 +10,21 @@ does the time to compile it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import casadi as ca
 import numpy as np
 
 from kompono.compile import split, straight, sweeps
+from kompono.compile.called import called
 from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.lower import Calls, called_symbol, check_shape, is_far, lower
-from kompono.compile.numbers import Table
+from kompono.compile.lower import Calls, called_symbol, check_shape, lower
+from kompono.compile.numbers import Table, TabledNumbers
 from kompono.compile.walked import Walked
 from kompono.errors import CompileError
-from kompono.translate.program import Call, Coded, Program, Routine, TableRoutine
+from kompono.translate.program import Call, Program, Routine, TableRoutine
 
 _COMMON = (0, 2)  # arguments that are the same on all lanes: time and inputs
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
@@ -81,43 +82,6 @@ def whole_length(function: ca.Function) -> int:
         return function.nnz_in() + function.nnz_out()
     found = straight.instructions(function)
     return len(found) + sum(whole_length(one.function) for one in found if one.function is not None)
-
-
-class Called:
-    """A closed function that some kernel calls, which need not be read as long as its code is known."""
-
-    def __init__(self, name: str, seen: Callable[[], ca.Function]) -> None:
-        self._name, self.seen = name, seen
-
-    def name(self) -> str:
-        """Its name, by which it is called."""
-        return self._name
-
-    def class_name(self) -> str:
-        """What CasADi calls such functions."""
-        return "SXFunction"
-
-
-def seen(function: ca.Function | Called) -> ca.Function:
-    """The function itself."""
-    return function.seen() if isinstance(function, Called) else function
-
-
-def called(program: Program, routines: Iterable[Routine]) -> dict[str, ca.Function | Called]:
-    """All closed functions that routines call, directly or through others, by name."""
-    kernels = {call.kernel for r in routines if not isinstance(r, TableRoutine) for call in r.calls}
-    found: dict[str, ca.Function | Called] = {}
-    for kernel in sorted(kernels):
-        coded = program.coded.get(kernel)
-        if coded is None:
-            found |= {f.name(): f for f in program.kernels[kernel].find_functions()}
-        else:
-            found |= {name: Called(name, lambda n=name, c=coded: _inside(c, n)) for name in coded.called}
-    return {name: function for name, function in found.items() if not is_far(name)}
-
-
-def _inside(coded: Coded, name: str) -> ca.Function:
-    return next(function for function in coded.code().find_functions() if function.name() == name)
 
 
 def declare_called(functions: Iterable[str], lanes: Lanes) -> str:
@@ -263,22 +227,10 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
         values[slot] = value
         return [line for which, place in goals.pop(slot, ()) for line in store(value, which, place)]
 
-    tabled: dict[int, str] = {}
-
-    def constant(value: float) -> str:
-        entry = numbers.place(value) if numbers else -1
-        if entry < 0:
-            return lanes.constant(value)
-        return entered(entry)
-
-    def entered(entry: int) -> str:
-        if entry not in tabled and numbers:
-            tabled[entry] = f"%n{entry}"
-            lines.append(numbers.load(entry))
-        return tabled[entry]
+    tabled = TabledNumbers(numbers, lines)
 
     def read(i: int, call: Call) -> str:
-        return fetch(call.inputs[i]) if i < len(call.inputs) else entered(i - len(call.inputs))
+        return fetch(call.inputs[i]) if i < len(call.inputs) else tabled.entry(i - len(call.inputs))
 
     calls = Calls()
     for number, call in enumerate(routine.calls):
@@ -290,13 +242,13 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
             prefix=f"c{number}.",
             lanes=lanes,
             calls=calls,
-            constant=constant,
+            constant=tabled.constant if numbers else None,
         )
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
             lines.extend(store(fetch(slot), which, place))
     text = split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes, calls.size)
-    return (numbers.text() if tabled and numbers else "") + text
+    return tabled.text() + text
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------

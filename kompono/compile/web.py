@@ -13,6 +13,7 @@ from typing import Any
 
 from kompono.compile import assembler, cache, schedule, targets
 from kompono.compile.block import LASTING, Block, guard_count, layout, loop_routines
+from kompono.compile.called import called, seen
 from kompono.compile.closed import closed_body
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE
@@ -56,7 +57,7 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
             fix="Use engine='relative' (--engine relative), or leave out --live.",
         )
     text = schedule.define(program, routines.values(), ONE)
-    closed = {n: schedule.seen(f) for n, f in schedule.called(program, routines.values()).items()}
+    closed = {n: seen(f) for n, f in called(program, routines.values()).items()}
     text += "".join(closed_body(function, ONE) for function in closed.values())
     text += LOOPS[method](Machine(program, flush=False), LOOP)
     text = _once(prelude(text, ONE) + text)

@@ -1,4 +1,4 @@
-"""Numbers of a model that are symbols while it is traced, and are put in afterwards.
+"""OpenNumbers of a model that are symbols while it is traced, and are put in afterwards.
 
 Masses and inertias decide nothing about the structure of the equations, as long as they are not zero. So they are
 traced as symbols, and what is kept of a translation serves every model that differs in them alone; whoever asks for a
@@ -66,7 +66,7 @@ def _places(values: Sequence[float]) -> list[int]:
     return order
 
 
-class Numbers:
+class OpenNumbers:
     """Symbols by name, and their values. `find` is asked for those that are found from the model, when one is
     needed.
     """

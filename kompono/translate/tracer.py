@@ -18,7 +18,7 @@ import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.kernels import add_kernel
-from kompono.translate.numbers import Numbers
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
@@ -35,7 +35,7 @@ class Tracer(ABC):
         self.kernels = kernels
         self.values: dict[str, Vector] = {}
         self.path = ""  # the element being traced, for messages
-        self.numbers: Numbers | None = None  # symbols that may occur beside those of the inputs
+        self.numbers: OpenNumbers | None = None  # symbols that may occur beside those of the inputs
         self._known: dict[int, Scalar] = {}
         self._providers: dict[int, Callable[[], Scalar]] = {}
 

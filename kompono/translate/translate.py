@@ -35,7 +35,7 @@ from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
-from kompono.translate.numbers import Numbers
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Channel, Program, Routine, law_events
@@ -176,7 +176,7 @@ def translated(
     numbers = None
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     if entry.tables and parted is None and not sealed and not elaborated.soft:
-        numbers = Numbers({elaborated.path(body): body for body in elaborated.bodies})
+        numbers = OpenNumbers({elaborated.path(body): body for body in elaborated.bodies})
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:

@@ -34,7 +34,7 @@ from kompono.translate.declared.ownership import check_ownership
 from kompono.translate.declared.ports import check_pins, check_ports, check_reading
 from kompono.translate.declared.signal_loops import check_signal_loops
 from kompono.translate.declared.uses import find_uses
-from kompono.translate.numbers import Numbers
+from kompono.translate.numbers import OpenNumbers
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Elaborated:
     networks: tuple[Network, ...] = ()
     lumps: tuple[Lump, ...] = ()  # see `lumps.py`
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
-    numbers: Numbers | None = field(default=None, repr=False)  # symbols in the place of numbers, see `numbers.py`
+    numbers: OpenNumbers | None = field(default=None, repr=False)  # symbols in the place of numbers, see `numbers.py`
 
     def solid(self, body: Body) -> MassProperties:
         """Mass and inertia of a body, perhaps as symbols of numbers."""

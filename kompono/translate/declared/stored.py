@@ -20,7 +20,7 @@ import numpy as np
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sameness import Nameless, Names, names_of
 from kompono.translate.kernels import Kernels, kernel_text
-from kompono.translate.numbers import Numbers, Open
+from kompono.translate.numbers import Open, OpenNumbers
 from kompono.translate.program import Call, Channel, Coded, Routine
 
 
@@ -51,7 +51,7 @@ class Head(NamedTuple):
 class KeptTranslation:
     """The translation of one model on a shelf: with its numbers, and of all models that differ in `numbers` alone."""
 
-    def __init__(self, shelf: Shelf, name: Callable[..., Names], kernels: Kernels, numbers: Numbers | None) -> None:
+    def __init__(self, shelf: Shelf, name: Callable[..., Names], kernels: Kernels, numbers: OpenNumbers | None) -> None:
         self.shelf, self.kernels, self.numbers = shelf, kernels, numbers
         self._find_names, self.names = name, name()
         self._waiting: list[tuple[str, str, Any]] | None = None  # what is kept when somebody is done
@@ -215,7 +215,7 @@ def find_kept(
     model: Elaborated,
     options: Any,
     kernels: Kernels,
-    numbers: Numbers | None = None,
+    numbers: OpenNumbers | None = None,
 ) -> KeptTranslation | None:
     """The place of a model's translation on a shelf, if there is one and the model can be named; of one with `numbers`
     in the place of others.

@@ -353,16 +353,10 @@ class RelativeEngine(SolvedEngine):
     @cached_property
     def _references(self) -> dict[Element, PivotReference]:
         """What pivots of live rows are compared with, by element."""
-        numbers = self.model.numbers
-        if numbers is None:
-            return {key: PivotReference.of(live.reference, live.slip) for key, live in self.live.items()}
-        found = {}
-        for key, live in self.live.items():
-            sizes, slip = numbers.found(f"{self.model.path(key)} reference", live.reference), None
-            if live.slip is not None:
-                slip = numbers.found(f"{self.model.path(key)} slip", -live.slip @ live.slip.T)
-            found[key] = PivotReference(sizes, slip)
-        return found
+        return {
+            key: PivotReference.of(live.reference, live.slip, self.model.numbers, self.model.path(key))
+            for key, live in self.live.items()
+        }
 
     def _find_numbers(self) -> None:
         """Have all numbers that follow from masses, and go into the equations, among those of the model."""

@@ -125,10 +125,11 @@ class Probe:
 
     def _times_inertias(self, values: np.ndarray, twists: np.ndarray) -> np.ndarray:
         """Inertias times columns of twists, body by body."""
-        result, place = np.empty_like(twists), 0
+        result, place = np.zeros_like(twists), 0
         for inertia in self._inertias.call([values]):
             rows = slice(place, place + inertia.shape[0])
-            result[rows] = inertia.full() @ twists[rows]
+            for column, twist in zip(inertia.full().T, twists[rows], strict=True):
+                result[rows] += np.outer(column, twist)
             place = rows.stop
         return result
 
