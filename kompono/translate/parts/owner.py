@@ -119,14 +119,12 @@ class SolvedByParts(ByParts, SolvedEngine):
         tracer, now = self._moment()
         return tracer.routine("gap", [("gap", now.gap())])
 
-    def _guard_values(self, now: Moment) -> list[Vector]:
-        values = super()._guard_values(now)
-        if self.law_rows.size:
-            condensed = now.forces()
-            none = ca.SX(0, 1)
-            told = law_guards(condensed, condensed.resolve(none), none)
-            values += [told[k] for k in self.unit_order]
-        return values
+    def _law_guards(self, now: Moment) -> tuple[list[Vector], list[Vector]]:
+        if not self.law_rows.size:
+            return [], []
+        condensed, none = now.forces(), ca.SX(0, 1)
+        values, slopes = law_guards(condensed, condensed.resolve(none), none)
+        return [values[k] for k in self.unit_order], [slopes[k] for k in self.unit_order]
 
     # -- laws at events
 
