@@ -36,24 +36,20 @@ def heaviest_port(compartment: Compartment) -> HeavyPort | None:
         for port in part.border.ports:
             loads = [b if a is port.body else a for a, b in ends if port.body in (a, b)]
             own = carried.get(port.body, 0.0)
-            load = max((carried.get(body, declared_mass(body)) for body in loads), default=0.0)
+            load = max((carried.get(body, _mass(body)) for body in loads), default=0.0)
             if own and load >= HEAVY * own:
-                found.append(HeavyPort(f"{part.path}.{part.name_of(port.body)}", load / own, part.opens))
+                found.append(HeavyPort(f"{part.path}.{part.inside.whole.path(port.body)}", load / own, part.opens))
     return max(found, key=lambda port: port.ratio, default=None)
 
 
-def _carrying(part: Part) -> dict[Body, float]:
+def _carrying(part: Part) -> dict[Carrier, float]:
     """Masses [kg] that a load on each port moves first; 0 where they are not known."""
-    if isinstance(part, SealedPart):
-        return part.carrying() if part.code.shows_states else dict.fromkeys(_bodies(part), 0.0)
-    return {port: declared_mass(port) if part.opens else 0.0 for port in _bodies(part)}
+    if isinstance(part, SealedPart) and part.code.shows_states:
+        return {body: 1 / max(mobility[0, 0], 1e-300) for body, mobility in part.mobilities().items()}
+    return {port.body: _mass(port.body) if part.opens else 0.0 for port in part.border.ports}
 
 
-def _bodies(part: Part) -> list[Body]:
-    return [port.body for port in part.border.ports if isinstance(port.body, Body)]
-
-
-def declared_mass(carrier: Carrier) -> float:
+def _mass(carrier: Carrier) -> float:
     """Of a body whose mass is a number [kg]; 0 otherwise."""
     mass = ca.SX(carrier.solid.mass) if isinstance(carrier, Body) else ca.SX(0)
     return float(ca.DM(mass)) if mass.is_constant() else 0.0

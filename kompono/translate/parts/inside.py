@@ -109,10 +109,6 @@ class Part:
         """Units of laws inside, in the order in which they are told."""
         return self.inside.laws
 
-    def name_of(self, carrier: Carrier) -> str:
-        """The path of the carrier of a port within this part."""
-        return self.inside.whole.path(carrier)
-
     def place(self, carrier: Carrier) -> int:
         """The number of a carrier among those of the other ports."""
         return next(k for k, port in enumerate(self.border.others) if port.body is carrier)

@@ -253,13 +253,6 @@ class SealedPart(Part):
             moved[port.body] = np.diag(easy)
         return moved
 
-    def carrying(self) -> dict[Body, float]:
-        """Masses [kg] that a load on each port moves first at the start: as light as what is easiest to move there."""
-        return {body: 1 / max(mobility[0, 0], 1e-300) for body, mobility in self.mobilities().items()}
-
-    def name_of(self, carrier: Carrier) -> str:
-        return next(name for name, body in self.part._members.items() if body is carrier)
-
 
 class SealedInside:
     """What an owner knows of the inside of a sealed part."""
