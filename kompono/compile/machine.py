@@ -309,12 +309,16 @@ def stop_if_unanswered(machine: Machine) -> None:
 
 def tells_slopes(program: Program) -> bool:
     """Whether guards come with the slopes of those of open gaps."""
-    return "guards" in program.routines and any(name == "slopes" for name, _ in program.routines["guards"].outputs)
+    return _told(program, "slopes")
 
 
 def tells_rates(program: Program) -> bool:
     """Whether guards come with the rate of the state: where they see forces of laws."""
-    return "guards" in program.routines and len(program.routines["guards"].outputs) > 1
+    return _told(program, "rate")
+
+
+def _told(program: Program, what: str) -> bool:
+    return "guards" in program.routines and any(name == what for name, _ in program.routines["guards"].outputs)
 
 
 def combine_own(machine: Machine, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
