@@ -4,6 +4,8 @@ not.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from kompono import Body, Ground, Simulation, Subsystem
@@ -17,13 +19,13 @@ class SphericalLoop(Subsystem):
 
     def __init__(self) -> None:
         axes = [np.array(axis) / np.linalg.norm(axis) for axis in AXES]
-        middle = [0.05 * (a + b) for a, b in zip(axes[:-1], axes[1:], strict=True)]
+        middle = [0.05 * (a + b) for a, b in pairwise(axes)]
         self.ground, self.gravity = Ground(), Gravity()
         self.links = [Body(mass=0.1, inertia=(2e-4, 3e-4, 2.5e-4), start_position=place) for place in middle]
         ends = [(self.ground, np.zeros(3)), *zip(self.links, middle, strict=True), (self.ground, np.zeros(3))]
         pairs = [
             (one.at(*(0.1 * axis - here)), other.at(*(0.1 * axis - there)), axis)
-            for (one, here), (other, there), axis in zip(ends[:-1], ends[1:], axes, strict=True)
+            for ((one, here), (other, there)), axis in zip(pairwise(ends), axes, strict=True)
         ]
         self.lines = [LineOnLine(first, second, axis=axis) for first, second, axis in pairs]
         self.faces = [PlaneToPlane(first, second, axis=axis) for first, second, axis in pairs]

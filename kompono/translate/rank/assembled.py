@@ -1,4 +1,4 @@
-"""What is known of a machine in absolute coordinates at positions where it is assembled: slips, and how large pivots are.
+"""What shows of a machine in absolute coordinates where it is assembled: slips, and how large pivots are.
 
 References are made of each joint's own two bodies at arbitrary places, slips of what is known of the same machine in
 joint coordinates (`sizes`). Both miss what only shows where many joints meet. The conditions of mates are not those of
@@ -6,8 +6,8 @@ the joints that stand for them in joint coordinates, so what a loop implies of t
 elements before leave of a condition may be far less than its two bodies alone: 2e-4 of it in a spherical wrist, which
 would be taken for the nearness of a singular position and be lost on the way to a real one. So conditions on bodies are
 looked at in numbers, in the order of elimination, at the positions that were looked at in joint coordinates
-(`redundant`). Directions in which an element adds nothing get slips, and no reference is larger than the least pivot that its
-row usually has there among those of its element,
+(`redundant`). Directions in which an element adds nothing get slips, and no reference is larger than the least pivot
+that its row usually has there among those of its element,
 
     1 / ((G D G^T + K K^T - what elements before leave)^-1)_kk
 """
@@ -49,7 +49,9 @@ def at_positions(
     positions = probe.held()
     if not positions or not judged:
         return dict(references)
-    closures = {e: trace_body_closure(probe.kinematics, e, laws, lambda _: ca.SX(6, 1)) for e in closing}
+    closures: dict[Element, Closure[Body]] = {
+        e: trace_body_closure(probe.kinematics, e, laws, lambda _: ca.SX(6, 1)) for e in closing
+    }
     elements = [e for e in order(closures) if closures[e].size]
     ends = np.cumsum([0, *(closures[e].size for e in elements)])
     places = {e: np.arange(a, b) for e, a, b in zip(elements, ends[:-1], ends[1:], strict=True)}
@@ -72,14 +74,10 @@ def at_positions(
 
 
 def _rows(probe: Probe, closures: Sequence[Closure[Body]], unit: bool) -> ca.Function:
-    """All inputs of a routine -> G of all elements on the motions of bodies, as these weigh: with columns in which G G^T
-    is G D G^T.
-    """
+    """All inputs of a routine -> G of all elements on the motions of bodies, as these weigh: G L with D = L L^T."""
     kinematics = probe.kinematics
     bodies = kinematics.model.bodies
-    rows = [
-        ca.horzcat(*[closure.columns.get(body, ca.SX(closure.size, 6)) for body in bodies]) for closure in closures
-    ]
+    rows = [ca.horzcat(*[closure.columns.get(body, ca.SX(closure.size, 6)) for body in bodies]) for closure in closures]
     weights = ca.diagcat(*[_root(kinematics, body, unit) for body in bodies])
     return ca.Function("rows", [probe.tracer.symbols], [ca.densify(ca.sparsify(ca.vertcat(*rows)) @ weights)])
 
@@ -96,6 +94,7 @@ def _switched(probe: Probe, closure: Closure[Body]) -> bool:
 
 def _slip(reference: PivotReference) -> np.ndarray:
     """K K^T of a reference."""
+    assert reference.slip is not None
     return -ca.DM(reference.slip).full()
 
 
@@ -106,8 +105,8 @@ def _eliminated(
     matrix is used up.
     """
     for element, here in places.items():
-        block = square[np.ix_(here, here)]
-        kept = _independent(block, judged[element]) if element in judged else np.arange(len(here))
+        block = np.array(square[here][:, here])
+        kept = _independent(block, judged.get(element, np.maximum(np.diag(block), 1e-300)))
         pivots = np.full(len(here), np.nan)
         if len(kept):
             inverse = np.linalg.inv(block[np.ix_(kept, kept)])

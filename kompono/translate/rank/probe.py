@@ -141,7 +141,11 @@ class Probe:
         places = {key: np.arange(a, b) for key, a, b in zip(self.closures, ends[:-1], ends[1:], strict=True)}
         if not ends[-1]:
             return live
-        fixed = {key: places[key] for key in order if len(places[key]) and not self.switched(self._columns(self.closures[key]))}
+        fixed = {
+            key: places[key]
+            for key in order
+            if len(places[key]) and not self.switched(self._columns(self.closures[key]))
+        }
         sizes = np.sqrt(np.concatenate([live[key].size for key in self.closures]))
         machine = self._numeric(live, start)
         self._positions = self._positions or find_positions(machine)
