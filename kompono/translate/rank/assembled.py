@@ -109,7 +109,7 @@ def _eliminated(
         kept = _independent(block, judged.get(element, np.maximum(np.diag(block), 1e-300)))
         pivots = np.full(len(here), np.nan)
         if len(kept):
-            inverse = np.linalg.inv(block[np.ix_(kept, kept)])
+            inverse = np.linalg.inv(block[kept][:, kept])
             pivots[kept] = 1 / np.diag(inverse)
             rest = np.arange(here[-1] + 1, len(square))
             coupled = square[np.ix_(rest, here[kept])]
