@@ -163,7 +163,8 @@ def layout(program: Program, lanes: Lanes = ONE, implicit: bool = False) -> dict
         made = dict(program.routines[IMPLICIT].outputs)
         unknowns = len(program.speeds) + len(program.states)
         sizes |= {name: made[name] for name in ("square", "coupling", "turning", "following")}
-        sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns, "newton": 5}
+        sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns}
+        sizes |= {"power": unknowns, "newton": 12}
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,
