@@ -326,10 +326,8 @@ def keep_rate(machine: Machine, is_cut: Value) -> None:
 
 def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "", slopes: str = "") -> None:
     """target = the values of the guards; rate and slopes that may come with them go to vectors if these are named."""
-    wanted = (target, rate) if rate and tells_rates(machine.program) else (target,)
-    if slopes and tells_slopes(machine.program):
-        wanted = (*wanted, slopes)
-    machine.evaluate(machine.program.routines["guards"], time, state, *wanted)
+    routine, places = machine.program.routines["guards"], {"values": target, "rate": rate, "slopes": slopes}
+    machine.evaluate(routine, time, state, *[places[name] or "spare" for name, _ in routine.outputs])
     if machine.program.laws:
         code, value, spared = machine.code, machine.vector(target), machine.vector("spared")
         with code.loop(machine.guards) as k:

@@ -153,6 +153,8 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong("modes of a law")
         if variant.modes < 0 or any(place >= variant.coordinates + variant.speeds for place in variant.given):
             raise _Wrong("the size of x")
+        if variant.laws.units and variant.functions["law_guards"].results != 2 * len(variant.laws.units):
+            raise _Wrong("guards of laws without their slopes, as of an older version")
         for k, network in enumerate(shape.networks):
             described = variant.functions.get(f"network_{k}")
             if described is None or described.results != len(network.pins) + len(network.entries):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from elsewhere.machines import Controlled
 from elsewhere.suppliers import PARTS, Supplier
+from nonsmooth.grazing import Chamber
 from nonsmooth.rubbing_parts import Double, Rough, Skid, Tray
 from sealed.machines import PAIRS
 
@@ -17,7 +18,8 @@ from kompono.examples.car import standing_damper
 from kompono.sealed import keys
 
 MADE = {
-    "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled
+    "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled,
+    "chamber": Chamber,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from elsewhere.machines import Swinging, Weight
 from elsewhere.suppliers import Supplier
+from nonsmooth.grazing import Rig
 from nonsmooth.rubbing_parts import Carried, Heavy, Rocked, Swung
 
 from kompono import RunError, Simulation, Subsystem, evaluate, resume, simulate, simulate_many
@@ -59,6 +60,19 @@ def test_events_of_the_open_machine(supplier: Find, name: str) -> None:
             assert max(abs(a - b) for (a, _), (b, _) in zip(told, events, strict=True)) < 1e-11
             if method == "rk4":
                 assert np.abs(other[channel] - whole[channel]).max() < 1e-10
+
+
+def test_a_touch_within_a_step_is_seen(supplier: Find) -> None:
+    """Guards of parts come with their slopes, wherever they are."""
+    made, run = supplier("chamber"), {"until": 0.3, "step": 1e-2}
+    events = simulate(Rig(), **run).statistics["events"]
+    sealed, remote = (simulate(Rig(make), **run) for make in (made.sealed, made.remote))
+    same(sealed, remote)
+    assert len(events) == 4
+    for other in (sealed, elsewhere(Rig(), **run)):
+        told = other.check().statistics["events"]
+        assert [what.rpartition(".")[2] for _, what in told] == ["strikes"] * 4
+        assert max(abs(a - b) for (a, _), (b, _) in zip(told, events, strict=True)) < 1e-12
 
 
 def test_a_run_goes_on_among_events(supplier: Find, tmp_path: Any) -> None:

@@ -173,8 +173,9 @@ class TracedEngine(PosedEngine):
     def _slopes(self) -> list[tuple[str, Vector]]:
         moving = self.moving
         assert moving.acting is not None
-        slopes = trace_slopes(self.law_rows, moving.tracer, moving.acting)
-        return [("slopes", ca.vertcat(*slopes))] if slopes else []
+        if not self.law_rows.has_gaps:
+            return []
+        return [("slopes", ca.vertcat(*trace_slopes(self.law_rows, moving.tracer, moving.acting)))]
 
     def _event_guards(self) -> list[Vector]:
         self._bind_results()

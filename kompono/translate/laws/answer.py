@@ -191,12 +191,12 @@ def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
 
 
 def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
-    """How fast the guards of open gaps rise, one for each `LawUnit`; zero for others. Empty if there are no gaps."""
+    """How fast the guards of open gaps rise, one for each `LawUnit`; zero for others."""
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for unit, acts, _, _ in rows.states(tracer, answer.rate):
         if unit.shape.gap is not None:
             values[unit.one_sided] = ca.if_else(acts, 0, -answer.rate[unit.gap_row])
-    return values if any(unit.shape.gap is not None for unit in rows.placed) else []
+    return values
 
 
 def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:

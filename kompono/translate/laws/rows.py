@@ -117,6 +117,11 @@ class LawRows:
         """Whether nothing acts while all gaps are open."""
         return bool(self.units) and all(unit.kind == ONE_SIDED or unit.contact >= 0 for unit in self.units)
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some guards are those of gaps, which have slopes."""
+        return any(unit.level == "position" for unit in self.units)
+
     def counted(self, unit: PlacedUnit) -> int:
         """How many measures limit the friction of a unit; -1: one that only pushes, the force of its own gap."""
         count = self.units[unit.dry].count

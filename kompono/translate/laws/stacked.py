@@ -66,3 +66,8 @@ class Stacked:
     def waits(self) -> bool:
         """Whether nothing acts while all gaps are open."""
         return bool(self.units) and all(unit.kind == ONE_SIDED or unit.contact >= 0 for unit in self.units)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some guards are those of gaps, which have slopes."""
+        return any(unit.level == "position" for unit in self.units)

@@ -77,14 +77,18 @@ class ByParts(TracedEngine):
         tracer, _, now = self._settled
         return tracer, now.at(now.values)
 
-    def _guard_values(self, now: Moment) -> list[Vector]:
-        found = now.guards()
-        return [found[event] for event in self.model.events]
+    def _law_guards(self, now: Moment) -> tuple[list[Vector], list[Vector]]:
+        """Guards of laws and their slopes."""
+        return [], []
 
     def guards(self) -> Routine:
         tracer, _, now = self._settled
-        values = self._guard_values(self._with_results(now.at(now.values)))
-        return tracer.routine("guards", [("values", ca.vertcat(*values))])
+        now = self._with_results(now.at(now.values))
+        found, (values, slopes) = now.guards(), self._law_guards(now)
+        named = [("values", ca.vertcat(*[found[event] for event in self.model.events], *values))]
+        if slopes and self.law_rows.has_gaps:
+            named.append(("slopes", ca.vertcat(*slopes)))
+        return tracer.routine("guards", named)
 
     @property
     def looks_inside(self) -> bool:

@@ -8,7 +8,8 @@
     normalize, gap, drift                            x with unit quaternions; how far x is off the conditions inside
     report       as resolve                          channels and energies of the inside
     guards, switch_k                                 values whose rise is an event; new values of modes
-    law_*, moved                                     guards of laws, and what is asked at events (`law_events.py`)
+    law_guards                                       values whose rise makes a law settle, and their slopes
+    law_*, moved                                     what is asked of laws at events (`law_events.py`)
     tick_k                                           x after an instant when some modes are sampled
     signal_k                                         outputs that are no results
     network_k                                        s and Y of `answer = Y given + s` at its pins
@@ -244,7 +245,8 @@ class Part:
 
     def _law_guards(self, now: Moment, given: Vector) -> Vector:
         condensed = now.forces()
-        return ca.vertcat(ca.SX(0, 1), *law_guards(condensed, condensed.resolve(given), given))
+        values, slopes = law_guards(condensed, condensed.resolve(given), given)
+        return ca.vertcat(ca.SX(0, 1), *values, *slopes)
 
     def _violated(self, now: Moment, level: str) -> Vector:
         if level == "residual":
