@@ -147,6 +147,8 @@ class OpenNumbers:
         numbers = ca.vertcat(*[self._symbols[name] for name in names])
         rest, places, made = ca.extract_parametric(column, numbers, {})
         places, made, rest = _each_once(places, made, rest)
+        if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
+            rest, places, made = column, [], []  # closed functions are called by native code alone
         code = ca.Function("open", [ca.vertcat(symbols, numbers, *places)], [ca.densify(rest)])
         table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made))])
         return Open(code, table, tuple(names), (code.serialize(), table.serialize()))
