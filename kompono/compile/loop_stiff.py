@@ -4,7 +4,8 @@ An explicit step costs a fraction of an implicit one, and is of higher order. It
 stability bounds it: where h rho, the step times the fastest decay or vibration of the model, stays large. Dormand and
 Prince's last two stages lie at the same time, and their difference tells rho (Hairer, Wanner: Solving ODEs II, IV.2).
 Of implicit steps the matrix tells it: it is 1 + S' with the radius of S' about (g rho)^2 where the model vibrates, and
-g rho where it decays. Powers of S' find it, two factors with each matrix, and go on from step to step.
+g rho where it decays. Powers of S' find it, two factors with each matrix, and go on from step to step. Implicit steps
+also end where they do not pay: where their error keeps them as short as explicit ones were, or little longer.
 
 Each way needs many steps in a row, and twice as many after each way back, so that a model at the border settles down.
 """
@@ -17,10 +18,11 @@ from kompono.compile.emit import BOOL, REAL, Value
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_esdirk4 import ESDIRK4
 from kompono.compile.machine import Machine
-from kompono.compile.newton_stage import DENSE, IMPLICIT_STEPS, PATIENCE, RADIUS, SOLVES, SURE, UNSURE
+from kompono.compile.newton_stage import DENSE, IMPLICIT_STEPS, LENGTH, PATIENCE, RADIUS, SOLVES, SURE, UNSURE
 
 STIFF = 1.5  # h rho of explicit steps from which on they may be bounded by stability
 CALM = 0.09  # radius of S' below which explicit steps as long would be stable: (h rho / 4)^2 with h rho = 1.2
+PAYS = 3.0  # explicit steps that one implicit step costs about
 MANY, SOME = 15.0, 6.0  # steps that say so; steps in a row that say otherwise
 MOST = 64.0  # times as many, at most
 
@@ -66,16 +68,16 @@ class StiffSteps:
             newton[IMPLICIT_STEPS] = newton[IMPLICIT_STEPS] + 1.0
         with code.when(~implicit):
             DOPRI5.accepted(machine, same)
-        speaks = code.select(
-            implicit, code.select(newton[RADIUS] < CALM, 1.0, 0.0), _either(newton[RADIUS] > STIFF, 1.0, 0.0)
-        )
-        for_it = speaks > 0.0
+        h = machine.block.dense_step
+        leaves = (newton[RADIUS] < CALM) | (h < PAYS * newton[LENGTH])
+        for_it = code.select(implicit, leaves, newton[RADIUS] > STIFF)
         against = code.select(for_it, 0.0, newton[UNSURE] + 1.0)
         sure = code.select(for_it, newton[SURE] + 1.0, code.select(against < SOME, newton[SURE], 0.0))
         newton[UNSURE], newton[SURE] = against, sure
         with code.when(sure >= MANY * (1.0 + newton[PATIENCE])):
             newton[SURE] = 0.0
             newton[SOLVES] = 1.0 - newton[SOLVES]
+            newton[LENGTH] = h
             with code.when(implicit):  # the rate at the end of an implicit step is no value of the derivative
                 machine.block.set("history", 0)
                 newton[PATIENCE] = code.math("minnum", 2.0 * newton[PATIENCE] + 1.0, MOST)

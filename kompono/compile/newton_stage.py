@@ -18,7 +18,7 @@ from kompono.translate.program import Program
 from kompono.translate.slopes import IMPLICIT, moving_places
 
 SOLVED, PACE, WANTED, STRAYS, JACOBIANS = range(5)  # numbers in the vector `newton`: of stages,
-SOLVES, DENSE, RADIUS, SURE, UNSURE, PATIENCE, IMPLICIT_STEPS = range(5, 12)  # and of what `loop_stiff` decides
+SOLVES, DENSE, RADIUS, SURE, UNSURE, PATIENCE, IMPLICIT_STEPS, LENGTH = range(5, 13)  # and of what `loop_stiff` decides
 NAME = "kompono.newton"
 _SMALL = 5e-4  # of the tolerance: what may be left of a stage
 _MOST = 10  # iterations

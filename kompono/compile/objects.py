@@ -20,6 +20,7 @@ from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_adaptive import adaptive_loop
+from kompono.compile.loop_adjoint import adjoint_loop
 from kompono.compile.loop_discrete import Leapfrog
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
@@ -42,6 +43,7 @@ def _fixed(machine: Machine, step: StepRule, name: str) -> str:
     return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
+BACK = "back"  # along the stored steps of a run
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
@@ -165,7 +167,9 @@ class Objects:
         program, solves = self._program, method in SOLVING
         return self._parts(
             "loop", loop_routines(program, solves), lanes,
-            lambda: LOOPS[method](Machine(program, lanes, implicit=solves), "kompono.loop"),
+            lambda: (adjoint_loop if method == BACK else LOOPS[method])(
+                Machine(program, lanes, implicit=solves), "kompono.loop"
+            ),
             method, *(patterns(program) if solves else ()),
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
