@@ -220,7 +220,9 @@ def test_keys_steer_an_input(tab: Tab, tmp_path: Path) -> None:
     assert tab.complaints == []
 
 
-PAD = """axes => { Object.defineProperty(navigator, "getGamepads", { value: () => [null, { axes }], configurable: true }); }"""
+PAD = """axes => {
+  Object.defineProperty(navigator, "getGamepads", { value: () => [null, { axes }], configurable: true });
+}"""
 
 
 def test_a_stick_steers_an_input(tab: Tab, tmp_path: Path) -> None:
