@@ -6,8 +6,9 @@ direction of the slip; all others have z = 0. Columns of A and B come from the m
 row that is not off. Only abs(N) is not linear: Newton's method turns a known direction of N until it stays, which for
 a single reaction is a matter of its sign. Where that does not come to rest there are no such forces, and all z are NaN;
 where N is no more than rounding its direction has no meaning and need not stay. Friction that slides on a closed gap
-is no row of its own (see `law_carried`). Multipliers of other sliding rows are eliminated first (see `law_slip`); the held rows that remain are symmetric (see `law_symmetric`), or not so if friction
-follows a reaction (see `law_regular`, and `law_least` if some are redundant).
+is no row of its own (see `law_carried`). Multipliers of other sliding rows are eliminated first (see `law_slip`); the
+held rows that remain are symmetric (see `law_symmetric`), or not so if friction follows a reaction (see `law_regular`,
+and `law_least` if some are redundant).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
-from kompono.compile.law_carried import is_carried, list_carried, load_carried, write_carried
+from kompono.compile.law_carried import list_carried, load_carried, write_carried
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
@@ -90,8 +91,8 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
 def _count_rows(work: Work) -> None:
     """How many rows slide, and how many are not off; what others carry is none of them."""
     code = work.code
-    with code.loop(work.sizes.rows) as i, code.when(~is_carried(work, i)):
-        kind = work.law(i, "kind")
+    with code.loop(work.sizes.rows) as i:
+        kind = work.kinds[i]
         work.active.set(work.active.get() + code.select(kind.equals(OFF), Value(code, "0", INT), 1))
         work.sliding.set(work.sliding.get() + code.select(kind.equals(SLIDES), Value(code, "1", INT), 0))
 
@@ -110,8 +111,8 @@ def _list_rows(work: Work) -> None:
     """Number the active rows, those that slide first."""
     code = work.code
     slides, held = code.variable(INT, 0), code.variable(INT, work.sliding.get())
-    with code.loop(work.sizes.rows) as i, code.when(~is_carried(work, i)):
-        kind = work.law(i, "kind")
+    with code.loop(work.sizes.rows) as i:
+        kind = work.kinds[i]
         for cell, condition in ((slides, kind.equals(SLIDES)), (held, ~(kind.equals(SLIDES) | kind.equals(OFF)))):
             with code.when(condition):
                 work.which[cell.get()] = i

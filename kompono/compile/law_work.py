@@ -28,10 +28,10 @@ class Work:
     """The columns of a call and the memory of the solver.
 
     Active rows are numbered with those that slide first: `which` is their place in the table. Friction that slides on
-    a closed gap is no row of its own: it is `carried` by that of the gap, a share of its force (see `law_carried`).
-    `columns` has what the machine answers to one unit of each active row, `curves` the equations of sliding rows: coefficients of all active multipliers
-    and the right side. `weights` say how held rows share what is redundant; `mobility`
-    is the largest of each unit, by its first row.
+    a closed gap is no row of its own: it is `carried` by that of the gap, a share of its force (see `law_carried`);
+    `kinds` are those of all other rows. `columns` has what the machine answers to one unit of each active row, `curves`
+    the equations of sliding rows: coefficients of all active multipliers and the right side. `weights` say how held
+    rows share what is redundant; `mobility` is the largest of each unit, by its first row.
     """
 
     code: Code
@@ -50,6 +50,7 @@ class Work:
     sliding: Variable
     active: Variable
     carried: Carried
+    kinds: Array
     held: Equations
 
     def law(self, i: Value, field: str) -> Value:
@@ -82,7 +83,8 @@ def make_work(code: Code, known: Sizes) -> Work:
         code, known, most, Array(code, "%in"), Array(code, "%out"), Array(code, which.pointer, INT),
         room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
         room(code, max(1, known.measures)), sides, z, weights,
-        room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0), _carried(code, known),
+        room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0),
+        _carried(code, known), room(code, max(1, known.rows)),
         make_equations(code, most),
     )  # fmt: skip
 
