@@ -1,5 +1,4 @@
-"""What the site needs beyond MkDocs: formulas as MathML, links that leave docs/, the list of decisions, the changelog,
-machines that run in its pages.
+"""What the site needs beyond MkDocs: formulas as MathML, links that leave docs/, the list of decisions, the changelog.
 
 Formulas are converted when the site is built, so that pages need no script and nothing from the network; the font is
 taken from an installed package. A link to a file of the project outside docs/ leads to a page made of that file, so one
@@ -8,11 +7,9 @@ and the same link works in an editor, on a code host and on the site.
 
 from __future__ import annotations
 
-import functools
 import html
 import posixpath
 import re
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,8 +26,6 @@ LINK = re.compile(r"(?<=\]\()(\.\.?/[^)\s#]+)")
 BESIDE = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)[^)]*\)")
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
 PLACES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
-
-LIVING = {"car": "Car", "manipulator": "Manipulator"}  # examples that run in the gallery, and their classes
 
 _converter = LatexToMathML()
 
@@ -65,25 +60,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def on_page_content(content: str, **_: Any) -> str:
     """TeX to MathML."""
     return FORMULA.sub(formula, content)
-
-
-def on_post_build(config: MkDocsConfig) -> None:
-    """Write the living machines beside the pages that show them."""
-    folder = Path(config.site_dir) / "living"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in LIVING:
-        (folder / f"{name}.html").write_text(living(name), encoding="utf-8")
-
-
-@functools.cache
-def living(name: str) -> str:
-    """The page of an example that runs in it."""
-    from kompono.edges.view.living import living as machine
-    from kompono.edges.view.page import page
-    from kompono.edges.view.show import start_scene
-
-    model = getattr(import_module(f"kompono.examples.{name}"), LIVING[name])()
-    return page(start_scene(model), living=machine(model, {**model.run_defaults, "step": 1e-3, "method": "rk4"}))
 
 
 def formula(match: re.Match[str]) -> str:

@@ -1,7 +1,8 @@
 """minimize(model, cost, parameters) and identify(model, measured, parameters): SciPy's optimizers on exact gradients.
 
-Every run brings its derivatives along (`sensitivities`). Parameters are scaled by their start values, so that one step
-length fits all. Both return what they found and how sure that is, and never call a failed run a success.
+Every run brings its derivatives along (`sensitivities`), or the gradient of a cost comes back along it (`adjoint`),
+which is cheaper for many parameters. Parameters are scaled by their start values, so that one step length fits all.
+Both return what they found and how sure that is, and never call a failed run a success.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from kompono.analyses.adjoint import Adjoint, no_adjoint
 from kompono.analyses.sensitivities import Varied, settings_for, varied
 from kompono.errors import RunError
 from kompono.given import shown
@@ -22,6 +24,9 @@ from kompono.options import with_kinds
 from kompono.result import Result
 from kompono.simulation import Simulation
 from kompono.solve.settings import Settings
+
+FEW = 8  # parameters up to which derivatives that run along cost less than the way back
+GRADIENTS = ("auto", "forward", "adjoint")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,7 @@ class _Runs:
         """The run at scaled values of the parameters."""
         if self._result is None or self._last is None or not np.array_equal(scaled, self._last):
             values = dict(zip(self.names, (scaled * self.scales).tolist(), strict=True))
-            result = self.asked.at(values).run(self.settings, self.channels, self.inputs)
+            result = self._made(values)
             self.count += 1
             self.notice.text = f"{self.what}: run {self.count}"
             if not result.status.ok:
@@ -76,9 +81,49 @@ class _Runs:
             self._last, self._result = scaled.copy(), result
         return self._result
 
+    def _made(self, values: Mapping[str, float]) -> Result:
+        return self.asked.at(values).run(self.settings, self.channels, self.inputs)
+
+    def valued(self, scaled: np.ndarray, weights: Mapping[str, float]) -> tuple[float, np.ndarray]:
+        """A weighted sum of channels at the end, and its derivatives by scaled values."""
+        result = self.at(scaled)
+        total = sum(weight * result[name][-1] for name, weight in weights.items())
+        slope = sum(weight * self.gradient(result, name)[-1] for name, weight in weights.items())
+        return float(total), np.asarray(slope)
+
     def gradient(self, result: Result, channel: str) -> np.ndarray:
         """Derivatives (rows, names) of a channel by scaled values."""
         return np.column_stack([result[f"{channel}/{name}"] for name in self.names]) * self.scales
+
+
+class _RunsBack(_Runs):
+    """The same with gradients that come back along the run."""
+
+    def __init__(self, adjoint: Adjoint, *given: Any) -> None:
+        super().__init__(*given)
+        self._adjoint, self._found = adjoint, (0.0, np.zeros(0))
+
+    def _made(self, values: Mapping[str, float]) -> Result:
+        cost, gradient, result = self._adjoint.run(self.asked.at(values, False), self.settings, self.inputs)
+        self._found = cost, gradient * self.scales
+        return result
+
+    def valued(self, scaled: np.ndarray, weights: Mapping[str, float]) -> tuple[float, np.ndarray]:
+        """The cost, and its derivatives by scaled values."""
+        self.at(scaled)
+        return self._found
+
+
+def _runs_of(gradient: str, asked: Varied, weights: Mapping[str, float], settings: Settings, inputs: Any) -> _Runs:
+    """Runs with the derivatives that were asked for, or that cost less."""
+    if gradient not in GRADIENTS:
+        raise RunError(f"gradient={shown(gradient)} is none.", fix=f"Use {', '.join(map(repr, GRADIENTS))}.")
+    why = no_adjoint(asked, settings)
+    if gradient == "adjoint" and why:
+        raise RunError(f"{why}.", fix="Use gradient='forward'.")
+    given = (asked, settings, weights, inputs, "minimizing")
+    back = gradient == "adjoint" or (gradient == "auto" and len(asked.names) > FEW and not why)
+    return _RunsBack(Adjoint(asked, weights), *given) if back else _Runs(*given)
 
 
 def _bounds(parameters: Any, runs: _Runs) -> list[tuple[float, float]]:
@@ -108,6 +153,7 @@ def minimize(
     initial: Mapping[str, float] | None = None,
     tolerance: float = 1e-9,
     most: int = 100,
+    gradient: str = "auto",
     **options: Any,
 ) -> Fit:
     """Values of tunable parameters and starts that make a cost smallest, from those declared on.
@@ -115,23 +161,25 @@ def minimize(
     `cost` names a channel whose value at the end counts, or several with weights; what adds up over time is a `State`
     of the model: `self.effort = State(0.0); self.effort.rate = torque**2`. `parameters` are names, or a mapping from
     names to bounds (low, high). SciPy's L-BFGS-B with exact gradients, up to `most` iterations, until the cost changes
-    by less than `tolerance`, relative. Other options as of `simulate`.
+    by less than `tolerance`, relative; `most=0` gives cost and gradient as declared. Gradients run along ("forward") or
+    come back along the steps of rk4 ("adjoint": what many parameters cost less with, and "auto" takes for them). Other
+    options as of `simulate`.
     """
     from scipy.optimize import minimize as search
 
     weights = {cost: 1.0} if isinstance(cost, str) else dict(cost)
     asked = varied(model, parameters, None, initial, options)
     settings = settings_for(asked.simulation, until, step, method, rtol, None, None)
-    runs = _Runs(asked, settings, weights, inputs, "minimizing")
+    runs = _runs_of(gradient, asked, weights, settings, inputs)
 
     def value(scaled: np.ndarray) -> tuple[float, np.ndarray]:
-        result = runs.at(scaled)
-        total = sum(weight * result[name][-1] for name, weight in weights.items())
-        slope = sum(weight * runs.gradient(result, name)[-1] for name, weight in weights.items())
-        return float(total), np.asarray(slope)
+        return runs.valued(scaled, weights)
 
+    bounds = _bounds(parameters, runs)
+    if not most:
+        return _fit(runs, runs.start, *value(runs.start), (False, "nothing was changed"), {})
     with runs.notice:
-        found = search(value, runs.start, jac=True, method="L-BFGS-B", bounds=_bounds(parameters, runs),
+        found = search(value, runs.start, jac=True, method="L-BFGS-B", bounds=bounds,
                        options={"maxiter": most, "ftol": tolerance, "gtol": 1e-12})  # fmt: skip
     return _fit(runs, found.x, *value(found.x), (bool(found.success), str(found.message)), {})
 

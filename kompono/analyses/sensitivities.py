@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kompono.analyses.point import listed
@@ -27,6 +28,7 @@ from kompono.result.unwrap import unwrap
 from kompono.simulation import Simulation
 from kompono.solve.integrate import Problem, integrate
 from kompono.solve.settings import Settings, check_method, check_settings, settings_of
+from kompono.translate.slopes import symbolic
 from kompono.translate.variation import ModelVariation, no_variation
 
 METHODS = ("rk2", "rk4", "adams", "dopri5")
@@ -58,12 +60,13 @@ class Varied:
         program = self.simulation.program
         return (*program.coordinates, *program.speeds, *program.states)
 
-    def at(self, values: Mapping[str, float]) -> Varied:
-        """The same at other values of the names."""
+    def at(self, values: Mapping[str, float], forward: bool = True) -> Varied:
+        """The same at other values of the names; only what runs `forward` with its derivatives is compiled."""
         parameters = {name: float(v) for name, v in values.items() if name in self.simulation.program.parameters}
         starts = {name: float(v) for name, v in values.items() if name not in parameters}
         other = Varied(self.simulation, self.names, {**self.values, **parameters}, {**self.initial, **starts})
-        other.__dict__["_compiled"] = self._compiled  # scales stay: what is compiled serves all values
+        if forward:
+            other.__dict__["_compiled"] = self._compiled  # scales stay: what is compiled serves all values
         return other
 
     @cached_property
@@ -95,10 +98,37 @@ class Varied:
         state = simulation.assemble(dict(initial), parameters=values, feed=feed).state
         return simulation.started(state, values, feed)
 
+    @cached_property
+    def _still(self) -> frozenset[str]:
+        """Parameters that no condition of loops depends on, so that the start does not."""
+        program = self.simulation.program
+        parameters = [name for name in self.names if name in program.parameters]
+        if self.simulation.links is not None or not self.simulation.entry.by_joints:
+            return frozenset()
+        conditions = program.routines["conditions"]
+        x = ca.SX.sym("x", sum(size for _, size in conditions.inputs))
+        first = x.numel() - len(program.parameters)
+        found = ca.vertcat(*symbolic(program.kernels, conditions, x))
+        depends = ca.which_depends(found, x[first:], 1) if len(program.parameters) else []
+        return frozenset(n for n in parameters if not depends[program.parameters.index(n)])
+
+    def start(self) -> np.ndarray:
+        """The state the run begins with."""
+        return self._start(self.values, self._given)
+
+    def start_slopes(self) -> np.ndarray:
+        """Derivatives of the start (state, names)."""
+        scales = tuple(abs(value) or 1.0 for value in self.present.values())
+        return self._columns(scales) / np.array(scales)
+
     def _columns(self, scales: tuple[float, ...]) -> np.ndarray:
         """Derivatives of the start (state, names), each times its scale."""
         found = []
+        still = self._still
         for name, scale in zip(self.names, scales, strict=True):
+            if name in still:
+                found.append(np.zeros(self.simulation.program.state_size))
+                continue
             given = (self.values, self._given)
             which = 0 if name in self.simulation.program.parameters else 1
             total: Any = 0.0
@@ -122,10 +152,10 @@ class Varied:
             raise RunError("callable inputs have no derivatives.", fix="Give numbers or tables.")
         values = simulation.parameters(dict(self.values))
         start = np.concatenate([self._start(self.values, self._given), self._columns(scales).T.ravel()])
-        problem = Problem(kernel, start, values, feed, _unread)
+        problem = Problem(kernel, start, values, feed, unread)
         trajectory = integrate(problem, settings, None)
         events = trajectory.statistics.get("events", [])
-        _check_events(events)
+        check_events(events)
         known = program.channels
         chosen = [k for k in matching(channels, known) if not known[k].name.startswith("drift.")]  # zero, without slope
         selected = simulation.translation.select(chosen)
@@ -157,7 +187,8 @@ class Varied:
         )  # fmt: skip
 
 
-def _unread(*_: Any) -> float:
+def unread(*_: Any) -> float:
+    """Nothing reads channels in runs with derivatives."""
     raise RunError("nothing reads channels here.")
 
 
@@ -166,7 +197,8 @@ def _modes(program: Any) -> list[int]:
     return list(range(first, first + len(program.modes)))
 
 
-def _check_events(events: list[tuple[float, str]]) -> None:
+def check_events(events: list[tuple[float, str]]) -> None:
+    """Refuse two events at one instant."""
     for (earlier, one), (later, two) in pairwise(events):
         if later - earlier < TOGETHER:
             raise RunError(

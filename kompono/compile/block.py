@@ -14,6 +14,7 @@ from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.compile.lanes import ONE, Lanes
 from kompono.ending import Ending
 from kompono.errors import CompileError
+from kompono.translate.adjoint import PULL
 from kompono.translate.program import Program, Routine
 from kompono.translate.slopes import IMPLICIT
 
@@ -78,6 +79,7 @@ OF_STATE = (
     "rtol",
     "atol",
 )  # vectors as long as the state; the last two are tolerances
+TAPE = 48  # states that are projected in one step of a run that goes back, at most
 PASSING = ("work", "spare", "end")  # vectors that mean nothing from one evaluation to the next
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 
@@ -139,6 +141,7 @@ def loop_routines(program: Program, implicit: bool = False) -> list[Routine]:
     names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
     names += [f"tick_{k}" for k in range(len(program.ticks))]
     names += [IMPLICIT] if implicit else []
+    names += [name for name in program.routines if name.startswith(PULL)]
     return [program.routines[name] for name in names if name in program.routines]
 
 
@@ -163,7 +166,10 @@ def layout(program: Program, lanes: Lanes = ONE, implicit: bool = False) -> dict
         made = dict(program.routines[IMPLICIT].outputs)
         unknowns = len(program.speeds) + len(program.states)
         sizes |= {name: made[name] for name in ("square", "coupling", "turning", "following")}
-        sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns, "newton": 5}
+        sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns}
+        sizes |= {"power": unknowns, "newton": 13}
+    if any(routine.name.startswith(PULL) for routine in routines):
+        sizes["tape"] = TAPE * n
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,

@@ -16,9 +16,10 @@ from kompono.compile import schedule, sweeps
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates
-from kompono.compile.objects import CHOOSING, LOOPS, SOLVING, Objects
+from kompono.compile.objects import BACK, CHOOSING, LOOPS, SOLVING, Objects
 from kompono.compile.run import FixedRun, Settle, vector
 from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
+from kompono.compile.run_back import BackRun
 from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest
@@ -225,6 +226,15 @@ class Kernel:
         )  # fmt: skip
         run.takeover = self._objects.loop_takeover(method, ONE)
         return self._relying(run)
+
+    def back(
+        self, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
+    ) -> BackRun:
+        """A run back along stored steps, of a program of `translate/adjoint`."""
+        function = self._objects.loop_function(BACK, ONE)
+        run = BackRun(self.program, function, 0.0, state, parameters, inputs, 1, True)
+        run.takeover = self._objects.loop_takeover(BACK, ONE)
+        return run
 
     def _relying(self, run: R) -> R:
         """A run that looks whether a part that runs elsewhere is lost."""

@@ -1,5 +1,5 @@
 """The native loop of steps chosen by their error: PI controller, dense output (Hairer, Norsett, Wanner: Solving ODEs I,
-II.4-6). A `Pair` says how a step is made, what its error is, and what the state was on the way.
+II.4-6). `Steps` say how a step is made, what its error is, and what the state was on the way.
 
 Records lie on equidistant times. If they are far apart (at least half a step), a step is shortened to end on the next
 one, and the step size proposed before is taken up again afterwards; if they are close, steps take their own course and
@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from kompono.compile import events, sampling
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square, plus_square
-from kompono.compile.loop_fixed import weighted
 from kompono.compile.machine import Machine, combine_own, runs_of, stop_if_unanswered, tells_rates
+from kompono.compile.pairs import Steps
 from kompono.compile.staying import note_rank, rate_at, rest
 
 _SAFETY, _BETA, _SHRINK, _GROW = 0.9, 0.04, 0.2, 10.0
@@ -28,41 +26,14 @@ _UNSOLVED = "1.0e9"  # the error of a step that could not be made
 _FAR_APART = 1000.0  # tolerances between events that have nothing to do with each other
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A one-step method with an estimate of its error and an interpolant, both sums of rates `rate0`, `rate1`, ...
-
-    `attempt(machine, time, end, h)` makes a step from `state` to `next` with the rate at its end in the last of the
-    rates, and says whether it could. The error is h times the sum of `error` * rate and shrinks with the power
-    1 / `power` of h; `dense(share)` are weights of the rates for the state at a share of the step. With `keeps` the
-    rate at the end is the first one of the next step even if a projection moved the state a little.
-    """
-
-    attempt: Callable[[Machine, Value, Value, Value], Value]
-    error: tuple[float, ...]
-    power: float
-    dense: Callable[[Any], list[tuple[int, Any]]]
-    keeps: bool = False
-
-    @property
-    def rates(self) -> list[str]:
-        """Names of the rates."""
-        return [f"rate{i}" for i in range(len(self.error))]
-
-    @property
-    def exponent(self) -> float:
-        """Of the error in the controller."""
-        return self.power - 0.75 * _BETA
-
-
-def adaptive_loop(machine: Machine, pair: Pair, name: str) -> str:
+def adaptive_loop(machine: Machine, steps: Steps, name: str) -> str:
     """Up to `budget` attempted steps towards `until`."""
     code, block = machine.code, machine.block
     tries = code.variable(INT, 0)
     with code.forever():
         if machine.program.rates:
             sampling.tick(machine, block.time)
-        _record(machine, pair)
+        _record(machine, steps)
         code.leave(machine.status.get() > 0)
         time = block.time
         code.leave((time >= block.until) | (tries.get() >= block.budget))
@@ -73,29 +44,29 @@ def adaptive_loop(machine: Machine, pair: Pair, name: str) -> str:
             happened = events.handle(machine, time, each, adaptive=True)
             machine.fail(block.event_count > events.LIMIT, ChunkEnd.TOO_MANY_EVENTS)
             with code.when(~happened):
-                _try(machine, pair, time, tries)
+                _try(machine, steps, time, tries)
         else:
-            _try(machine, pair, time, tries)
+            _try(machine, steps, time, tries)
     return machine.finish(name)
 
 
-def _try(machine: Machine, pair: Pair, time: Value, tries: Variable) -> None:
+def _try(machine: Machine, steps: Steps, time: Value, tries: Variable) -> None:
     """Attempt one step."""
     code = machine.code
-    _begin(machine, pair, time)
+    _begin(machine, steps, time)
     stop_if_unanswered(machine)
     code.leave(machine.status.get() > 0)
     h, end, shortened = _choose(machine, time)
-    made = pair.attempt(machine, time, end, h)
+    made = steps.attempt(machine, time, end, h)
     stop_if_unanswered(machine)
-    error = _error(machine, pair, h, "next")
-    finite = machine.finite("next", pair.rates[-1], certain=True)
+    error = _error(machine, steps, h, "next")
+    finite = machine.finite("next", steps.rates[-1], certain=True)
     error = code.select(made, error, code.select(finite, Value(code, _UNSOLVED, REAL), math.inf))
     good = (error <= 1.0) & finite
     with code.when(good):
-        _accept(machine, pair, (time, end, h), error, shortened)
+        _accept(machine, steps, (time, end, h), error, shortened)
     with code.when(~good):
-        _reject(machine, pair, time, h, error)
+        _reject(machine, steps, time, h, error)
     code.leave(machine.status.get() > 0)
     tries.set(tries.get() + 1)
 
@@ -103,7 +74,7 @@ def _try(machine: Machine, pair: Pair, time: Value, tries: Variable) -> None:
 # -- step size -------------------------------------------------------------------------------------------------------
 
 
-def _begin(machine: Machine, pair: Pair, time: Value) -> None:
+def _begin(machine: Machine, steps: Steps, time: Value) -> None:
     """The rate at the start of a step, unless the last step left it, and the very first step size."""
     code, block = machine.code, machine.block
     with code.when(block.history.equals(0)):
@@ -113,10 +84,10 @@ def _begin(machine: Machine, pair: Pair, time: Value) -> None:
         with code.when(bad):
             machine.status.set(ChunkEnd.NOT_FINITE)
         with code.when(~bad & (block.step_size <= 0.0)):
-            _first_step(machine, pair, time)
+            _first_step(machine, steps, time)
 
 
-def _first_step(machine: Machine, pair: Pair, time: Value) -> None:
+def _first_step(machine: Machine, steps: Steps, time: Value) -> None:
     """Hairer's guess: an explicit Euler step estimates the second derivative; of what is in no closed part."""
     code, block = machine.code, machine.block
     size, speed = _norm(machine, "state"), _norm(machine, "rate0")
@@ -128,7 +99,7 @@ def _first_step(machine: Machine, pair: Pair, time: Value) -> None:
     minus = Value(code, "-1.0", REAL)
     combine_own(machine, "rate1", "rate1", [(minus, "rate0")])
     bend = code.math("maxnum", _norm(machine, "rate1") / guess, speed)
-    better = code.math("pow", 0.01 / code.math("maxnum", bend, 1e-300), pair.power)
+    better = code.math("pow", 0.01 / code.math("maxnum", bend, 1e-300), steps.power(machine))
     better = code.select(bend <= 1e-15, code.math("maxnum", 1e-6, guess * 1e-3), better)
     first = code.math("minnum", code.math("minnum", 100.0 * guess, better), block.max_step)
     block.set("step_size", code.math("minnum", first, block.until - time))
@@ -147,7 +118,7 @@ def _choose(machine: Machine, time: Value) -> tuple[Value, Value, Value]:
     return step, code.select(lands, goal, time + h), lands & (step < h)
 
 
-def _accept(machine: Machine, pair: Pair, span: tuple[Value, Value, Value], error: Value, shortened: Value) -> None:
+def _accept(machine: Machine, steps: Steps, span: tuple[Value, Value, Value], error: Value, shortened: Value) -> None:
     code, block, (time, end, h) = machine.code, machine.block, span
     _prepare_dense(machine, time, h)
     machine.copy("stage", "next")
@@ -161,14 +132,12 @@ def _accept(machine: Machine, pair: Pair, span: tuple[Value, Value, Value], erro
     with code.when(~finite):
         machine.status.set(ChunkEnd.NOT_FINITE)
     with code.when(near & finite):
-        block.set("step_size", _next_size(machine, pair, h, error, shortened))
+        block.set("step_size", _next_size(machine, steps, h, error, shortened))
         block.set("old_error", code.math("maxnum", error, 1e-4))
         block.set("after_rejection", 0)
-        if not pair.keeps:
-            same = _same(machine, "next", "stage")  # then the last rate is the first of the next step
-            block.set("history", code.select(same, Value(code, "1", INT), Value(code, "0", INT)))
-        machine.copy("rate0", pair.rates[-1])
-        reached = _cut(machine, pair, time, end) if machine.guards else end
+        steps.accepted(machine, lambda: _same(machine, "next", "stage"))
+        machine.copy("rate0", steps.rates[-1])
+        reached = _cut(machine, steps, time, end) if machine.guards else end
         stop_if_unanswered(machine)
         machine.copy("state", "next")
         block.set("time", reached)
@@ -177,16 +146,16 @@ def _accept(machine: Machine, pair: Pair, span: tuple[Value, Value, Value], erro
         block.add("accepted")
 
 
-def _cut(machine: Machine, pair: Pair, time: Value, end: Value) -> Value:
+def _cut(machine: Machine, steps: Steps, time: Value, end: Value) -> Value:
     """Where the step ends if guards fire on the way, which the interpolant tells."""
     code, block = machine.code, machine.block
 
     def shorter(at: Value, size: Value) -> None:
-        _interpolate(machine, pair, at)
+        _interpolate(machine, steps, at)
         machine.copy("next", "stage")
         machine.project(at, "next")
 
-    reached, is_cut = events.cut(machine, time, end, shorter, _Dense(pair))
+    reached, is_cut = events.cut(machine, time, end, shorter, _Dense(steps))
     with code.when(is_cut):
         block.set("history", 0)
     with code.when(~is_cut | (reached - time > _FAR_APART * events.tolerance(machine, end))):
@@ -198,21 +167,21 @@ def _cut(machine: Machine, pair: Pair, time: Value, end: Value) -> Value:
 class _Dense:
     """The interpolant of a step knows the way."""
 
-    def __init__(self, pair: Pair) -> None:
-        self._pair = pair
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
 
     def prepare(self, machine: Machine, time: Value, end: Value) -> None:
         """It is there already."""
 
     def at(self, machine: Machine, time: Value, end: Value, now: Value) -> None:
         """The state at a time on the way, to `stage`."""
-        _interpolate(machine, self._pair, now)
+        _interpolate(machine, self._steps, now)
 
 
-def _next_size(machine: Machine, pair: Pair, h: Value, error: Value, shortened: Value) -> Value:
+def _next_size(machine: Machine, steps: Steps, h: Value, error: Value, shortened: Value) -> Value:
     """PI controller; a step that was only shortened to land says nothing against the size proposed before."""
     code, block = machine.code, machine.block
-    ratio = code.math("pow", error, pair.exponent) / code.math("pow", block.old_error, _BETA) / _SAFETY
+    ratio = code.math("pow", error, _exponent(machine, steps)) / code.math("pow", block.old_error, _BETA) / _SAFETY
     ratio = code.math("maxnum", 1 / _GROW, code.math("minnum", 1 / _SHRINK, ratio))
     size = h / ratio
     size = code.select(block.after_rejection > 0, code.math("minnum", size, h), size)
@@ -220,11 +189,16 @@ def _next_size(machine: Machine, pair: Pair, h: Value, error: Value, shortened: 
     return code.math("minnum", size, block.max_step)
 
 
-def _reject(machine: Machine, pair: Pair, time: Value, h: Value, error: Value) -> None:
+def _exponent(machine: Machine, steps: Steps) -> Value | float:
+    """Of the error in the controller."""
+    return steps.power(machine) - 0.75 * _BETA
+
+
+def _reject(machine: Machine, steps: Steps, time: Value, h: Value, error: Value) -> None:
     """Try again with a smaller step, unless it became too small; not-a-number errors shrink it most."""
     code, block = machine.code, machine.block
     number = error < 1e300
-    ratio = code.math("minnum", 1 / _SHRINK, code.math("pow", error, pair.exponent) / _SAFETY)
+    ratio = code.math("minnum", 1 / _SHRINK, code.math("pow", error, _exponent(machine, steps)) / _SAFETY)
     size = h / code.select(number & (error > 1.0), ratio, 1 / _SHRINK)
     block.set("step_size", size)
     block.set("after_rejection", 1)
@@ -242,21 +216,21 @@ def _norm(machine: Machine, vector: str) -> Value:
     return machine.code.math("sqrt", _own_sum(machine, vector, "state") / max(len(_own_places(machine)), 1))
 
 
-def _error(machine: Machine, pair: Pair, h: Value, other: str) -> Value:
+def _error(machine: Machine, steps: Steps, h: Value, other: str) -> Value:
     """Root mean square of the error: own numbers are summed first, then each closed part by itself, wherever it is."""
     code, program = machine.code, machine.program
-    combine_own(machine, "mean", "", weighted(h, pair.error, pair.rates))
+    combine_own(machine, "mean", "", [(h * weight, name) for weight, name in steps.error(machine)])
     if program.spread is not None:
         return _spread_norm(machine, "mean", other)
     if not program.groups and not machine.away:
         return code.math("sqrt", _own_sum(machine, "mean", other) / max(machine.own, 1))
-    return _level_norm(machine, pair, h, other)
+    return _level_norm(machine, steps, h, other)
 
 
-def _level_norm(machine: Machine, pair: Pair, h: Value, other: str) -> Value:
+def _level_norm(machine: Machine, steps: Steps, h: Value, other: str) -> Value:
     """The same where some numbers are in closed parts."""
     code, program = machine.code, machine.program
-    names = [pair.rates[k] for k, _ in ESTIMATE]
+    names = [steps.rates[k] for k, _ in ESTIMATE]
     far: list[Value] = []
     if machine.away:
         far, finite = machine.away.errors(h, "state", other, names)
@@ -328,7 +302,7 @@ def _record_time(machine: Machine) -> Value:
     return machine.grid(machine.block.recorded, machine.block.interval)
 
 
-def _record(machine: Machine, pair: Pair) -> None:
+def _record(machine: Machine, steps: Steps) -> None:
     """All records due up to now: those inside the last step from its interpolant, or one for every accepted step."""
     code, block = machine.code, machine.block
     with code.forever():
@@ -339,7 +313,7 @@ def _record(machine: Machine, pair: Pair) -> None:
         machine.fail(block.rows >= block.capacity, ChunkEnd.BUFFER_FULL)
         inside = wanted < (now - sampling.CLOSE * block.interval if machine.program.rates else now)
         with code.when(inside):
-            _interpolate(machine, pair, wanted)
+            _interpolate(machine, steps, wanted)
             machine.project(wanted, "stage", aside=True)
             stop_if_unanswered(machine)
             machine.record(wanted, "stage")
@@ -355,10 +329,10 @@ def _prepare_dense(machine: Machine, time: Value, h: Value) -> None:
     machine.copy("dense1", "rate0")
 
 
-def _interpolate(machine: Machine, pair: Pair, time: Value) -> None:
+def _interpolate(machine: Machine, steps: Steps, time: Value) -> None:
     """The state at a time inside the last step, to `stage`: the old one and a sum of rates."""
     block = machine.block
     h = block.dense_step
     share = (time - block.dense_start) / h
-    names = ["dense1", *pair.rates[1:]]
-    machine.combine("stage", "dense0", [(h * weight, names[k]) for k, weight in pair.dense(share)])
+    names = ["dense1", *steps.rates[1:]]
+    machine.combine("stage", "dense0", [(h * weight, names[k]) for k, weight in steps.dense(machine, share)])

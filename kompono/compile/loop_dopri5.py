@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kompono.compile.emit import Value, always
-from kompono.compile.loop_adaptive import Pair
 from kompono.compile.loop_fixed import stages
 from kompono.compile.machine import Machine
+from kompono.compile.pairs import Pair
 from kompono.compile.staying import rate_at
 from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
 

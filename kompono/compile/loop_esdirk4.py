@@ -6,20 +6,23 @@ stiffness. For the same reason the last rate begins the next step even where a p
 
 from __future__ import annotations
 
+from typing import Any
+
 from kompono.compile.emit import BOOL, Value
-from kompono.compile.loop_adaptive import Pair
 from kompono.compile.loop_fixed import weighted
 from kompono.compile.machine import Machine
 from kompono.compile.newton_stage import begin_step, solve_stage
+from kompono.compile.pairs import Pair
 from kompono.compile.tableaux import DIAGONAL, ESDIRK, ESDIRK_ERROR, esdirk_weights
 
 _GUESS = 3  # rates of stages before that a guess is extrapolated from
+_PLACES = (0, 1, 2, 3, 4, 6)  # of the rates: the last one is where that of Dormand-Prince is
 
 
 def _attempt(machine: Machine, time: Value, end: Value, h: Value) -> Value:
     code, g = machine.code, h * DIAGONAL
     solved = code.variable(BOOL, True)
-    names = [f"rate{i}" for i in range(len(ESDIRK.b))]
+    names = [f"rate{i}" for i in _PLACES]
     begin_step(machine, time, h, g)
     for i in range(1, len(names)):
         with code.when(solved.get()):
@@ -45,4 +48,9 @@ def _guess(stage: int) -> list[tuple[int, float]]:
     return found
 
 
-ESDIRK4 = Pair(_attempt, ESDIRK_ERROR, 0.25, esdirk_weights, keeps=True)
+def _between(share: Any) -> list[tuple[int, Any]]:
+    return [(_PLACES[k], weight) for k, weight in esdirk_weights(share)]
+
+
+_WEIGHTS = tuple(ESDIRK_ERROR[_PLACES.index(k)] if k in _PLACES else 0.0 for k in range(7))
+ESDIRK4 = Pair(_attempt, _WEIGHTS, 0.25, _between, keeps=True)

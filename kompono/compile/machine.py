@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kompono.compile.away import Away
 from kompono.compile.block import ChunkEnd, NativeBlock, guard_count, layout
@@ -169,12 +169,16 @@ class Machine:
         self.evaluate(self.program.routines["derivative"], time, state, target)
         self.block.add("evaluations")
 
-    def project(self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False) -> Value:
+    def project(
+        self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False,
+        note: Callable[[Value], None] | None = None,
+    ) -> Value:  # fmt: skip
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
 
         On several lanes, only those of `where` move, and each only as often as it needs, as if it were alone.
         One projection leaves about the square of the change it made, so a large change asks for another. What a
-        projection says of the rank there goes to `near`, except for a state `aside` of the motion.
+        projection says of the rank there goes to `near`, except for a state `aside` of the motion. Whoever wants to
+        `note` what is projected is told the number of each projection, before it.
         """
         near = self.code.variable(self.lanes.truth, True)
         routine = self.program.routines.get("project")
@@ -185,6 +189,8 @@ class Machine:
         with code.when(self._projecting()):
             count, moving = code.variable(INT, 0), code.variable(self.lanes.truth, where)
             with code.forever():
+                if note is not None:
+                    note(count.get())
                 self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
                 change = code.variable(self.lanes.real, 0.0)
                 with code.loop(self.own) as i:

@@ -17,7 +17,8 @@ from kompono.compile.staying import NEAR
 from kompono.translate.program import Program
 from kompono.translate.slopes import IMPLICIT, moving_places
 
-SOLVED, PACE, WANTED, STRAYS, JACOBIANS = range(5)  # numbers in the vector `newton`
+SOLVED, PACE, WANTED, STRAYS, JACOBIANS = range(5)  # numbers in the vector `newton`: of stages,
+SOLVES, DENSE, RADIUS, SURE, UNSURE, PATIENCE, IMPLICIT_STEPS, LENGTH = range(5, 13)  # and of what `loop_stiff` decides
 NAME = "kompono.newton"
 _SMALL = 5e-4  # of the tolerance: what may be left of a stage
 _MOST = 10  # iterations
@@ -98,7 +99,36 @@ def _matrix(machine: Machine, time: Value, state: str) -> None:
     given = [machine.vector(name) for name in ("time", state, "inputs", "given")]
     made = [machine.vector("mean"), *(machine.vector(name) for name, _ in routine.outputs[1:])]
     machine.code.call(symbol(routine.name), [*given, *made, machine.vector("work")])
+    if _unknowns(machine):
+        _measure(machine)
     lu.factor(machine.code, machine.vector("square"), _integers(machine, "pivots"), _unknowns(machine))
+
+
+def _measure(machine: Machine) -> None:
+    """The radius of S - 1, by two more factors of a power of it that goes on from matrix to matrix."""
+    code, size = machine.code, _unknowns(machine)
+    power, product, square = machine.vector("power"), machine.vector("solved"), machine.vector("square")
+
+    def length(vector: Array) -> Value:
+        total = code.variable(REAL, 0.0)
+        with code.loop(size) as i:
+            total.set(total.get() + vector[i] * vector[i])
+        return code.math("sqrt", total.get())
+
+    before = length(power)
+    with code.when(~((before > 1e-100) & (before < 1e100))), code.loop(size) as i:
+        power[i] = 1.0 + (i * 7919 % 101).real()  # in no direction of its own
+    before = length(power)
+    for source, target in ((power, product), (product, power)):
+        with code.loop(size) as i:
+            row, total = square.at(i * size), code.variable(REAL, 0.0 - source[i])
+            with code.loop(size) as j:
+                total.set(total.get() + row[j] * source[j])
+            target[i] = total.get()
+    after = length(power)
+    machine.vector("newton")[RADIUS] = code.math("sqrt", after / before)
+    with code.loop(size) as i:
+        power[i] = power[i] / code.math("maxnum", after, 1e-300)
 
 
 def _solve(machine: Machine, g: Value) -> None:

@@ -20,12 +20,13 @@ from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_adaptive import adaptive_loop
+from kompono.compile.loop_adjoint import adjoint_loop
 from kompono.compile.loop_discrete import Leapfrog
 from kompono.compile.loop_dopri5 import DOPRI5
-from kompono.compile.loop_esdirk4 import ESDIRK4
 from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_map import map_loop
+from kompono.compile.loop_stiff import STIFF_STEPS
 from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
 from kompono.compile.newton_stage import patterns
@@ -43,13 +44,14 @@ def _fixed(machine: Machine, step: StepRule, name: str) -> str:
     return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
+BACK = "back"  # along the stored steps of a run
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
     "adams": lambda machine, name: _fixed(machine, Adams(), name),
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
     "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
-    "esdirk4": lambda machine, name: adaptive_loop(machine, ESDIRK4, name),
+    "esdirk4": lambda machine, name: adaptive_loop(machine, STIFF_STEPS, name),
 }
 CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
 SOLVING = ("esdirk4",)  # loops that solve for their stages
@@ -91,7 +93,11 @@ class Objects:
         """Have all objects of some routines over rows and of a method's loop, those that are missing at once; what
         shall be there `soon` is walked.
         """
-        parts = [part for name in maps for part in self._map_parts(name, lanes)]
+        keys = [("kompono.map", name, lanes) for name in maps]
+        keys += [("kompono.loop", method, lanes)] if method else []
+        if all(key in self._functions and (soon or key not in self._walked) for key in keys):
+            return
+        parts = [part for _, name, _ in keys[: len(keys) - bool(method)] for part in self._map_parts(name, lanes)]
         self._objects(parts + (self._loop_parts(method, lanes) if method else []), soon and not tiers.patient())
 
     def map_function(self, name: str, lanes: Lanes, rows: int = 0) -> Any:
@@ -162,7 +168,9 @@ class Objects:
         program, solves = self._program, method in SOLVING
         return self._parts(
             "loop", loop_routines(program, solves), lanes,
-            lambda: LOOPS[method](Machine(program, lanes, implicit=solves), "kompono.loop"),
+            lambda: (adjoint_loop if method == BACK else LOOPS[method])(
+                Machine(program, lanes, implicit=solves), "kompono.loop"
+            ),
             method, *(patterns(program) if solves else ()),
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,

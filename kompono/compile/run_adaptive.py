@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike
 from kompono.compile.law_state import acts
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_esdirk4 import ESDIRK4
-from kompono.compile.newton_stage import JACOBIANS
+from kompono.compile.newton_stage import DENSE, IMPLICIT_STEPS, JACOBIANS
+from kompono.compile.pairs import Pair
 from kompono.compile.run import Run, vector
 from kompono.errors import RunError
 
 
 class AdaptiveRun(Run):
     """Dormand-Prince steps towards `until`; records at start + k * interval, or at every accepted step."""
-
-    pair = DOPRI5
 
     def __init__(
         self, *base: Any, until: float, interval: float | None, rtol: ArrayLike, atol: ArrayLike,
@@ -89,14 +88,28 @@ class AdaptiveRun(Run):
     def interpolate(self, times: ArrayLike) -> np.ndarray:
         """States (not projected) at times inside the last accepted step, one per row."""
         share = ((np.asarray(times, dtype=float) - self._block.dense_start) / self._block.dense_step).reshape(-1, 1)
-        rates = [self._vector(name) for name in ("dense1", *self.pair.rates[1:])]
-        return self._vector("dense0") + sum(self._block.dense_step * w * rates[k] for k, w in self.pair.dense(share))
+        rates = [self._vector(name) for name in ("dense1", *self._pair.rates[1:])]
+        return self._vector("dense0") + sum(self._block.dense_step * w * rates[k] for k, w in self._pair.between(share))
+
+    @property
+    def _pair(self) -> Pair:
+        """What the last step was made by."""
+        return DOPRI5
 
 
 class ImplicitRun(AdaptiveRun):
-    """The same with steps of `esdirk4`."""
+    """The same with steps of `esdirk4` where they are needed."""
 
-    pair, implicit = ESDIRK4, True
+    implicit = True
+
+    @property
+    def _pair(self) -> Pair:
+        return ESDIRK4 if self._vector("newton")[DENSE] else DOPRI5
+
+    @property
+    def implicit_steps(self) -> int:
+        """How many steps were implicit."""
+        return int(self._vector("newton")[IMPLICIT_STEPS])
 
     @property
     def jacobians(self) -> int:

@@ -16,6 +16,7 @@ from kompono.elsewhere.kernel import refuse_elsewhere
 from kompono.ending import Ending
 from kompono.errors import RunError, RunWarning, warn
 from kompono.explain import check_guards
+from kompono.heavy import lost_digits
 from kompono.interruption import asked, heeded
 from kompono.many.spread import run_on_cluster
 from kompono.many.start import Starts, start_all
@@ -100,7 +101,7 @@ def simulate_many(
     begun = clock.perf_counter()
     feed = simulation.feed(request.inputs)
     starts = start_all(simulation, variation, table, feed)
-    _check_guards(simulation, starts, table, feed)
+    _look_at_first(simulation, starts, table, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts, table)
     _run(gather, spread, request)
@@ -116,10 +117,16 @@ def _check_engine(request: Request) -> None:
         raise RunError(f"many runs side by side do not go with engine={request.engine!r}: {reason}.", fix=fix)
 
 
-def _check_guards(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
-    """Look at the guards of the first run, unless they may depend on what callables will say."""
+def _look_at_first(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
+    """Look at the first run: at digits that are lost, and at guards, unless they may depend on what callables will
+    say.
+    """
     first = next((i for i in range(len(table)) if i not in starts.failed), None)
-    if first is not None and not any(source.is_callable for source in feed.sources):
+    if first is None:
+        return
+    if remark := lost_digits(simulation, 0.0, starts.states[first], feed.at(0.0), table[first]):
+        warn(f"run {first}: {remark}", RunWarning)
+    if not any(source.is_callable for source in feed.sources):
         with simulation.kernel.begun(starts.states[first]) as state:
             check_guards(simulation.kernel, state, table[first], 0.0, feed.at(0.0))
 

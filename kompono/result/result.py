@@ -286,7 +286,8 @@ def matching(patterns: str | Iterable[str], names: Sequence[Any]) -> list[int]:
         if hasattr(known, "matching"):
             found = known.matching(pattern)  # type: ignore[attr-defined]
         else:
-            found = [i for i, name in enumerate(known) if name == pattern or fnmatchcase(name, pattern)]
+            plain = not any(sign in pattern for sign in "*?[")
+            found = [i for i, name in enumerate(known) if name == pattern or (not plain and fnmatchcase(name, pattern))]
         if not found and pattern != "*":
             hint = suggest(pattern, known) if isinstance(known, list) else "Give other globs."
             raise UnknownChannel(f"no channel matches {pattern!r}.", fix=hint)

@@ -42,8 +42,11 @@ def violations(
     for element in model.walk():
         if not isinstance(element, Joint | Constraint):
             continue
+        frames = (element.first, element.second)
+        if any(relative_path(frame.body, model) not in number for frame in frames):
+            continue  # of a rotor, which is no body to see
         ends = []
-        for frame in (element.first, element.second):
+        for frame in frames:
             carrier = number[relative_path(frame.body, model)]
             at, turn = values.place(frame)
             ends.append((places[:, carrier] + turns[:, carrier] @ at, turns[:, carrier] @ turn))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ENDLESS = 1e9  # s: the end of runs in real time that nobody has set one for
 LIST_ENTRY = 120  # bytes a row costs beside its numbers where SciPy makes it
+LITTLE = 2**20  # bytes that any process which runs at all has
 PER_RUN = 1000  # bytes: status, events and what else there is of each run of an ensemble
 
 
@@ -54,8 +55,11 @@ class Estimate:
         return f"{runs}{self.rows:,} rows of {self.channels} channels: {size}{steps}"
 
     def check(self, every: int = 1) -> None:
-        """Raise RunError for what cannot fit into memory; `every` is how seldom steps are recorded now."""
-        check_memory(self.needed, f"{self._what}", self._way_out(every))
+        """Raise RunError for what cannot fit into memory; `every` is how seldom steps are recorded now. Of what takes
+        little nobody asks how much is free, for that takes longer than a short run.
+        """
+        if self.needed > LITTLE:
+            check_memory(self.needed, f"{self._what}", self._way_out(every))
 
     @property
     def _what(self) -> str:

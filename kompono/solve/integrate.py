@@ -297,7 +297,9 @@ def _reader(problem: Problem, time: float, state: np.ndarray) -> PresentState:
 
 def _counts(run: Any) -> dict[str, int]:
     counts = {"steps": run.accepted, "evaluations": run.evaluations, "rejected": run.rejected}
-    return {**counts, "jacobians": run.jacobians} if getattr(run, "implicit", False) else counts
+    if not getattr(run, "implicit", False):
+        return counts
+    return {**counts, "implicit_steps": run.implicit_steps, "jacobians": run.jacobians}
 
 
 def _named(ended: Ending, feed: Feed) -> Ending:

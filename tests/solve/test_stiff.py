@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from casadi import sin
 from solve.machines import Oscillator, Pendulum, Trapeze
 
 from kompono import Body, Event, Ground, Mode, RunError, Simulation, State, Subsystem, simulate, time
@@ -106,24 +107,92 @@ def test_linear_motion_is_its_exponential() -> None:
     found = np.column_stack([result[f"x.{k}"] for k in range(6)])
     assert result.status.ok
     assert np.abs(found - expected).max() < 1e-5
-    assert result.statistics["steps"] < 5000  # an explicit one needs 30000
+    assert result.statistics["steps"] < 8000  # an explicit one needs 30000
+
+
+class Followed(Oscillator):
+    """cos 2t, and a state that follows it within a microsecond: stiff, so that steps are implicit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shadow = State(1.0)
+        self.shadow.rate = 1e6 * (self.slide.displacement - self.shadow)
+
+
+@cache
+def followed() -> Simulation:
+    return Simulation(Followed())
+
+
+def run_followed(step: float, rtol: float) -> Any:
+    return followed().run(Settings("esdirk4", 5.0, step, 1, rtol, 1e-3 * rtol), progress=False)
 
 
 def test_records_between_steps_are_as_good_as_the_steps() -> None:
     """cos 2t, recorded far more often than there are steps, and hit by steps."""
     for step in (1e-3, 0.5):
-        result = simulate(Oscillator(), until=5.0, step=step, method="esdirk4", rtol=1e-8)
+        result = run_followed(step, 1e-8)
         assert np.abs(result["slide.displacement"] - np.cos(2 * result.time)).max() < 5e-7
+        assert result.statistics["implicit_steps"] > 0.9 * result.statistics["steps"]
         assert result.statistics["steps"] < 1000
 
 
 def test_the_error_shrinks_with_the_tolerance_as_order_four_does() -> None:
     steps, errors = [], []
     for rtol in (1e-5, 1e-9):
-        result = simulate(Oscillator(), until=5.0, step=5.0, method="esdirk4", rtol=rtol)
+        result = run_followed(5.0, rtol)
         errors.append(abs(result["slide.displacement"][-1] - np.cos(10.0)))
-        steps.append(result.statistics["steps"])
+        steps.append(result.statistics["implicit_steps"])
     assert np.log(errors[0] / errors[1]) / np.log(steps[1] / steps[0]) == pytest.approx(4.0, abs=0.5)
+
+
+def test_what_is_not_stiff_is_stepped_as_dopri5_steps_it() -> None:
+    """The same steps, to the bit: no implicit one, no Jacobian."""
+    one, two = (simulate(Oscillator(), until=5.0, step=0.1, method=m, rtol=1e-7) for m in ("esdirk4", "dopri5"))
+    assert one.statistics["implicit_steps"] == one.statistics["jacobians"] == 0
+    assert one.statistics["steps"] == two.statistics["steps"]
+    assert np.array_equal(one.table, two.table)
+
+
+class Turning(Subsystem):
+    """A state that follows a sine closely between 2 and 6 s, and lazily before and after: stiff in between."""
+
+    def __init__(self) -> None:
+        self.x = State(0.0)
+        self.pace = Mode(1.0)
+        self.x.rate = self.pace * (sin(3.0 * time) - self.x)
+        self.tight = Event(time - 2.0, {self.pace: 1e5})
+        self.loose = Event(time - 6.0, {self.pace: 1.0})
+
+
+def test_steps_become_implicit_where_it_is_stiff_and_explicit_again_behind() -> None:
+    simulation = Simulation(Turning())
+    runs = [simulation.run(Settings("esdirk4", t, 0.01, 1, 1e-7, 1e-10), progress=False) for t in (2.0, 6.0, 20.0)]
+    solved = [run.statistics["implicit_steps"] for run in runs]
+    assert solved[0] == 0
+    assert 100 < solved[1] < solved[2] < solved[1] + 30
+    result = runs[2]
+    assert result.statistics["steps"] < 1500  # an explicit method takes 120,000 in between
+    inside = (result.time > 2.1) & (result.time < 6.0)
+    t = result.time[inside]
+    assert np.abs(result["x"][inside] - (np.sin(3 * t) - 3e-5 * np.cos(3 * t))).max() < 1e-6
+    # behind: x' = sin 3t - x, from what it was at 6 s
+    t, at = result.time[result.time >= 6.0], 6.0
+    own = (np.sin(3 * t) - 3 * np.cos(3 * t)) / 10
+    start = np.sin(18.0) - 3e-5 * np.cos(18.0) - (np.sin(18.0) - 3 * np.cos(18.0)) / 10
+    assert np.abs(result["x"][result.time >= 6.0] - own - start * np.exp(at - t)).max() < 1e-6
+
+
+def test_a_run_on_either_side_of_the_border_goes_on_where_it_was() -> None:
+    """Chunks of one step change nothing, whatever kinds of steps they are."""
+    simulation = followed()
+    state = simulation.assemble().state
+    runs = [simulation.kernel.adaptive(0.0, state, until=0.5, interval=0.05, rtol=1e-6, method="esdirk4") for _ in "ab"]
+    runs[0].advance(10**6)
+    while not runs[1].done:
+        runs[1].advance(1)
+    assert np.array_equal(runs[0].state, runs[1].state)
+    assert runs[0].implicit_steps == runs[1].implicit_steps > 0
 
 
 @cache

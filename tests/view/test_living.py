@@ -220,6 +220,20 @@ def test_keys_steer_an_input(tab: Tab, tmp_path: Path) -> None:
     assert tab.complaints == []
 
 
+PAD = """axes => {
+  Object.defineProperty(navigator, "getGamepads", { value: () => [null, { axes }], configurable: true });
+}"""
+
+
+def test_a_stick_steers_an_input(tab: Tab, tmp_path: Path) -> None:
+    page = opened(tab, "knocker", tmp_path)
+    page.get_by_label("what steers push").select_option("axis 1")
+    for tilt, wanted in ((0.5, 0.5), (-1.0, -1.0), (0.05, 0.0)):  # so little is no tilt
+        page.evaluate(PAD, [0.9, tilt, 0.0, 0.0])
+        tab.wait(lambda wanted=wanted: page.evaluate("[...kompono.run.engine.overrides.values()]") == [wanted])
+    assert tab.complaints == []
+
+
 def test_what_the_start_depends_on_is_not_offered() -> None:
     fixed = {one["name"]: one["fixed"] for one in living(Chain(), {"until": 1.0}).facts["parameters"]}
     assert fixed == {"length": True, "gravity.strength": False}

@@ -11,7 +11,19 @@ from reference.support import example
 from view.support import motion_of
 
 from kompono import Body, Ground, ModelError, Parameter, Result, RunError, Subsystem, simulate, time
-from kompono.library import Distance, Drive, Gravity, Prismatic, Revolute, Spherical, SpringDamper, shapes, solids
+from kompono.edges.view.show import start_scene
+from kompono.library import (
+    Distance,
+    Drive,
+    Gravity,
+    Prismatic,
+    Revolute,
+    Rotor,
+    Spherical,
+    SpringDamper,
+    shapes,
+    solids,
+)
 from kompono.scene import Scene, describe, matrices, mesh_of, poses
 from kompono.scene.bodies import body_shapes
 from kompono.scene.record import record
@@ -167,6 +179,18 @@ def test_violated_joints_are_named_with_the_size_of_the_gap() -> None:
     kept = motion_of("engine")[0]
     assert not kept.violated
     assert set(kept.redundant) == {f"cylinder{k}.pin" for k in (1, 2, 3, 4)}
+
+
+def test_rotors_are_no_bodies_to_see() -> None:
+    class Driven(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.arm = Ground(), Body(solids.rod(mass=1.0, length=0.5, radius=0.02))
+            self.pin = Revolute(self.ground, self.arm.at(0, 0, 0.25), axis="y", angle=0.3)
+            self.motor = Rotor(self.pin, inertia=1e-4, ratio=50.0)
+
+    scene = start_scene(Driven())
+    assert [carrier.path for carrier in scene.carriers] == ["arm", "ground"]
+    assert not scene.violated
 
 
 def test_every_joint_force_and_coupling_is_drawn() -> None:

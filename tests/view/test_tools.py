@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from view.support import Tab, drawn, motion_of
 
+from kompono import Body, Ground, Subsystem, simulate
 from kompono.edges.view import page
 from kompono.edges.view.columns import Columns
+from kompono.edges.view.show import scene_of
+from kompono.library import Prismatic, solids
 from kompono.scene import Scene, SceneBody, SceneMember, ScenePiece
 
 
@@ -240,6 +243,38 @@ def test_a_small_screen_has_room(car: str, browser: Any) -> None:
         assert stage["height"] > 150
         assert foot["y"] + foot["height"] <= 700.5
     tab.page.close()
+
+
+AWAY = "() => kompono.machine.camera.position.distanceTo(kompono.machine.controls.target)"
+
+
+def test_the_machine_fills_a_narrow_page_and_one_that_changes(car: str, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 760, "height": 560})
+    page.goto(car)
+    page.wait_for_selector("body[data-ready=yes]")
+    for size in (None, {"width": 500, "height": 700}):
+        if size:
+            page.set_viewport_size(size)
+        page.wait_for_timeout(200)
+        found = page.evaluate(AWAY)
+        page.evaluate("() => kompono.machine.fit()")
+        assert page.evaluate(AWAY) == pytest.approx(found, rel=1e-6)
+    page.close()
+
+
+def test_a_machine_that_goes_far_is_followed(tab: Tab, tmp_path: Path) -> None:
+    class Thrown(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.ball = Ground(), Body(solids.sphere(mass=1.0, radius=0.1))
+            self.rail = Prismatic(self.ground, self.ball, axis="x", displacement_rate=30.0)
+
+    file = tmp_path / "thrown.html"
+    file.write_text(page(*scene_of(simulate(Thrown(), until=1.0, step=1e-2))), encoding="utf-8")
+    shown = opened(tab, file.as_uri())
+    shown.wait_for_timeout(200)
+    assert shown.evaluate(AWAY) < 8.0  # all of the way: 50
+    shown.evaluate("() => kompono.seek(0.8)")
+    assert shown.evaluate("() => kompono.machine.controls.target.x") == pytest.approx(24.0, abs=0.2)
 
 
 def test_everything_has_a_name_for_those_who_listen(shown: Any) -> None:

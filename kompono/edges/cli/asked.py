@@ -28,18 +28,25 @@ OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model
 
 def add_request(parser: argparse.ArgumentParser) -> None:
     """Add the model and the options that say how it shall run, common to commands that run one."""
-    add = parser.add_argument
-    add("target", metavar="FILE.py[:NAME]", help="the model (or package.module[:NAME], or an example: examples/car.py)")
+    target = "the model (or package.module[:NAME], or an example: examples/car.py)"
+    parser.add_argument("target", metavar="FILE.py[:NAME]", help=target)
+    add_values(parser)
     add_solver(parser)
     add_engine(parser)
-    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
-    add_set(parser)
-    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
+
+
+def add_values(parser: argparse.ArgumentParser) -> None:
+    """Add the options that change numbers of a model."""
+    group = parser.add_argument_group("numbers of the model")
+    add_set(group)
+    group.add_argument(
+        "--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated"
+    )
 
 
 def add_solver(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a model is integrated."""
-    add = parser.add_argument
+    add = parser.add_argument_group("time and steps").add_argument
     add("--until", type=float, metavar="T", help="end time [s] (default: the model's own, else 1)")
     add("--begin", type=float, metavar="T", help="when it begins [s] (default: 0, or where the run of --start ended)")
     add("--step", type=float, metavar="H", help="step, or distance of rows for adaptive methods [s]")
@@ -49,25 +56,26 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     add("--every", type=int, metavar="N", help="record every Nth step")
     add("--guard-checks", type=int, metavar="N", help="look N times at the guards of events in each step")
     add("--max-steps", type=int, metavar="N", help="give up after N steps of a method that chooses its own")
+    add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
     for name, unit in (("stiffness", "N/m, N m/rad"), ("damping", "N s/m, N m s/rad")):
         help = f"{_owners(name)}: of joints [{unit}], by path or all"
         add(f"--{name}", action="append", metavar="[GLOB=]X[,X]", help=help)
-    add("--no-stabilize", dest="stabilize", action="store_false", default=None, help="let loop constraints drift")
     add("--no-cache", dest="cache", action="store_false", default=None, help="compile anew")
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose how a model is solved."""
-    add = parser.add_argument
+    add = parser.add_argument_group("how it is solved").add_argument
     add("--engine", metavar="NAME", help=either([f"{entry.name} ({entry.about})" for entry in ENGINES.values()]))
     for name in ("projection", "metric"):
         names = next(entry.own[name].names for entry in ENGINES.values() if name in entry.own)
         add(f"--{name}", metavar="NAME", help=f"{_owners(name)}: {either(names)}")
     add("--contact", metavar="NAME", help=f"contact and dry friction: {either(list(CONTACTS))}")
-    add("--errors", metavar="NAME", help=f"errors of steps in closed parts: {either(list(ERRORS))}")
     add("--cut", action="append", metavar="JOINT", help="this joint shall close a loop; may be repeated")
+    add = parser.add_argument_group("closed parts").add_argument
     add("--closed", action="append", metavar="GLOB", help="components that stay closed parts; may be repeated")
     add("--isolate", action="append", metavar="GLOB", help="closed parts that run in processes of their own")
+    add("--errors", metavar="NAME", help=f"errors of steps are measured by: {either(list(ERRORS))}")
 
 
 def _owners(option: str) -> str:
@@ -82,7 +90,7 @@ def _methods() -> str:
     return f"{', '.join(native)}; SciPy's {either(other)}"
 
 
-def add_set(parser: argparse.ArgumentParser) -> None:
+def add_set(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add the option `--set`, common to commands that build a model."""
     parser.add_argument(
         "--set",

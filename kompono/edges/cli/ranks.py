@@ -20,9 +20,9 @@ from kompono.errors import RunError
 _MAIN = "import sys; from kompono.edges.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of runs on ranks."""
-    add = parser.add_argument
+    add = group.add_argument
     add(
         "--ranks", nargs="?", type=int, const=0, metavar="N",
         help="spread a large tree over the processes mpiexec has started, or over N that are started now",

@@ -18,10 +18,13 @@ def add_command(commands: Any) -> None:
     """Add `report` to the command line."""
     parser = commands.add_parser("report", help="write a page about a model and its run", description=__doc__)
     parser.set_defaults(command=command)
+    parser.usage = "%(prog)s FILE.py[:NAME] [options]"
     add_request(parser)
-    parser.add_argument("--out", metavar="FILE.html", help="page to write (default: <model>.html)")
-    parser.add_argument("--plot", action="append", default=[], metavar="GLOB", help="channels to draw; may be repeated")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add = parser.add_argument_group("results").add_argument
+    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
+    add("--out", metavar="FILE.html", help="page to write (default: <model>.html)")
+    add("--plot", action="append", default=[], metavar="GLOB", help="channels to draw; may be repeated")
+    add("--quiet", action="store_true", help="print nothing but errors")
 
 
 def command(options: argparse.Namespace) -> int:

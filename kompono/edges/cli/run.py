@@ -24,20 +24,24 @@ def add_command(commands: Any) -> None:
     """Add `run` and its options to the command line; options not given are left to the model and to `simulate`."""
     parser = commands.add_parser("run", help="simulate a model", description=__doc__)
     parser.set_defaults(command=command)
+    parser.usage = "%(prog)s FILE.py[:NAME] [options]"
     add_request(parser)
-    add = parser.add_argument
-    live.add_options(parser)
-    add("--hold", metavar="PORT", help="run a component alone on a bench: closed, with this port held still")
-    ranks.add_options(parser)
+    add = parser.add_argument_group("results").add_argument
+    add("--channels", action="append", metavar="GLOB", help="record only these channels; may be repeated")
     add("--csv", metavar="FILE", help="write the channels as text, all digits")
     add("--parquet", metavar="FILE", help="write the channels as Parquet")
     add("--hdf5", metavar="FILE", help="write the channels as HDF5, about once a second while the run is going")
-    add("--resume", metavar="FILE", help="go on with a run that was interrupted or killed, from its --hdf5 file")
-    add("--start", metavar="FILE", help="begin where the run in this HDF5 or Parquet file ended")
     add("--plot", nargs="?", const="", metavar="FILE.png", help="draw the channels (default: <model>.png)")
     add("--view", action="store_true", help="watch the run in 3D in the browser while it is going, and after it")
     add("--port", type=int, default=8080, metavar="N", help="of --view (default: 8080, else the next free one)")
     add("--quiet", action="store_true", help="print nothing but errors")
+    add = parser.add_argument_group("in pieces").add_argument
+    add("--start", metavar="FILE", help="begin where the run in this HDF5 or Parquet file ended")
+    add("--resume", metavar="FILE", help="go on with a run that was interrupted or killed, from its --hdf5 file")
+    group = parser.add_argument_group("a component alone, a model on many processors")
+    group.add_argument("--hold", metavar="PORT", help="a component alone: closed, with this port held still")
+    ranks.add_options(group)
+    live.add_options(parser)
 
 
 def command(options: argparse.Namespace) -> int:

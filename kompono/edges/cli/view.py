@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import kompono
-from kompono.edges.cli.asked import add_engine, add_set, add_solver, pairs, request
+from kompono.edges.cli.asked import add_engine, add_solver, add_values, pairs, request
 from kompono.edges.cli.load import Loaded, load
 from kompono.edges.cli.plot import load as load_result
 from kompono.errors import RunError
@@ -25,21 +25,24 @@ def add_command(commands: Any) -> None:
     """Add `view` to the command line."""
     parser = commands.add_parser("view", help="show a model or a stored run in 3D", description=__doc__)
     parser.set_defaults(command=command)
-    add = parser.add_argument
-    add("target", metavar="FILE.py[:NAME] | RESULT", help="a model, or a result (h5, hdf5, parquet, csv)")
+    parser.usage = "%(prog)s FILE.py[:NAME] | RESULT [options]"
+    parser.add_argument(
+        "target", metavar="FILE.py[:NAME] | RESULT", help="a model, or a result (h5, hdf5, parquet, csv)"
+    )
+    add = parser.add_argument_group("what is shown").add_argument
     add("--run", action="store_true", help="simulate the model first (its run_defaults, or the options below)")
-    add_solver(parser)
-    add_engine(parser)
-    add_set(parser)
-    add("--initial", action="append", default=[], metavar="CHANNEL=VALUE", help="start value; may be repeated")
-    add("--channels", action="append", metavar="GLOB", help="curves to offer and draw; may be repeated")
-    add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
-    add("--html", metavar="FILE", help="write one self-contained page instead of serving it")
     add("--live", action="store_true", help="the machine itself runs in the page, beside a stored run of it")
     add("--here", action="store_true", help="with --live: the machine runs in this process, the page shows it")
+    add("--channels", action="append", metavar="GLOB", help="curves to offer and draw; may be repeated")
+    add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
     add("--speed", type=float, default=1.0, metavar="X", help="of time at the start (default: 1)")
+    add = parser.add_argument_group("where").add_argument
+    add("--html", metavar="FILE", help="write one self-contained page instead of serving it")
     add("--host", default="127.0.0.1", metavar="NAME", help="listen here (default: this machine only; 0.0.0.0: all)")
     add("--port", type=int, default=8080, metavar="N", help="listen here, or on the next free one (default: 8080)")
+    add_values(parser)
+    add_solver(parser)
+    add_engine(parser)
 
 
 def command(options: argparse.Namespace) -> int:

@@ -44,12 +44,13 @@ from kompono.translate.motion.conditions import Closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
+from kompono.translate.rank.assembled import at_positions
 from kompono.translate.rank.sizes import ALWAYS, absolute_references
 from kompono.translate.structure.topology import Topology, find_topology
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
-PROJECTION_TOLERANCE = 1e-4  # coarser than in joint coordinates: here rounding is that of places and levers
+PROJECTION_TOLERANCE = 1e-5  # as in joint coordinates
 
 
 class AbsoluteEngine(SolvedEngine):
@@ -122,10 +123,17 @@ class AbsoluteEngine(SolvedEngine):
         if unit not in self._references:
             tree = self._by_joints
             live = tree.live if not unit else tree.find_live(unit=True)
-            self._references[unit] = absolute_references(
-                self.model, self.laws, tree.topology, live, unit, self._mobilities
-            )
+            free = absolute_references(self.model, self.laws, tree.topology, live, unit, self._mobilities)
+            self._references[unit] = free if self._mobilities else self._at_positions(free, unit)
         return self._references[unit]
+
+    def _at_positions(self, references: dict[Element, PivotReference], unit: bool) -> dict[Element, PivotReference]:
+        """References that are not larger than pivots are where the machine is assembled."""
+
+        def order(closures: dict[Element, Closure[Body]]) -> list[Element]:
+            return [level.element for level in self._levels(closures)]
+
+        return at_positions(self._by_joints.probe, self.closing, self.laws, order, references, unit=unit)
 
     @property
     def _mobilities(self) -> Mapping[Body, np.ndarray]:

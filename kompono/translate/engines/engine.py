@@ -92,7 +92,12 @@ class Engine(ABC):
 
     def row_labels(self) -> tuple[str, ...]:
         """Path of the element each condition row belongs to, in the order of `conditions`."""
-        return tuple(self.model.path(e) for e in self.closing for _ in range(sum(group_sizes(e))))
+        return tuple(self.model.path(element) for element in self.row_owners)
+
+    @cached_property
+    def row_owners(self) -> tuple[Closing, ...]:
+        """The element each condition row belongs to."""
+        return tuple(element for element in self.closing for _ in range(sum(group_sizes(element))))
 
     def row_units(self) -> tuple[str, ...]:
         """Unit of each condition row: "m", "rad", or empty where it is not known."""
@@ -104,6 +109,10 @@ class Engine(ABC):
 
     def hold_labels(self) -> tuple[str, ...]:
         """Path of the element each entry of `holds` belongs to."""
+        return self._hold_labels
+
+    @cached_property
+    def _hold_labels(self) -> tuple[str, ...]:
         sizes = (ca.SX(ask_holds(element, symbolic_pose())).numel() for element in self._directed)
         return tuple(self.model.path(e) for e, size in zip(self._directed, sizes, strict=True) for _ in range(size))
 

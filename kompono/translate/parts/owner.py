@@ -23,7 +23,7 @@ from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
 from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.compartment import Compartment, models_in
-from kompono.translate.parts.heavy import heaviest_port
+from kompono.translate.parts.heavy import HeavyPort, heaviest_port
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.linked import LinkedMoment, speed_places
@@ -98,7 +98,13 @@ class SolvedByParts(ByParts, SolvedEngine):
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         made = super().routines() | ({"ports": self.ports} if self.port_paths else {})
-        return made | ({"opened": self.opened_derivative} if self.here and heaviest_port(self.compartment) else {})
+        heavy = self.heaviest_port
+        return made | ({"opened": self.opened_derivative} if heavy and heavy.opens else {})
+
+    @cached_property
+    def heaviest_port(self) -> HeavyPort | None:
+        """What bears the most for what carries it inside, if digits are lost there."""
+        return heaviest_port(self.compartment) if self.here else None
 
     def ports(self) -> Routine:
         """How far what ports do and bear is from settled, relative; more than `pairs.UNSETTLED` is too much."""

@@ -32,7 +32,7 @@ from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closure, ToldConditions
 from kompono.translate.motion.kinematics import Kinematics, Step
-from kompono.translate.parts.border import Border, port_in
+from kompono.translate.parts.border import FIELDS, Border, port_in
 from kompono.translate.parts.compartment import Compartment, starts
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part, PartFunction
@@ -230,7 +230,9 @@ class SealedPart(Part):
 
     def mobilities(self) -> dict[Body, np.ndarray]:
         """How easily forces move each port at the start (6, 6), alike in all directions, with the rest free."""
-        described, known = self.variant.functions["violated_rate"], {"time": [0.0], "x": self.start}
+        described = self.variant.functions["violated_rate"]
+        still = np.concatenate([np.zeros(3), np.eye(3).ravel(), np.zeros(6)])
+        known = {"time": [0.0], "base": still, "fields": np.zeros(FIELDS), "x": self.start}
         first = dict(zip(self.model.inputs, first_values(self.model), strict=True))
         members: Any = self.part._members
         signals = [first.get(members[name], getattr(members[name], "value", 0.0)) for name in described.signals]

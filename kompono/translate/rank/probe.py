@@ -16,7 +16,7 @@ from kompono.translate.motion.conditions import Closure, Closures
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import body_inertia
 from kompono.translate.rank.rank import LiveRows, RankSample, find_live
-from kompono.translate.rank.redundant import NumericModel, slips
+from kompono.translate.rank.redundant import NumericModel, Position, find_positions, slips
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
@@ -37,6 +37,8 @@ class Probe:
         self.model, self.joints = kinematics.model, kinematics.topology.tree_joints
         self.moved = sum(len(joint.coordinates) for joint in self.joints)
         self.nq, self.nv = self.moved + counted, sum(joint.freedoms for joint in self.joints)
+        self._positions: list[Position] = []
+        self._at_start = np.zeros(0)
 
     # -- states
 
@@ -139,10 +141,29 @@ class Probe:
         places = {key: np.arange(a, b) for key, a, b in zip(self.closures, ends[:-1], ends[1:], strict=True)}
         if not ends[-1]:
             return live
-        fixed = {key: places[key] for key in order if len(places[key]) and not self._switched(self.closures[key])}
+        fixed = {
+            key: places[key]
+            for key in order
+            if len(places[key]) and not self.switched(self._columns(self.closures[key]))
+        }
         sizes = np.sqrt(np.concatenate([live[key].size for key in self.closures]))
-        found = slips(self._numeric(live, start), fixed, sizes)
+        machine = self._numeric(live, start)
+        self._positions = self._positions or find_positions(machine)
+        found = slips([position.matrix / machine.scale for position in self._positions], fixed, sizes)
         return {key: one.with_slips(found.get(key)) for key, one in live.items()}
+
+    def held(self) -> list[np.ndarray]:
+        """All inputs of a routine at the positions where conditions were looked at, with nothing moving; none before
+        `add_slips`.
+        """
+        rows = []
+        for position in self._positions:
+            row = self._at_start.copy()
+            row[1 + self.nq : 1 + self.nq + self.nv] = 0.0
+            row[0], row[1 : 1 + self.moved] = position.time, position.q
+            row[len(row) - len(position.parameters) :] = position.parameters
+            rows.append(row)
+        return rows
 
     def _numeric(self, live: dict[Element, LiveRows], start: np.ndarray) -> NumericModel:
         pairs = [(live[key], closure) for key, closure in self.closures.items()]
@@ -169,6 +190,7 @@ class Probe:
 
         at_start = values.copy()
         at_start[len(values) - len(self.parameters) :] = self.parameters
+        self._at_start = at_start
         scale = np.sqrt(np.maximum(np.diag(self._mass_matrix(at_start)), 1e-300))
         return NumericModel(evaluate, move, start[: self.moved], self.parameters, scale)
 
@@ -176,10 +198,10 @@ class Probe:
         links = [link for link in self.kinematics.topology.links if link.joint is not None and not link.crosses]
         return ca.vertcat(ca.SX(0, 1), *[self.kinematics.step(link).rate for link in links])
 
-    def _switched(self, closure: Closure[Joint]) -> bool:
-        """Whether modes or inputs have a say in conditions."""
+    def switched(self, columns: Matrix) -> bool:
+        """Whether modes or inputs have a say in conditions, given their G."""
         outside = {ca.SX(signal).element_hash() for signal in (*self.model.modes, *self.model.inputs)}
-        return any(symbol.element_hash() in outside for symbol in ca.symvar(ca.vec(self._columns(closure))))
+        return any(symbol.element_hash() in outside for symbol in ca.symvar(ca.vec(columns)))
 
 
 def first_values(model: Elaborated) -> np.ndarray:

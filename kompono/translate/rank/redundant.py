@@ -15,7 +15,7 @@ that cannot be assembled from its declared start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,17 +43,29 @@ class NumericModel:
     scale: np.ndarray
 
 
-def slips(machine: NumericModel, elements: dict[Element, np.ndarray], sizes: np.ndarray) -> dict[Element, np.ndarray]:
+@dataclass(frozen=True)
+class Position:
+    """A position where the conditions hold: the instant, coordinates, values of parameters, and G on the speeds."""
+
+    time: float
+    q: np.ndarray
+    parameters: np.ndarray
+    matrix: np.ndarray
+
+
+def slips(
+    matrices: Sequence[np.ndarray], elements: Mapping[Element, np.ndarray], sizes: np.ndarray
+) -> dict[Element, np.ndarray]:
     """K (rows, slips) of each element with redundant rows, by element, for rows scaled to `sizes` (all rows,);
-    `elements` gives the places of the rows of each, those of elements that may be switched excluded. Elements whose
-    rows are all independent have none; those left to pivots are not in the answer.
+    `matrices` are G at several positions, with columns as coordinates weigh. `elements` gives the places of the rows of
+    each, those of elements that may be switched excluded. Elements whose rows are all independent have none; those left
+    to pivots are not in the answer.
     """
-    matrices = _positions(machine)
     if not matrices:
         return {}
     found: dict[Element, np.ndarray] = {}
-    bases = [np.zeros((0, machine.scale.size)) for _ in matrices]
-    scaled = [matrix / sizes[:, None] / machine.scale for matrix in matrices]
+    bases = [np.zeros((0, matrix.shape[1])) for matrix in matrices]
+    scaled = [matrix / sizes[:, None] for matrix in matrices]
     for key, places in elements.items():
         directions = []
         for k, matrix in enumerate(scaled):
@@ -79,13 +91,16 @@ def _common(directions: Sequence[np.ndarray]) -> np.ndarray | None:
     return chosen if margin > MARGIN else None
 
 
-def _positions(machine: NumericModel) -> list[np.ndarray]:
-    """G at several positions where the conditions hold; none if the start cannot be closed, or freedoms end at once."""
+def find_positions(machine: NumericModel) -> list[Position]:
+    """Several positions where the conditions hold, the start first; none if the start cannot be closed, or freedoms end
+    at once.
+    """
     random = np.random.default_rng(1)
     q = _close(machine, 0.0, machine.start, machine.parameters)
     if q is None:
         return []
-    matrices, time, onwards = [machine.evaluate(0.0, q, machine.parameters)[1]], 0.0, np.zeros(machine.scale.size)
+    time, onwards = 0.0, np.zeros(machine.scale.size)
+    positions = [Position(time, q, machine.parameters, machine.evaluate(time, q, machine.parameters)[1])]
     for number in range(1, POSITIONS):
         _, matrix = machine.evaluate(time, q, machine.parameters)
         _, values, right = np.linalg.svd(matrix / machine.scale)
@@ -103,8 +118,8 @@ def _positions(machine: NumericModel) -> list[np.ndarray]:
             onwards = -onwards
             continue
         q, onwards = moved, 10 * wanted
-        matrices.append(machine.evaluate(time, q, parameters)[1])
-    return matrices
+        positions.append(Position(time, q, parameters, machine.evaluate(time, q, parameters)[1]))
+    return positions
 
 
 def _follow(

@@ -62,9 +62,10 @@ def absolute_references(
             share = min(1.0, found.min() / own.min()) if len(found) and len(own) else 1.0
             implied[element] = live[element].implied()
             loop = (element, *path_joints(tree, element))
-            heaviest = max((_heaviest(joint) for joint in loop), default=0.0)
+            masses = {joint: _masses(joint, mobilities) for joint in loop}
+            heaviest = max((mass for known in masses.values() for mass in known), default=0.0)
             for joint in loop:
-                beside = min(1.0, BESIDE * _heaviest(joint, lightest=True) / heaviest) if heaviest else 1.0
+                beside = min(1.0, BESIDE * min(masses[joint], default=0.0) / heaviest) if heaviest else 1.0
                 shares[joint] = min(share * beside, shares.get(joint, 1.0))
     return {
         key: PivotReference.of(
@@ -74,14 +75,13 @@ def absolute_references(
     }
 
 
-def _heaviest(element: Closing, *, lightest: bool = False) -> float:
-    """The mass [kg] of the heavier (or lighter) of the bodies of an element, as far as masses are numbers; 0 if none
-    is.
-    """
+def _masses(element: Closing, mobilities: Mapping[Body, np.ndarray]) -> list[float]:
+    """Of the bodies of an element [kg], as far as masses are numbers or known by what forces move there."""
     pairs = element.joints if isinstance(element, Coupling) else (element,)
     bodies = [frame.body for pair in pairs for frame in (pair.first, pair.second) if isinstance(frame.body, Body)]
-    known = [float(ca.DM(mass)) for body in bodies if (mass := ca.SX(body.solid.mass)).is_constant()]
-    return (min if lightest else max)(known, default=0.0)
+    declared = [ca.SX(body.solid.mass) for body in bodies if body not in mobilities]
+    told = [1 / float(mobilities[body][0, 0]) for body in bodies if body in mobilities and mobilities[body][0, 0] > 0]
+    return told + [float(ca.DM(mass)) for mass in declared if mass.is_constant()]
 
 
 def _slips(sizes: np.ndarray, implied: np.ndarray | None) -> np.ndarray | None:

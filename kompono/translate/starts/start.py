@@ -23,7 +23,6 @@ from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
-from kompono.translate.motion.conditions import group_sizes
 from kompono.translate.starts.asked import BODY, AskedBody, AskedJoint, AskedStart, RowNames
 from kompono.translate.starts.guess import coordinates_of_bodies
 from kompono.translate.structure.topology import Link
@@ -106,7 +105,7 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> AskedStart:
 
 
 def _rows(engine: Engine) -> RowNames:
-    owners = [element for element in engine.closing for _ in range(sum(group_sizes(element)))]
+    owners = engine.row_owners
     paths = {element: engine.model.path(element) for element in engine.closing}
     coupling = tuple(isinstance(element, Coupling) for element in owners)
     return RowNames(tuple(paths[e] for e in owners), coupling, engine.hold_labels(), engine.row_units)

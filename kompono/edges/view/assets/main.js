@@ -1,6 +1,7 @@
 // The page: time runs here, everything else follows it.
 "use strict";
 
+const LONG_WAY = 5; // sizes of a machine that its way is long
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 async function main() {
@@ -35,6 +36,7 @@ async function main() {
   page.physics = new Physics(data, machine, run);
   page.details = new Details(page);
   page.curves = new Curves(data, run, (time) => { if (!run.ends) page.play(false); page.seek(time); });
+  page.curves.hurried = () => machine.slow > 0.02;
   page.tree = new Tree(data, machine, (path) => page.details.show(path));
   page.measure = new Measure(machine);
   page.search = new ChannelSearch(data, (channel) => page.curves.add(channel));
@@ -78,7 +80,13 @@ async function main() {
   listen(page);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", () => { machine.theme(); page.physics.theme(); page.curves.redraw(); });
-  new ResizeObserver(() => { machine.resize(); page.curves.resize(); }).observe(get("stage"));
+  let laid = false;
+  new ResizeObserver(() => {
+    machine.resize();
+    page.curves.resize();
+    if (!laid) accompany(page);
+    laid = true;
+  }).observe(get("stage"));
   get("name").textContent = data.model;
   get("note").textContent = data.note;
   get("scale").textContent = `grid ${data.cell >= 1 ? data.cell : brief(data.cell * (data.cell < 0.01 ? 1000 : 100))} ${data.cell >= 1 ? "m" : data.cell < 0.01 ? "mm" : "cm"}`;
@@ -89,6 +97,14 @@ async function main() {
   window.kompono = page;
   if (living && !window.matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("wait")) page.play(true);
   document.body.dataset.ready = "yes";
+}
+
+// A machine that goes far is a speck in the room it needs: look at it where it begins, and move along.
+function accompany({ data, machine, physics }) {
+  const bodies = data.parts.flatMap(({ kind }, k) => (kind === "body" ? [k] : [])), box = machine.around(bodies);
+  if (!data.stored || !box || !machine.fitted || 2 * machine.radius < LONG_WAY * box.min.distanceTo(box.max)) return;
+  machine.frame(box.min, box.max);
+  physics.follow(data.carriers.filter(({ kind }) => kind === "body").reduce((a, b) => (b.mass > a.mass ? b : a)));
 }
 
 // Panels, menus and marks.

@@ -46,6 +46,7 @@ class Stage {
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.15;
     this.controls.addEventListener("change", () => { this.stale = true; });
+    this.controls.addEventListener("start", () => { this.fitted = false; });
     this.stale = true;
     this.changed = performance.now();
     this.drawn = 0;
@@ -128,10 +129,15 @@ class Stage {
     this.frame(this.low, this.high, away);
   }
 
-  fit() { this.look(1); }
+  // All of the machine, also when the page gets another size, until somebody looks elsewhere.
+  fit() {
+    this.look(1);
+    this.fitted = true;
+  }
 
   // Put the camera so that a box is in sight, from a direction.
   frame(low, high, away = this.camera.position.clone().sub(this.controls.target).normalize()) {
+    this.fitted = false;
     const centre = low.clone().add(high).multiplyScalar(0.5);
     const right = new THREE.Vector3().crossVectors(this.up, away).normalize(), top = new THREE.Vector3().crossVectors(away, right);
     const tall = Math.tan(this.perspective.fov * Math.PI / 360), wide = tall * this.perspective.aspect;
@@ -177,6 +183,7 @@ class Stage {
 
   // Move the eye along with something.
   shift(by) {
+    this.fitted = false;
     this.camera.position.add(by);
     this.controls.target.add(by);
     this.stale = true;
@@ -185,6 +192,7 @@ class Stage {
   resize() {
     this.renderer.setSize(this.canvas.clientWidth || 1, this.canvas.clientHeight || 1, false);
     this.lens();
+    if (this.fitted) this.fit();
     this.stale = true;
   }
 

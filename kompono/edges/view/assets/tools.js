@@ -102,6 +102,7 @@ class Links {
     const eye = (words.get("eye") || "").split(",").map(Number);
     if (eye.length === 6 && eye.every(isFinite)) {
       if (words.has("parallel") && Number(words.get("parallel")) > 0) { get("parallel").checked = true; machine.orthographic(true); machine.span = Number(words.get("parallel")); machine.lens(); }
+      machine.fitted = false;
       machine.camera.position.set(...eye.slice(0, 3));
       machine.controls.target.set(...eye.slice(3));
       machine.controls.update();
