@@ -49,17 +49,7 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
     """The step loop of a method and the routine that tells channels, from a program all of which is here; its object is
     kept in the cache if it may be.
     """
-    routines = {routine.name: routine for routine in (*loop_routines(program), outputs)}
-    if any(isinstance(routine, TableRoutine) for routine in routines.values()):
-        raise RunError(
-            "what is translated by types of components has no code for a page.",
-            fix="Use engine='relative' (--engine relative), or leave out --live.",
-        )
-    text = schedule.define(program, routines.values(), ONE)
-    closed = schedule.called(program, routines.values())
-    text += "".join(closed_body(function, ONE) for function in closed.values())
-    text += LOOPS[method](Machine(program, flush=False), LOOP)
-    text = _once(prelude(text, ONE) + text)
+    text = loop_text(program, method, outputs)
     key = cache.key("web", [], text)
     made = cache.find(key) if keep else None
     if made is None:
@@ -70,7 +60,22 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
     missing = [name for name in imported(code) if name not in MATH]
     if missing:
         raise CompileError(f"a browser does not have the function {missing[0]!r}.", fix="Write it by others.")
-    return WebModule(code, _places(program, outputs, data_end(code)))
+    return WebModule(code, places(program, outputs, data_end(code)))
+
+
+def loop_text(program: Program, method: str, outputs: Routine) -> str:
+    """LLVM text for any processor: the step loop of a method as `LOOP`, and all it calls."""
+    routines = {routine.name: routine for routine in (*loop_routines(program), outputs)}
+    if any(isinstance(routine, TableRoutine) for routine in routines.values()):
+        raise RunError(
+            "what is translated by types of components has no code for other processors.",
+            fix="Use engine='relative' (--engine relative), or leave out --live.",
+        )
+    text = schedule.define(program, routines.values(), ONE)
+    closed = schedule.called(program, routines.values())
+    text += "".join(closed_body(function, ONE) for function in closed.values())
+    text += LOOPS[method](Machine(program, flush=False), LOOP)
+    return _once(prelude(text, ONE) + text)
 
 
 def _assembled(text: str) -> bytes:
@@ -94,7 +99,7 @@ def _once(text: str) -> str:
     return _DECLARED.sub(kept, text)
 
 
-def _places(program: Program, outputs: Routine, first: int) -> dict[str, Any]:
+def places(program: Program, outputs: Routine, first: int) -> dict[str, Any]:
     """What the page must know to run the module: sizes, and words of the block and of the memory by name."""
     memory = layout(program)
     return {

@@ -287,7 +287,7 @@ class Steered(Subsystem):
         (lambda: Steered("controller"), {}, "asks a Python callable"),
         (Knocker, {"method": "dopri5"}, "equal steps"),
         (Knocker, {"method": "Radau"}, "equal steps"),
-        (Chain, {"engine": "discrete"}, "no code for a page"),
+        (Chain, {"engine": "discrete"}, "no code for other processors"),
     ],
 )
 def test_what_cannot_run_in_a_page_is_refused_in_words(make: Any, options: dict, words: str) -> None:
