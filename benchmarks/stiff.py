@@ -207,7 +207,7 @@ def _draw(found: dict[str, list[Ran]], target: Path) -> None:
             place.set_ylabel("processor time [ms]")
         for place in places[len(found) :]:
             place.axis("off")
-        places[0].legend(fontsize=7)
+        places[-1].legend(*places[0].get_legend_handles_labels(), loc="center", fontsize=8)
         figure.savefig(target, dpi=110)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from kompono.analyses.point import Point
 from kompono.analyses.slopes import is_open
 from kompono.errors import RunError, suggest
+from kompono.solve.inputs import Feed
 from kompono.translate.program import Program, Routine
 from kompono.translate.slopes import routine_of, symbolic
 
@@ -44,9 +45,11 @@ class Motion:
 class Followed:
     """The channels `names` of a model at a point, as what shall be followed."""
 
-    def __init__(self, point: Point, names: Sequence[str]) -> None:
+    def __init__(self, point: Point, names: Sequence[str], feed: Feed) -> None:
         self.point, self.names, self.program = point, tuple(names), point.simulation.program
-        self.kernel = point.simulation.kernel
+        self.kernel, self.feed = point.simulation.kernel, feed
+        table = feed.table()
+        self.changing = table is not None and len(table[0]) > 1
         known = {channel.name: k for k, channel in enumerate(self.program.channels)}
         for name in names:
             if name not in known and name not in self.program.coordinates:
@@ -57,11 +60,16 @@ class Followed:
         routines = self.program.routines
         for routine in ("conditions", "rates", "derivative"):
             if not is_open(point, routine) or _calls(self.program, routine):
-                fix = "Leave out closed=, or simulate with a Drive."
-                raise RunError("what is closed, sealed or solved by iteration cannot be led.", fix=fix)
+                fix = "Simulate with a Drive."
+                raise RunError("what is sealed or solved by iteration cannot be led.", fix=fix)
         self.routine = "led_" + hashlib.sha256(repr(self.columns).encode()).hexdigest()[:12]
         selected = point.simulation.translation.select(self.columns)
         cast(Any, routines).add(self.routine, lambda: _led(self.program, selected, self.columns, self.routine))
+        if self.changing and _sees_inputs(self.program, selected):
+            raise RunError(
+                "conditions or paths depend on an input that changes with time, and nobody knows its rate.",
+                fix="Write it as an expression of `time`, or a Table of it.",
+            )
 
     # -- native evaluation, row by row
 
@@ -74,7 +82,10 @@ class Followed:
 
     def map(self, routine: str, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """The first output of a routine at all times (n, outputs)."""
-        given = np.tile(self.point.inputs, (len(times), 1))
+        if self.changing:
+            given = np.array([self.feed.at(float(time)) for time in times])
+        else:
+            given = np.tile(self.point.inputs, (len(times), 1))
         return self.kernel.map(routine, times, np.ascontiguousarray(states), given, self.point.parameters)
 
     # -- positions
@@ -172,6 +183,15 @@ def rank(matrices: np.ndarray) -> np.ndarray:
 def _calls(program: Program, routine: str) -> bool:
     """Whether a routine calls functions that have no derivatives in native code."""
     return any(program.kernels[call.kernel].find_functions() for call in program.routines[routine].calls)
+
+
+def _sees_inputs(program: Program, selected: str) -> bool:
+    """Whether what is followed depends on inputs."""
+    conditions = program.routines["conditions"]
+    x = ca.SX.sym("x", sum(size for _, size in conditions.inputs))
+    first = 1 + program.state_size
+    found = [symbolic(program.kernels, program.routines[name], x)[0] for name in ("conditions", selected)]
+    return ca.jacobian_sparsity(ca.vertcat(*found), x[first : first + len(program.inputs)]).nnz() > 0
 
 
 def _led(program: Program, selected: str, columns: Sequence[int], name: str) -> Routine:

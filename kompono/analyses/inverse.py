@@ -12,6 +12,7 @@ efforts must do. Where they can in many ways, the smallest are told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import casadi as ca
@@ -28,6 +29,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.options import with_kinds
 from kompono.result import Result, Status
 from kompono.simulation import Simulation
+from kompono.solve.inputs import Feed
 from kompono.translate.program import Program, Routine
 from kompono.translate.slopes import routine_of, symbolic
 
@@ -57,10 +59,10 @@ def inverse(
     to choose. `near` are start values as of `initial`, for loops that can be closed in several ways. What the model
     itself applies (springs, gravity, motors that are fed) acts as well. Further options are those of `Simulation`.
     """
-    instants, paths, point = _begun(model, motion, times, near, inputs, parameters, options)
+    instants, paths, point, feed = _begun(model, motion, times, near, inputs, parameters, options)
     driven = tuple(motion) if efforts is None else listed(efforts)
     places = [_place(point.simulation.program, name, efforts is None) for name in driven]
-    followed = Followed(point, tuple(motion))
+    followed = Followed(point, tuple(motion), feed)
     found = followed.motion(instants, paths)
     if found.open:
         raise RunError(
@@ -89,19 +91,22 @@ def reach(
     freedoms than targets follows them with the smallest changes from its start on; `statistics["open"]` says how many
     are left.
     """
-    instants, paths, point = _begun(model, target, times, near, inputs, parameters, options)
-    found = Followed(point, tuple(target)).motion(instants, paths)
+    instants, paths, point, feed = _begun(model, target, times, near, inputs, parameters, options)
+    found = Followed(point, tuple(target), feed).motion(instants, paths)
     return _result(point, instants, found, {}, {"open": found.open}, [])
 
 
 def _begun(
     model: Subsystem | Simulation, motion: Mapping[str, Any], times: Any, near: Mapping[str, float] | None,
     inputs: Mapping[str, Any] | None, parameters: Mapping[str, float] | None, options: Mapping[str, Any],
-) -> tuple[np.ndarray, np.ndarray, Point]:  # fmt: skip
-    """Times, paths and the point to begin at."""
+) -> tuple[np.ndarray, np.ndarray, Point, Feed]:  # fmt: skip
+    """Times, paths, the point to begin at, and what feeds inputs on the way. Closed parts are opened: a machine is the
+    same with them, and slopes are exact.
+    """
     if not isinstance(motion, Mapping) or not motion:
         raise RunError("no motion is given.", fix='Give e.g. {"pin.angle": sin(time)}.')
     instants, paths = sampled(motion, times)
+    model, options = _opened(model, dict(options))
     point = in_joint_coordinates(find_point(model, near, float(instants[0]), inputs, parameters, options))
     check_fit(point)
     refuse_sealed(point)
@@ -110,10 +115,20 @@ def _begun(
         raise RunError(
             "its value depends on what was before.", path=program.states[0], fix="Leave it out, or simulate."
         )
-    table = point.simulation.feed(inputs).table()
-    if table is not None and len(table[0]) > 1:
-        raise RunError("inputs that change with time are not followed.", fix="Give numbers.")
-    return instants, paths, point
+    feed = point.simulation.feed(inputs)
+    if any(source.is_callable for source in feed.sources) and len(instants) > 1:
+        raise RunError("inputs from Python callables are not followed.", fix="Give numbers or tables.")
+    return instants, paths, point, feed
+
+
+def _opened(model: Subsystem | Simulation, options: dict[str, Any]) -> tuple[Subsystem | Simulation, dict[str, Any]]:
+    """The same model with its closed parts open."""
+    if isinstance(model, Simulation):
+        request = model.request
+        if (request.closed or request.isolate) and not request.elsewhere:
+            model = Simulation.of(model.translation.model.model, replace(request, closed=(), isolate=()))
+        return model, options
+    return model, {name: value for name, value in options.items() if name not in ("closed", "isolate")}
 
 
 def _place(program: Program, name: str, implied: bool) -> int:

@@ -131,6 +131,11 @@ def guard_count(program: Program) -> int:
     return program.routines["guards"].outputs[0][1] if "guards" in program.routines else 0
 
 
+def has_slopes(program: Program) -> bool:
+    """Whether the matrix of implicit stages is exact; else it is differenced."""
+    return IMPLICIT in program.routines
+
+
 def loop_routines(program: Program, implicit: bool = False) -> list[Routine]:
     """The routines a step loop calls."""
     switches = [f"switch_{k}" for k in range(guard_count(program) - len(program.laws))]
@@ -163,9 +168,9 @@ def layout(program: Program, lanes: Lanes = ONE, implicit: bool = False) -> dict
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
     if implicit:
-        made = dict(program.routines[IMPLICIT].outputs)
-        unknowns = len(program.speeds) + len(program.states)
-        sizes |= {name: made[name] for name in ("square", "coupling", "turning", "following")}
+        unknowns = len(program.speeds) + len(program.states) if has_slopes(program) else n
+        made = dict(program.routines[IMPLICIT].outputs) if has_slopes(program) else {"square": n * n}
+        sizes |= {name: size for name, size in made.items() if name != "rate"}
         sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns}
         sizes |= {"power": unknowns, "newton": 13}
     if any(routine.name.startswith(PULL) for routine in routines):

@@ -4,11 +4,15 @@ The matrix is exact and compiled (see `translate/slopes`), and is taken anew as 
 stiff directions of a mechanism turn with it. Where it converges well the factors serve on, within the stage and in the
 next ones, for g is the same in all stages of a step. Changes are measured in units of the tolerance; an iteration ends
 when what is left, judged by its rate of convergence, is a small share of that (Hairer, Wanner: Solving ODEs II, IV.8).
+
+Of models with parts that only answer (sealed ones, FMUs) the matrix is 1 - g J of the whole state, with J by forward
+differences. Newton's method converges as well with it, or more matrices are made.
 """
 
 from __future__ import annotations
 
 from kompono.compile import lu
+from kompono.compile.block import has_slopes
 from kompono.compile.emit import BOOL, INT, REAL, Array, Value
 from kompono.compile.error_level import plus_square
 from kompono.compile.machine import Machine
@@ -23,11 +27,14 @@ NAME = "kompono.newton"
 _SMALL = 5e-4  # of the tolerance: what may be left of a stage
 _MOST = 10  # iterations
 _SLOW = 0.25  # share of a change the next one may be without a new matrix
+_STRIDE = 2.0**-26  # of a difference, relative to a number and one
 _NOTHING = 1e-6  # of the tolerance: a change that ends the iteration whatever came before
 
 
 def patterns(program: Program) -> list[list[tuple[int, float | None]]]:
     """Where X and F are not zero: entry by entry, column by column, with the value of those that are constant."""
+    if not has_slopes(program):
+        return []
     routine = program.routines[IMPLICIT]
     found = []
     for (name, _), result in zip(routine.outputs, routine.result, strict=True):
@@ -92,16 +99,42 @@ def _evaluate(machine: Machine, time: Value) -> None:
     machine.block.add("evaluations")
 
 
+def _differenced(machine: Machine, time: Value, state: str) -> None:
+    """The rate, and 1 - g J of the whole state by forward differences."""
+    code, size, routine = machine.code, machine.size, machine.program.routines["derivative"]
+    place, rate, moved = (machine.vector(name) for name in (state, "mean", "rate_beside"))
+    square, g = machine.vector("square"), machine.vector("given")[len(machine.program.parameters)]
+    machine.evaluate(routine, time, state, "mean")
+    with code.loop(size) as j:
+        kept = place[j]
+        place[j] = kept + _STRIDE * (1.0 + code.math("fabs", kept))
+        stride = place[j] - kept
+        machine.evaluate(routine, time, state, "rate_beside")
+        place[j] = kept
+        with code.loop(size) as i:
+            share = g * (moved[i] - rate[i]) / stride
+            square[i * size + j] = code.select(i.equals(j), 1.0, 0.0) - share
+    machine.block.add("evaluations", size)
+
+
 def _matrix(machine: Machine, time: Value, state: str) -> None:
+    if has_slopes(machine.program):
+        _exact(machine, time, state)
+    else:
+        _differenced(machine, time, state)
+    if _unknowns(machine):
+        _measure(machine)
+    lu.factor(machine.code, machine.vector("square"), _integers(machine, "pivots"), _unknowns(machine))
+
+
+def _exact(machine: Machine, time: Value, state: str) -> None:
+    """The rate, and what `implicit` gives of the matrix."""
     routine = machine.program.routines[IMPLICIT]
     machine.vector("time")[0] = time
     machine.set_inputs(time)
     given = [machine.vector(name) for name in ("time", state, "inputs", "given")]
     made = [machine.vector("mean"), *(machine.vector(name) for name, _ in routine.outputs[1:])]
     machine.code.call(symbol(routine.name), [*given, *made, machine.vector("work")])
-    if _unknowns(machine):
-        _measure(machine)
-    lu.factor(machine.code, machine.vector("square"), _integers(machine, "pivots"), _unknowns(machine))
 
 
 def _measure(machine: Machine) -> None:
@@ -126,19 +159,31 @@ def _measure(machine: Machine) -> None:
                 total.set(total.get() + row[j] * source[j])
             target[i] = total.get()
     after = length(power)
-    machine.vector("newton")[RADIUS] = code.math("sqrt", after / before)
+    radius = code.math("sqrt", after / before)
+    machine.vector("newton")[RADIUS] = radius if has_slopes(machine.program) else radius * radius  # there it is g rho
     with code.loop(size) as i:
         power[i] = power[i] / code.math("maxnum", after, 1e-300)
 
 
 def _solve(machine: Machine, g: Value) -> None:
     """Newton's change of `stage` to `corrected`, added to it."""
-    code, program = machine.code, machine.program
-    q, places = len(program.coordinates), moving_places(program)
+    code = machine.code
     base, rate, stage, change = (machine.vector(name) for name in ("base", "mean", "stage", "corrected"))
-    solved, coupling = machine.vector("solved"), machine.vector("coupling")
     with code.loop(machine.size) as i:
         change[i] = base[i] + g * rate[i] - stage[i]
+    if has_slopes(machine.program):
+        _reduced(machine)
+    else:
+        lu.solve(code, machine.vector("square"), _integers(machine, "pivots"), change, machine.size)
+    with code.loop(machine.size) as i:
+        stage[i] = stage[i] + change[i]
+
+
+def _reduced(machine: Machine) -> None:
+    """The change from what is left, with coordinates eliminated."""
+    code, program = machine.code, machine.program
+    q, places = len(program.coordinates), moving_places(program)
+    change, solved, coupling = (machine.vector(name) for name in ("corrected", "solved", "coupling"))
     for k, place in enumerate(places):
         solved[k] = change[place]
     with code.loop(len(places)) as i:
@@ -150,8 +195,6 @@ def _solve(machine: Machine, g: Value) -> None:
     _follow(machine)
     for k, place in enumerate(places):
         change[place] = solved[k]
-    with code.loop(machine.size) as i:
-        stage[i] = stage[i] + change[i]
 
 
 def _follow(machine: Machine) -> None:
@@ -203,6 +246,8 @@ def begin_step(machine: Machine, time: Value, h: Value, g: Value) -> None:
 
 
 def _unknowns(machine: Machine) -> int:
+    if not has_slopes(machine.program):
+        return machine.size
     return len(machine.program.speeds) + len(machine.program.states)
 
 

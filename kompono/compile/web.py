@@ -13,7 +13,8 @@ from typing import Any
 
 from kompono.compile import assembler, cache, schedule, targets
 from kompono.compile.block import LASTING, Block, guard_count, layout, loop_routines
-from kompono.compile.called import called, seen
+from kompono.compile.called import called
+from kompono.compile.called import seen as read
 from kompono.compile.closed import closed_body
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE
@@ -50,17 +51,7 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
     """The step loop of a method and the routine that tells channels, from a program all of which is here; its object is
     kept in the cache if it may be.
     """
-    routines = {routine.name: routine for routine in (*loop_routines(program), outputs)}
-    if any(isinstance(routine, TableRoutine) for routine in routines.values()):
-        raise RunError(
-            "what is translated by types of components has no code for a page.",
-            fix="Use engine='relative' (--engine relative), or leave out --live.",
-        )
-    text = schedule.define(program, routines.values(), ONE)
-    closed = {n: seen(f) for n, f in called(program, routines.values()).items()}
-    text += "".join(closed_body(function, ONE) for function in closed.values())
-    text += LOOPS[method](Machine(program, flush=False), LOOP)
-    text = _once(prelude(text, ONE) + text)
+    text = loop_text(program, method, outputs)
     key = cache.key("web", [], text)
     made = cache.find(key) if keep else None
     if made is None:
@@ -71,7 +62,22 @@ def web_module(program: Program, method: str, outputs: Routine, *, keep: bool = 
     missing = [name for name in imported(code) if name not in MATH]
     if missing:
         raise CompileError(f"a browser does not have the function {missing[0]!r}.", fix="Write it by others.")
-    return WebModule(code, _places(program, outputs, data_end(code)))
+    return WebModule(code, places(program, outputs, data_end(code)))
+
+
+def loop_text(program: Program, method: str, outputs: Routine) -> str:
+    """LLVM text for any processor: the step loop of a method as `LOOP`, and all it calls."""
+    routines = {routine.name: routine for routine in (*loop_routines(program), outputs)}
+    if any(isinstance(routine, TableRoutine) for routine in routines.values()):
+        raise RunError(
+            "what is translated by types of components has no code for other processors.",
+            fix="Use engine='relative' (--engine relative), or leave out --live.",
+        )
+    text = schedule.define(program, routines.values(), ONE)
+    closed = called(program, routines.values())
+    text += "".join(closed_body(read(function), ONE) for function in closed.values())
+    text += LOOPS[method](Machine(program, flush=False), LOOP)
+    return _once(prelude(text, ONE) + text)
 
 
 def _assembled(text: str) -> bytes:
@@ -95,7 +101,7 @@ def _once(text: str) -> str:
     return _DECLARED.sub(kept, text)
 
 
-def _places(program: Program, outputs: Routine, first: int) -> dict[str, Any]:
+def places(program: Program, outputs: Routine, first: int) -> dict[str, Any]:
     """What the page must know to run the module: sizes, and words of the block and of the memory by name."""
     memory = layout(program)
     return {

@@ -181,6 +181,29 @@ class Pushed:
     force: tuple[float, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Surfaced:
+    """What may touch: a plane across z of `place`, sphere (radius), capsule or cylinder (radius, half its length along
+    z) or box (half edges) about it, on an instance, or, with no path, on the assembly itself. Sizes are in [m].
+    """
+
+    path: Path
+    kind: str
+    place: Place = field(default_factory=Place)
+    sizes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Touching:
+    """Two that touch, rigid: anything on a plane, or a sphere on a sphere, with a coefficient of friction."""
+
+    name: str
+    first: Surfaced
+    second: Surfaced
+    friction: float = 0.0
+    where: str = ""
+
+
 @dataclass(frozen=True)
 class Noted:
     """A line of the table: what became of something, e.g. ("ignored", "sensors", "12 of them")."""
@@ -207,6 +230,7 @@ class Assembly:
     loads: tuple[Loaded, ...] = ()
     actuators: tuple[Actuated, ...] = ()
     pushes: tuple[Pushed, ...] = ()
+    touching: tuple[Touching, ...] = ()
     starts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     gravity: tuple[float, ...] | None = None
     notes: tuple[Noted, ...] = ()

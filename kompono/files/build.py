@@ -26,6 +26,7 @@ from kompono.files.recipe import At, Make, Recipe, Start, at
 from kompono.files.sameness import content
 from kompono.files.starts import named_controls, named_starts
 from kompono.files.table import Table
+from kompono.files.touching import touched
 from kompono.spatial.vectors import check_inertia
 
 SINGLE = {
@@ -77,7 +78,7 @@ def build(assembly: Assembly, choices: Choices) -> Machine:
     recipe = level.recipe()
     unknown = choices.ignore - told.ignored
     if unknown:
-        fix = "Connections, actuators and couplings can be ignored, by the names of the file; `imported` lists them."
+        fix = "Connections, actuators, couplings, contacts can be ignored, by the names of the file, see `imported`."
         raise FileError(f"there is no {sorted(unknown)[0]!r} to ignore.", path=assembly.file, fix=fix)
     masses = tuple((body, *mass) for body, mass in told.masses.items())
     table = Table(assembly.file, tuple(told.lines), masses, tuple(told.named))
@@ -137,6 +138,7 @@ class Level:
             if isinstance(each, Coupled | Summed):
                 coupled(self, each)
         acting(self)
+        touched(self)
         channels = {of: f"{name}.{own}" if own else name for of, (name, own, _) in self.coordinates.items()}
         what = f"From {self.assembly.file or 'a file'}." if not self.inner else f"A part, {'.'.join(self.inner)}."
         title = f"{self.assembly.name}. {what}" if self.assembly.name else what

@@ -10,6 +10,7 @@ from typing import Any
 from kompono.errors import FileError, RunError
 from kompono.files.assembly import Assembly
 from kompono.files.loops import read_loops
+from kompono.files.touching import checked_contact
 from kompono.files.xml import Node, parse, read_bytes
 from kompono.given import flag, listed, shown
 
@@ -46,13 +47,16 @@ def _kind_of(root: Node, path: Path) -> str:
     return ROOTS[root.tag]
 
 
-def _urdf(root: Node, path: Path, *, loops: Any = None, floating: bool = False, packages: Any = ()) -> Assembly:
+def _urdf(
+    root: Node, path: Path, *, loops: Any = None, floating: bool = False, packages: Any = (), contact: Any = "none"
+) -> Assembly:
     from kompono.files.urdf import read_urdf
 
     beside = read_loops(loops, path.parent)
     return read_urdf(
         root, path, loops=beside.loops, motors=beside.motors, balls=beside.balls,
         floating=flag(floating, "floating =", "load", error=RunError), packages=_folders(packages),
+        contact=checked_contact(contact, ("none", "ground")),
     )  # fmt: skip
 
 
@@ -71,10 +75,12 @@ def _folders(packages: Any) -> Mapping[str, Path] | list[Path]:
     return dict(zip(packages, folders, strict=True)) if named else folders
 
 
-def _mjcf(root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = ()) -> Assembly:
+def _mjcf(
+    root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = (), contact: Any = "none"
+) -> Assembly:
     from kompono.files.mjcf import read_mjcf
 
-    return read_mjcf(root, path, start=start, ignore=ignore)
+    return read_mjcf(root, path, start=start, ignore=ignore, contact=checked_contact(contact))
 
 
 def _simscape(root: Node, path: Path, *, density: Any = None) -> Assembly:
@@ -119,9 +125,9 @@ ENDINGS = (
 )  # of files the command line takes for machines
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "SimscapeMultibodyImportXML": "simscape"}
 FORMATS = {
-    "urdf": Format("URDF", _urdf, ("loops", "floating", "packages")),
+    "urdf": Format("URDF", _urdf, ("loops", "floating", "packages", "contact")),
     "simscape": Format("Simscape Multibody", _simscape, ("density",)),
     "freecad": Format("FreeCAD", _freecad, ("density",)),
     "step": Format("STEP", _step, ("density", "fixed", "rigid")),
-    "mjcf": Format("MJCF", _mjcf, ("start", "ignore")),
+    "mjcf": Format("MJCF", _mjcf, ("start", "ignore", "contact")),
 }

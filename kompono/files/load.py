@@ -33,6 +33,8 @@ def load(
     `ignore`: names of connections to leave out. `repair`: take the nearest possible inertia where one is impossible.
     `limits`, `friction`: whether those of joints are taken. `gravity`: that of the file (else 9.81 m/s^2 down z), a
     vector, or False. `masses` [kg] by part replace those of the file; inertias are scaled along.
+    URDF, MJCF: `contact`: "none", "ground" (shapes on planes; of URDF the plane z = 0) or, of MJCF, "all" (spheres with
+    one another as well); it is rigid, with friction.
     URDF: `loops` (a YAML file or [(first, second, "3d" or "6d")]), `floating`, `packages` (folders of meshes).
     MJCF: `start` (a keyframe).
     CAD: `density` [kg/m^3], one or by part; of bare STEP also `fixed` (parts held on the ground), `rigid` (assemblies

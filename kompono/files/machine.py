@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kompono import library
 from kompono.errors import FileError, KomponoError, ModelError, suggest
 from kompono.files.place import Place
-from kompono.files.recipe import At, Make, Recipe, Ref, Start
+from kompono.files.recipe import At, Make, On, Recipe, Ref, Start
 from kompono.files.table import Table
 from kompono.given import numbers
 from kompono.model.body import Body, Carrier, Frame, Ground
@@ -130,6 +130,8 @@ def _value(machine: Subsystem, value: Any, here: Place) -> Any:
         if value.orientation is None and not any(value.position):
             return carrier
         return carrier.at(*value.position, orientation=value.orientation)
+    if isinstance(value, On):
+        return getattr(_value(machine, value.frame, here), value.kind)(**value.keywords)
     if isinstance(value, Ref):
         found = _member(machine, value.path)
         return found if value.key is None else found[value.key]

@@ -2,8 +2,8 @@
 that defines them, and what it compiles is read.
 
 Bodies without joints are parts of their parents; several joints of a body are one. Equalities are rigid: the softness
-MuJoCo gives them is not taken. Contact is not imported. What has no counterpart here is refused by its name, and
-`ignore=[name]` leaves it out.
+MuJoCo gives them is not taken, nor that of contact, which is taken when asked for. What has no counterpart here is
+refused by its name, and `ignore=[name]` leaves it out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kompono.errors import FileError
 from kompono.files.assembly import Assembly, End, Instance, Joined, Part, Step
 from kompono.files.mjcf_acting import actuators, loads, pushed
 from kompono.files.mjcf_compiled import compiled
+from kompono.files.mjcf_contact import touching
 from kompono.files.mjcf_equal import equalities
 from kompono.files.mjcf_looks import looks
 from kompono.files.mjcf_names import Compiled
@@ -28,8 +29,10 @@ from kompono.files.xml import Node
 WORLD = "world"
 
 
-def read_mjcf(root: Node, file: Path, *, start: str | None = None, ignore: Iterable[str] = ()) -> Assembly:
-    """The assembly of a `<mujoco>`; `start` names the keyframe to start from."""
+def read_mjcf(
+    root: Node, file: Path, *, start: str | None = None, ignore: Iterable[str] = (), contact: str = "none"
+) -> Assembly:
+    """The assembly of a `<mujoco>`; `start` names the keyframe to start from, `contact` says which is taken."""
     spoken, notes = compiled(root, file)
     model = Compiled(spoken, file.name, frozenset(ignore), notes)
     model.refuse_whole()
@@ -47,10 +50,12 @@ def read_mjcf(root: Node, file: Path, *, start: str | None = None, ignore: Itera
     gravity = tuple(model.m.opt.gravity.tolist()) if not model.disabled("GRAVITY") else (0.0, 0.0, 0.0)
     acting = tuple(loads(model)), tuple(actuators(model)), tuple(pushed(model, gravity))
     connections = (base, *joints, *equalities(model))
+    meeting = touching(model, contact)
     model.count()
     return Assembly(
         root.get("model") or file.stem, parts, (Instance(WORLD, WORLD), *instances), connections, loads=acting[0],
-        actuators=acting[1], pushes=acting[2], starts=named, gravity=gravity, notes=tuple(notes), file=file.name,
+        actuators=acting[1], pushes=acting[2], touching=meeting, starts=named, gravity=gravity, notes=tuple(notes),
+        file=file.name,
     )  # fmt: skip
 
 

@@ -94,8 +94,7 @@ class Compiled:
     def count(self) -> None:
         """What is left out as a whole, with how many there are."""
         m = self.m
-        touching = int(((np.asarray(m.geom_contype) != 0) | (np.asarray(m.geom_conaffinity) != 0)).sum())
-        counts = {"contact of geoms": touching, "contact pairs": m.npair, "sensors": m.nsensor, "cameras": m.ncam}
+        counts = {"sensors": m.nsensor, "cameras": m.ncam}
         for what, count in counts.items():
             if count:
                 self.note("ignored", what, f"{count} of them")

@@ -27,6 +27,15 @@ class At:
 
 
 @dataclass(frozen=True)
+class On:
+    """A surface of a frame: `self.body.at(...).sphere(radius=0.1)`."""
+
+    frame: At
+    kind: str
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Start:
     """Where a body starts, in the frame of its component."""
 

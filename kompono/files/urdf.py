@@ -1,8 +1,9 @@
 """URDF: links and joints of a robot, a tree; closed loops beside it (`loops.py`).
 
 Links that fixed joints hold together are one body, merged before masses are checked; a link without mass between two
-joints makes one joint of them. Friction, damping and limits of joints are taken; what concerns other programs (contact
-shapes, gazebo tags, safety controllers) is counted and told.
+joints makes one joint of them. Friction, damping and limits of joints are taken; what concerns other programs (gazebo
+tags, safety controllers) is counted and told. Contact with the ground is taken when it is asked for
+(`urdf_contact.py`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from kompono.files.assembly import (
 from kompono.files.looks import Looks
 from kompono.files.loops import Loop
 from kompono.files.place import Place
+from kompono.files.urdf_contact import on_the_ground, without_ground
 from kompono.files.xml import Node
 from kompono.spatial.rotation import snap
 
@@ -41,7 +43,7 @@ LOOPS = ("drake:ball_constraint", "drake:weld_constraint", "drake:joint", "loop_
 
 def read_urdf(
     root: Node, file: Path, *, loops: Sequence[Loop] = (), motors: Sequence[str] = (), balls: Sequence[str] = (),
-    floating: bool = False, packages: Any = (),
+    floating: bool = False, packages: Any = (), contact: str = "none",
 ) -> Assembly:  # fmt: skip
     """The assembly of a `<robot>`."""
     _refuse_loops(root)
@@ -55,6 +57,7 @@ def read_urdf(
     base = _root(links, joints, root)
     instances = tuple(Instance(name, name, Place() if floating and name == base else None) for name in links)
     fixed = () if floating else (Joined(f"{base}_fixed", End(()), End((base,)), merges=True),)
+    meeting = on_the_ground(reader.links) if contact == "ground" else without_ground(reader.links)
     closing = tuple(_closing(loop, links, joints, root) for loop in loops)
     return Assembly(
         root.get("name") or file.stem,
@@ -63,7 +66,8 @@ def read_urdf(
         (*fixed, *joints, *closing, *reader.mimics),
         loads=tuple(reader.loads),
         actuators=(*reader.motors(joints), *_motors(motors, joints, root)),
-        notes=(*reader.notes(), *_assumed(base, floating)),
+        touching=meeting.found,
+        notes=(*reader.notes(), *meeting.notes, *_assumed(base, floating)),
         file=file.name,
     )
 
@@ -81,7 +85,6 @@ class _Reader:
     def part(self, link: Node) -> Part:
         """The part of a link."""
         name, inertial = link.named("name"), link.find("inertial")
-        self.ignored["collision shapes"] += len(link.all("collision"))
         shapes = self.looks.shapes(link)
         if inertial is None:
             return Part(name, shapes=shapes, where=link.where)

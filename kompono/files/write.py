@@ -13,7 +13,7 @@ import numpy as np
 
 from kompono.files.machine import WORDS, Machine
 from kompono.files.place import Place
-from kompono.files.recipe import At, Make, Recipe, Ref, Start
+from kompono.files.recipe import At, Make, On, Recipe, Ref, Start
 from kompono.model.shape import Shape
 
 CORE = ("Body", "Ground", "Input")
@@ -133,6 +133,9 @@ class _Writer:
                 return f"self.{value.carrier}"
             turned = f", orientation={value.orientation!r}" if value.orientation is not None else ""
             return f"self.{value.carrier}.at({', '.join(map(repr, value.position))}{turned})"
+        if isinstance(value, On):
+            words = ", ".join(f"{key}={one!r}" for key, one in value.keywords.items())
+            return f"{self.value(value.frame, recipe)}.{value.kind}({words})"
         if isinstance(value, Place):
             own = f"Place.of({tuple(value.position.tolist())!r}, {value.quaternion!r})"
             return f"place @ {own}" if recipe.placed else own

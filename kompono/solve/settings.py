@@ -90,8 +90,6 @@ def check_stages(program: Program, method: str) -> None:
 def unsolvable(program: Program) -> tuple[str, str, str] | None:
     """The component that implicit stages cannot be solved with, why, and what to do; None where all is well."""
     explicit = "Use dopri5 or an equal step."
-    if program.hidden:
-        return program.hidden[0], "what is sealed, or an FMU, only answers", explicit
     if program.opaque or program.away:
         first = program.opaque[0][0] if program.opaque else next(iter(program.away.values()))[0]
         return first, "this part runs elsewhere", explicit

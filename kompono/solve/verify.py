@@ -19,7 +19,7 @@ from kompono.solve.methods import METHODS
 SAMPLES = 8  # states of a run that are looked at
 ABSURD = 0.5  # of the motion: an error above this in one step
 FINE = 0.01  # of the motion: an error in one step below this is what a suggested step has
-NOISE = 1e-4  # of the largest range: what varies less than this counts as little
+NOISE = 1e-2  # of the largest range: what varies less than this counts as little
 REST = 1e-10  # [m, rad, m/s, rad/s] what varies less does not move: it is what rounding leaves of forces in balance
 STEADY = 0.01  # of a value: speeds that vary less are steady, and what they vary by is rounding
 HALVINGS = 24  # of the step when a better one is sought

@@ -24,7 +24,7 @@ from kompono import (
 from kompono.analyses import Equilibrium
 from kompono.examples.car import Car
 from kompono.examples.reference.n_four_bar import NFourBar
-from kompono.library import Drive, Gravity, JointEffort, Prismatic, Revolute, solids
+from kompono.library import Contact, Drive, Gravity, JointEffort, Prismatic, Revolute, solids
 
 
 class Pendulum(Subsystem):
@@ -123,6 +123,26 @@ def test_leaning_under_a_torque() -> None:
     rest = equilibrium(Pendulum(torque=3.0), inputs={"torque": 4.0})
     assert abs(np.sin(rest.at["pin.angle"])) == pytest.approx(4.0 / 9.81, rel=1e-12)
     assert abs(rest.evaluation["pin.force.z"]) == pytest.approx(2.0 * 9.81, rel=1e-12)
+
+
+class Box(Subsystem):
+    """A box of 2 kg just above the ground."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.box = Body(solids.box(mass=2.0, size=(0.4, 0.3, 0.2)), start_position=(0, 0, 0.1001))
+        self.floor = Contact(self.ground.plane(), self.box.at(0, 0, -0.1).corners((0.4, 0.3, 0)), mu=0.5)
+
+
+def test_a_box_rests_on_the_ground_with_soft_laws() -> None:
+    """It may rest anywhere there, turned about the vertical: that is neutral. With events it is refused, by name."""
+    rest = equilibrium(Box(), contact="soft")
+    assert rest.stability == "neutral"
+    assert rest.residual < 1e-10
+    assert 0 < 0.1 - rest.at["box.position.z"] < 1e-3
+    assert set(rest.neutral) == {"box.free.x", "box.free.y", "box.free.e3"}
+    with pytest.raises(RunError, match=r"floor.*soft"):
+        equilibrium(Box())
 
 
 def test_what_has_no_rest_is_said() -> None:

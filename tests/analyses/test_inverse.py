@@ -10,8 +10,33 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Result, RunError, Sensor, Simulation, State, Subsystem, inverse, reach, simulate, time
-from kompono.library import Drive, Gravity, Prismatic, Revolute, RotationalSpringDamper, Rotor, Table, solids
+from kompono import (
+    Body,
+    Ground,
+    Input,
+    Result,
+    RunError,
+    Sensor,
+    Simulation,
+    State,
+    Subsystem,
+    inverse,
+    reach,
+    simulate,
+    time,
+)
+from kompono.library import (
+    Drive,
+    DryFriction,
+    Gravity,
+    JointEffort,
+    Prismatic,
+    Revolute,
+    RotationalSpringDamper,
+    Rotor,
+    Table,
+    solids,
+)
 
 TIMES = np.linspace(0.0, 1.0, 21)
 
@@ -194,6 +219,55 @@ def test_a_point_of_a_coupler_leads_its_loop() -> None:
 def test_what_cannot_be_is_said(ask: Any, words: str) -> None:
     with pytest.raises(RunError, match=words):
         ask()
+
+
+class Cart(Subsystem):
+    """2 kg on a rail, pushed by an input, with dry friction of 5 N if asked for."""
+
+    def __init__(self, friction: bool = False) -> None:
+        self.ground, self.cart = Ground(), Body(mass=2.0, inertia=(1, 1, 1))
+        self.rail = Prismatic(self.ground, self.cart, axis="x")
+        self.wind = Input(0.0, unit="N")
+        self.push = JointEffort(self.rail, self.wind)
+        if friction:
+            self.dry = DryFriction(self.rail, preload=5.0)
+
+
+def test_inputs_that_change_with_time_are_felt() -> None:
+    table = (np.array([0.0, 1.0]), np.array([0.0, 3.0]))
+    result = inverse(Cart(), {"rail.displacement": time**3}, times=TIMES, inputs={"wind": table})
+    assert result["rail.displacement.effort"] == pytest.approx(12.0 * TIMES - 3.0 * TIMES, abs=1e-9)
+    with pytest.raises(RunError, match="callables are not followed"):
+        inverse(Cart(), {"rail.displacement": time**3}, times=TIMES, inputs={"wind": (lambda time: time, 0.1)})
+
+
+def test_friction_is_overcome_where_it_slides() -> None:
+    """Soft laws do not stick, and have all their friction where something slides."""
+    times = np.linspace(0.5, 1.0, 6)
+    path = {"rail.displacement": ca.sin(3.0 * time)}
+    result = inverse(Cart(friction=True), path, times=times, contact="soft")
+    expected = -18.0 * np.sin(3.0 * times) + 5.0 * np.sign(np.cos(3.0 * times))
+    assert result["rail.displacement.effort"] == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(RunError, match=r"dry.*soft"):
+        inverse(Cart(friction=True), path, times=times)
+
+
+class Cell(Subsystem):
+    """An arm as a part of something larger."""
+
+    def __init__(self) -> None:
+        self.arm = Arm()
+
+
+def test_closed_parts_are_opened() -> None:
+    path = {"arm.axes.0.angle": 0.3 + time**2, "arm.axes.1.angle": 0.3 - time}
+    one = inverse(Cell(), path, times=TIMES)
+    for two in (
+        inverse(Cell(), path, times=TIMES, closed=["arm"]),
+        inverse(Simulation(Cell(), closed=["arm"]), path, times=TIMES),
+    ):
+        for name in one.names:
+            assert two[name] == pytest.approx(one[name], abs=1e-12)
 
 
 def test_states_with_a_past_are_refused_by_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from laws.mechanisms import build, loops, redundant_loops
 
-from kompono import Body, Ground, Input, RunError, State, Subsystem, equilibrium, linearize, modes, simulate
+from kompono import Body, Ground, Input, RunError, Simulation, State, Subsystem, equilibrium, linearize, modes, simulate
 from kompono.analyses.point import Point, find_point
 from kompono.analyses.slopes import Slopes, differences
 from kompono.analyses.tangent import find_tangent
@@ -61,6 +61,37 @@ def test_the_bicycle_of_the_literature() -> None:
     assert np.abs(found - published).max() < 1e-8
     assert np.abs(linear.eigenvalues[:-4]).max() < 1e-9  # where it is, where it heads, and how fast it goes
     assert linear.steady
+
+
+def test_the_speeds_between_which_a_bicycle_stays_up() -> None:
+    """Published: weave ends at 4.29238253634111 m/s, capsizing begins at 6.02426201538837 m/s."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        simulation = Simulation(Bicycle(speed=5.0), cut=CONTACTS)
+        for speed, sway in ((4.29238253634111, True), (6.02426201538837, False)):
+            found = linearize(simulation, {"rear_hub.angle.rate": -speed / 0.3}).eigenvalues
+            if sway:
+                assert np.abs(found[np.abs(found.imag) > 1.0].real).max() < 1e-9
+                assert (found.real < 1e-6).all()
+            else:  # one more eigenvalue is zero, beside those of where it is, heads, and how fast it goes
+                assert np.sum(np.abs(found) < 1e-6) == len(found) - 3
+                assert (np.sort(found.real)[:3] < -1.0).all()
+
+
+def test_two_equal_points_on_strings() -> None:
+    """w^2 = (2 -+ sqrt 2) g / l, and the lower swings sqrt 2 times as far as the upper, with it or against it."""
+    model = Subsystem()
+    model.ground, model.gravity = Ground(), Gravity((0, 0, -9.81))
+    model.upper, model.lower = (Body(mass=1.0, inertia=(1e-12,) * 3) for _ in range(2))
+    model.first = Revolute(model.ground, model.upper.at(0, 0, 1.0), axis="y")
+    model.second = Revolute(model.upper, model.lower.at(0, 0, 1.0), axis="y")
+    found = modes(model)
+    assert found.frequencies == pytest.approx(
+        np.sqrt(9.81 * (2 + np.array([-1, 1]) * np.sqrt(2))) / (2 * np.pi), rel=1e-8
+    )
+    for mode, sign in zip(found, (1, -1), strict=True):
+        shape = mode.shape
+        assert 1 + (shape["second.angle"] / shape["first.angle"]).real == pytest.approx(sign * np.sqrt(2), rel=1e-8)
 
 
 def test_coordinates_that_turn_with_the_motion_are_not_steady() -> None:

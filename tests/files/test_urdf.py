@@ -58,7 +58,7 @@ def test_what_a_file_becomes(written: Write) -> None:
     assert {line.name for line in arm.imported.of("merged")} == {"base", "plate", "weight", "tool0"}
     assert {line.name for line in arm.imported.of("composed")} == {"cross"}
     ignored = {line.name: line.told for line in arm.imported.of("ignored")}
-    assert ignored["collision shapes"] == "1 of them"
+    assert ignored["collision shapes"].startswith("1 of them")
     assert "not there" in ignored["looks"]
     assert "upper  " in str(arm.imported)
     assert arm.upper.shape is not None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fmu.fmu_models import Ball, Latch, Servo, Swing
 
-from kompono import Fmu, ModelError, State, Subsystem, export_fmu, simulate, simulate_many
+from kompono import Fmu, Input, ModelError, State, Subsystem, export_fmu, simulate, simulate_many
 
 pytest.importorskip("fmpy")
 
@@ -52,6 +52,20 @@ def test_model_exchange_is_our_own_motion(exported: Callable[..., Path], version
 def test_steps_of_any_length_move_both(exported: Callable[..., Path]) -> None:
     result = simulate(Beside(exported(Swing)), until=2.0, step=0.1, method="dopri5", rtol=1e-9)
     assert np.abs(result["plant.pin_angle"] - result["pin.angle"]).max() < 1e-12
+
+
+def test_implicit_steps_take_differences_of_it(exported: Callable[..., Path]) -> None:
+    class Stiff(Beside):
+        def __init__(self, file: Path) -> None:
+            super().__init__(file)
+            self.shadow, self.seen = State(0.0), Input(0.0)
+            self.connect(self.plant.port("height"), self.seen)
+            self.shadow.rate = 1e5 * (self.seen - self.shadow)
+
+    result = simulate(Stiff(exported(Swing)), until=1.0, step=0.1, method="esdirk4", rtol=1e-8)
+    assert result.statistics["implicit_steps"] > 0.5 * result.statistics["steps"]
+    assert np.abs(result["plant.pin_angle"] - result["pin.angle"]).max() < 1e-7
+    assert np.abs(result["shadow"] - result["height"])[1:].max() < 1e-3
 
 
 def test_members_of_an_ensemble_do_not_meet(exported: Callable[..., Path]) -> None:

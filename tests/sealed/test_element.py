@@ -22,6 +22,7 @@ from kompono import (
     Result,
     Sealed,
     Sensor,
+    State,
     Subsystem,
     evaluate,
     seal,
@@ -166,14 +167,30 @@ def test_implicit_methods_take_differences(files: Callable[[str], str], method: 
     assert np.abs(found["body.position.z"] - whole["body.position.z"]).max() < 1e-7
 
 
-def test_the_native_implicit_method_and_gradients_refuse_it_by_name(files: Callable[[str], str]) -> None:
-    model = Car(lambda: Sealed(files("damper")))
-    for ask in (
-        lambda: simulate(model, until=0.1, method="esdirk4"),
-        lambda: sensitivities(model, ["guide.displacement"], until=0.1),
-    ):
-        with pytest.raises(RunError, match=r"left\.damper.*sealed.*(exact slopes|no derivatives)"):
-            ask()
+def test_the_native_implicit_method_takes_differences_of_a_stiff_one(files: Callable[[str], str]) -> None:
+    """A fast state beside it makes the whole stiff."""
+
+    part, owner = PAIRS["ball"]
+
+    class Stiff(owner):
+        def __init__(self, part: Any) -> None:
+            super().__init__(part)
+            self.sight = Sensor(part.side)
+            self.shadow = State(0.0)
+            self.shadow.rate = 1e5 * (self.sight.position[2] - self.shadow)
+
+    options = {"until": 0.5, "step": 0.05, "rtol": 1e-7, "method": "esdirk4", "channels": ["shadow"]}
+    whole, found = simulate(Stiff(part()), **options), simulate(Stiff(Sealed(files("ball"))), **options)
+    assert found.status.ok
+    assert found.statistics["implicit_steps"] > 0.5 * found.statistics["steps"]
+    assert found.statistics["steps"] == pytest.approx(whole.statistics["steps"], rel=0.1)
+    assert np.abs(found["shadow"] - whole["shadow"]).max() < 1e-6
+    assert np.ptp(whole["shadow"]) > 1e-3
+
+
+def test_gradients_refuse_it_by_name(files: Callable[[str], str]) -> None:
+    with pytest.raises(RunError, match=r"left\.damper.*sealed.*no derivatives"):
+        sensitivities(Car(lambda: Sealed(files("damper"))), ["guide.displacement"], until=0.1)
 
 
 def test_frames_of_hidden_bodies_are_seen_by_their_own_motion(files: Callable[[str], str]) -> None:

@@ -15,7 +15,16 @@ from solve.machines import Oscillator, Pendulum, Swing
 
 from kompono import Body, Force, Ground, Motion, Output, Subsystem, Wrench, simulate, simulate_many, time
 from kompono.errors import RunError, RunWarning
-from kompono.library import Drive, Gravity, JointEffort, Prismatic, Revolute, SpringDamper, solids
+from kompono.library import (
+    Drive,
+    Gravity,
+    JointEffort,
+    Prismatic,
+    Revolute,
+    RotationalSpringDamper,
+    SpringDamper,
+    solids,
+)
 
 FIXED = ("rk2", "rk4", "adams")
 
@@ -237,3 +246,20 @@ def test_a_machine_that_locks_says_so_where_it_does(method: str, engine: str) ->
         result = simulate(Toggle(), until=2.0, method=method, engine=engine)
     assert result.status.time == pytest.approx(np.pi / 6 - 0.2, abs=2e-3)
     assert result.time[-1] < 0.33
+
+
+class Spinner(Pendulum):
+    """A pendulum with a light disc that rubs so much that a millisecond hardly follows."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__(angle=0.5)
+        self.disc = Body(mass=1e-3, inertia=1e-6 * np.eye(3))
+        self.axle = Revolute(self.rod, self.disc, axis="z", angle=0.0, angle_rate=rate)
+        self.rubbing = RotationalSpringDamper(self.axle, c=2.6e-3)
+
+
+def test_what_hardly_moves_does_not_condemn_a_run() -> None:
+    """A thousandth of the motion that is wrong by all of itself is not the motion; as much as the rest of it is."""
+    assert simulate(Spinner(1e-4), until=5e-3, step=1e-3).status.ok
+    with pytest.warns(RunWarning, match="too long"):
+        assert not simulate(Spinner(1.0), until=5e-3, step=1e-3).status.ok

@@ -220,6 +220,20 @@ def test_keys_steer_an_input(tab: Tab, tmp_path: Path) -> None:
     assert tab.complaints == []
 
 
+PAD = """axes => {
+  Object.defineProperty(navigator, "getGamepads", { value: () => [null, { axes }], configurable: true });
+}"""
+
+
+def test_a_stick_steers_an_input(tab: Tab, tmp_path: Path) -> None:
+    page = opened(tab, "knocker", tmp_path)
+    page.get_by_label("what steers push").select_option("axis 1")
+    for tilt, wanted in ((0.5, 0.5), (-1.0, -1.0), (0.05, 0.0)):  # so little is no tilt
+        page.evaluate(PAD, [0.9, tilt, 0.0, 0.0])
+        tab.wait(lambda wanted=wanted: page.evaluate("[...kompono.run.engine.overrides.values()]") == [wanted])
+    assert tab.complaints == []
+
+
 def test_what_the_start_depends_on_is_not_offered() -> None:
     fixed = {one["name"]: one["fixed"] for one in living(Chain(), {"until": 1.0}).facts["parameters"]}
     assert fixed == {"length": True, "gravity.strength": False}
@@ -273,7 +287,7 @@ class Steered(Subsystem):
         (lambda: Steered("controller"), {}, "asks a Python callable"),
         (Knocker, {"method": "dopri5"}, "equal steps"),
         (Knocker, {"method": "Radau"}, "equal steps"),
-        (Chain, {"engine": "discrete"}, "no code for a page"),
+        (Chain, {"engine": "discrete"}, "no code for other processors"),
     ],
 )
 def test_what_cannot_run_in_a_page_is_refused_in_words(make: Any, options: dict, words: str) -> None:

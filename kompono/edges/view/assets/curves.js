@@ -4,7 +4,7 @@
 
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#7F7F7F"];
 const SCROLL = 5; // s of a living run that are seen
-const REDRAWN = 50; // ms after which moving curves are drawn again: more often costs more than it shows
+const REDRAWN = [50, 150]; // ms between drawings of moving curves, where pictures are quick and where they are not
 
 class Curves {
   constructor(data, run, seek) {
@@ -221,9 +221,10 @@ class Curves {
     this.time = time;
     if (!this.run.count) return;
     if (this.drawn !== this.run.version && !this.run.ends) {
-      const wait = REDRAWN - (performance.now() - (this.painted || 0));
+      const wait = REDRAWN[this.hurried?.() ? 1 : 0] - (performance.now() - (this.painted || 0));
       if (wait <= 0) { this.redraw(); return; }
       this.later ||= setTimeout(() => { this.later = 0; this.redraw(); }, wait);
+      if (this.run.follows) return; // the line of the present is where it was
     }
     const [first, last] = this.span(), span = last - first || 1, ratio = window.devicePixelRatio || 1;
     for (const panel of this.panels) {

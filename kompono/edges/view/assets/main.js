@@ -36,6 +36,7 @@ async function main() {
   page.physics = new Physics(data, machine, run);
   page.details = new Details(page);
   page.curves = new Curves(data, run, (time) => { if (!run.ends) page.play(false); page.seek(time); });
+  page.curves.hurried = () => machine.slow > 0.02;
   page.tree = new Tree(data, machine, (path) => page.details.show(path));
   page.measure = new Measure(machine);
   page.search = new ChannelSearch(data, (channel) => page.curves.add(channel));
