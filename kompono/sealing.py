@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono import kinds
 from kompono.compile import Interpreter, cache, lifted
 from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
@@ -25,6 +26,7 @@ from kompono.model.shape import shapes_of
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.notice import Notice
+from kompono.request import SOFT
 from kompono.sealed import keys
 from kompono.sealed.manifest import spell
 from kompono.sealed.read import SealedFile
@@ -35,9 +37,12 @@ from kompono.solve.assemble import assemble
 from kompono.starting import closed_start
 from kompono.translate import placing_program
 from kompono.translate.declared.sampling import rates_of
+from kompono.translate.laws.softened import SEALED_STEP
 from kompono.translate.parts.alone import Alone, alone
 from kompono.translate.rank.probe import first_values
 from kompono.translate.starts.start import start_state
+
+EVENTS = kinds.CONTACTS[0]
 
 
 def seal_functions(
@@ -142,17 +147,23 @@ def seal(
     author: keys.Identity | None = None,
     recipients: Iterable[keys.Card | str | Path] = (),
     targets: Iterable[str] | None = None,
+    contact: str = EVENTS,
 ) -> SealedFile:
     """Seal a component: `seal(Damper, "damper.part", public=["damping"])`.
 
     Its ports are what it exposes. `public` are names, or patterns of names, of its parameters, inputs, outputs and
     channels; nothing else inside has a name in the file, and other parameters are fixed at their values. Of a class,
     keywords of its constructor may be public as well: they become parameters with the value they have by default.
-    `pictures` are shapes by port for viewers. The rest is as for `seal_functions`.
+    `pictures` are shapes by port for viewers. With `contact="soft"` contact and friction inside are forces, for owners
+    that run so; as stiff as their step allows. The rest is as for `seal_functions`.
     """
+    if contact not in (EVENTS, SOFT):
+        raise SealedError(
+            f"contact is {contact!r}.", path=str(path), fix=f"Give {EVENTS!r} or {SOFT!r}: owners choose steps."
+        )  # fmt: skip
     names = list(public)
     component = built(part, names) if isinstance(part, type) else part
-    shown, entered = alone(component, names, closed_start)
+    shown, entered = alone(component, names, closed_start, SEALED_STEP if contact == SOFT else None)
     _refuse_stops(shown.model)
     channels, visible = entered[0].reported()
     shown.check(channel.name for channel in channels)

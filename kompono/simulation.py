@@ -45,7 +45,7 @@ from kompono.starting import (
 )
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
-from kompono.translate.laws.softened import STEP
+from kompono.translate.laws.softened import steps_of_soft_laws
 from kompono.translate.starts.start import check_tuned_bodies
 
 if TYPE_CHECKING:
@@ -222,10 +222,12 @@ class Simulation:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
-        names = self.program.parameters
-        if STEP in names and parameters[names.index(STEP)] == self.parameters()[names.index(STEP)]:
-            parameters = parameters.copy()
-            parameters[names.index(STEP)] = step
+        names, steps = self.program.parameters, steps_of_soft_laws(self.translation.model)
+        if steps:
+            declared, parameters = self.parameters(), parameters.copy()
+            for place in map(names.index, steps):
+                if parameters[place] == declared[place]:
+                    parameters[place] = step
         return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
 
     def started(

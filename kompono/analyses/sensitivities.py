@@ -16,6 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.analyses import lanes
 from kompono.analyses.point import listed
 from kompono.compile import compile_program
 from kompono.errors import ModelWarning, RunError, RunWarning, suggest, warn
@@ -65,8 +66,9 @@ class Varied:
         parameters = {name: float(v) for name, v in values.items() if name in self.simulation.program.parameters}
         starts = {name: float(v) for name, v in values.items() if name not in parameters}
         other = Varied(self.simulation, self.names, {**self.values, **parameters}, {**self.initial, **starts})
-        if forward:
-            other.__dict__["_compiled"] = self._compiled  # scales stay: what is compiled serves all values
+        if forward:  # scales stay: what is compiled serves all values
+            other.__dict__["_compiled"] = self._compiled
+            other.__dict__["_side_by_side"] = self._side_by_side
         return other
 
     @cached_property
@@ -86,11 +88,19 @@ class Varied:
 
     @cached_property
     def _compiled(self) -> tuple[ModelVariation, Any, tuple[float, ...]]:
-        program = self.simulation.program
         scales = tuple(abs(value) or 1.0 for value in self.present.values())
-        places = tuple(program.parameters.index(n) if n in program.parameters else None for n in self.names)
-        variation = ModelVariation(program, places, scales)
+        variation = ModelVariation(self.simulation.program, self._places, scales)
         return variation, compile_program(variation.program(), cache=self.simulation.request.cache), scales
+
+    @property
+    def _places(self) -> tuple[int | None, ...]:
+        known = self.simulation.program.parameters
+        return tuple(known.index(name) if name in known else None for name in self.names)
+
+    @cached_property
+    def _side_by_side(self) -> lanes.LaneColumns:
+        cache = self.simulation.request.cache
+        return lanes.LaneColumns(self.simulation.program, self._places, self._compiled[2], cache)
 
     def _start(self, parameters: Mapping[str, float], initial: Mapping[str, float]) -> np.ndarray:
         simulation = self.simulation
@@ -100,15 +110,15 @@ class Varied:
 
     @cached_property
     def _still(self) -> frozenset[str]:
-        """Parameters that no condition of loops depends on, so that the start does not."""
+        """Parameters that neither conditions of loops nor projections depend on, so that the start does not."""
         program = self.simulation.program
         parameters = [name for name in self.names if name in program.parameters]
         if self.simulation.links is not None or not self.simulation.entry.by_joints:
             return frozenset()
-        conditions = program.routines["conditions"]
-        x = ca.SX.sym("x", sum(size for _, size in conditions.inputs))
+        routines = [program.routines[name] for name in ("conditions", "project") if name in program.routines]
+        x = ca.SX.sym("x", sum(size for _, size in routines[0].inputs))
         first = x.numel() - len(program.parameters)
-        found = ca.vertcat(*symbolic(program.kernels, conditions, x))
+        found = ca.vertcat(*(part for routine in routines for part in symbolic(program.kernels, routine, x)))
         depends = ca.which_depends(found, x[first:], 1) if len(program.parameters) else []
         return frozenset(n for n in parameters if not depends[program.parameters.index(n)])
 
@@ -151,21 +161,25 @@ class Varied:
         if any(source.is_callable for source in feed.sources):
             raise RunError("callable inputs have no derivatives.", fix="Give numbers or tables.")
         values = simulation.parameters(dict(self.values))
-        start = np.concatenate([self._start(self.values, self._given), self._columns(scales).T.ravel()])
-        problem = Problem(kernel, start, values, feed, unread)
-        trajectory = integrate(problem, settings, None)
-        events = trajectory.statistics.get("events", [])
-        check_events(events)
         known = program.channels
         chosen = [k for k in matching(channels, known) if not known[k].name.startswith("drift.")]  # zero, without slope
         selected = simulation.translation.select(chosen)
-        routine = variation.add_channels(kernel.program, selected)
+        begun = self.start(), self._columns(scales)
+        parts = None
+        if lanes.pays(program, settings, len(self.names)):
+            columns = self._side_by_side
+            trajectory, given = columns.run(*begun, values, feed, settings, unread)
+            if not np.isfinite(trajectory.lost).any():  # else one lane says what is wrong
+                parts = columns.channels(trajectory.rows, given, selected)
+        if parts is None:
+            start = np.concatenate([begun[0], begun[1].T.ravel()])
+            trajectory = integrate(Problem(kernel, start, values, feed, unread), settings, None)
+            check_events(trajectory.statistics.get("events", []))
+            routine, width, rows = variation.add_channels(kernel.program, selected), len(start), trajectory.rows
+            table = kernel.map(routine, rows[:, 0], rows[:, 1 : 1 + width], rows[:, 1 + width :], values)
+            parts = table.reshape(len(rows), 1 + len(self.names), -1)
         rows = trajectory.rows
-        width = kernel.program.state_size
-        table = kernel.map(routine, rows[:, 0], rows[:, 1 : 1 + width], rows[:, 1 + width :], values)
-        count = table.shape[1] // (1 + len(self.names))
-        parts = table.reshape(len(rows), 1 + len(self.names), count)
-        parts = parts[:, :, chosen] if selected == "outputs" and count != len(chosen) else parts
+        parts = parts[:, :, chosen] if selected == "outputs" and parts.shape[2] != len(chosen) else parts
         base = unwrap(rows[:, 0], parts[:, 0], [known[k] for k in chosen])
         moved = parts[:, 1:] / np.array(scales)[None, :, None]
         return self._result(trajectory, settings, [known[k] for k in chosen], base, moved)

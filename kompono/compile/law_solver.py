@@ -5,9 +5,10 @@ A row that is held has w = 0; one that slides has z = -d (mu abs(N) + limit), N 
 direction of the slip; all others have z = 0. Columns of A and B come from the machine itself, one `respond` for each
 row that is not off. Only abs(N) is not linear: Newton's method turns a known direction of N until it stays, which for
 a single reaction is a matter of its sign. Where that does not come to rest there are no such forces, and all z are NaN;
-where N is no more than rounding its direction has no meaning and need not stay. Multipliers of sliding rows are
-eliminated first (see `law_slip`); the held rows that remain are symmetric (see `law_symmetric`), or not so if friction
-follows a reaction (see `law_regular`, and `law_least` if some are redundant).
+where N is no more than rounding its direction has no meaning and need not stay. Friction that slides on a closed gap
+is no row of its own (see `law_carried`). Multipliers of other sliding rows are eliminated first (see `law_slip`); the
+held rows that remain are symmetric (see `law_symmetric`), or not so if friction follows a reaction (see `law_regular`,
+and `law_least` if some are redundant).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
+from kompono.compile.law_carried import list_carried, load_carried, write_carried
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
@@ -27,7 +29,7 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 3  # of the algorithm
+VERSION = 4  # of the algorithm
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
@@ -66,6 +68,7 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
     work = make_work(code, known)
     with code.loop(known.rows) as i:
         work.out[i] = 0.0
+    list_carried(work)
     _count_rows(work)
     if known.purpose == "back":
         _count_nothing(work)
@@ -78,6 +81,7 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
         _newton(work)
         with code.loop(count) as a:
             work.out[work.which[a]] = work.z[a]
+        write_carried(work)
     given = ", ".join(
         ["ptr noalias readonly %in", "ptr noalias %out", *(f"ptr noalias readonly {p}" for p in callee.behind)]
     )
@@ -85,10 +89,10 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
 
 
 def _count_rows(work: Work) -> None:
-    """How many rows slide, and how many are not off."""
+    """How many rows slide, and how many are not off; what others carry is none of them."""
     code = work.code
     with code.loop(work.sizes.rows) as i:
-        kind = work.law(i, "kind")
+        kind = work.kinds[i]
         work.active.set(work.active.get() + code.select(kind.equals(OFF), Value(code, "0", INT), 1))
         work.sliding.set(work.sliding.get() + code.select(kind.equals(SLIDES), Value(code, "1", INT), 0))
 
@@ -108,7 +112,7 @@ def _list_rows(work: Work) -> None:
     code = work.code
     slides, held = code.variable(INT, 0), code.variable(INT, work.sliding.get())
     with code.loop(work.sizes.rows) as i:
-        kind = work.law(i, "kind")
+        kind = work.kinds[i]
         for cell, condition in ((slides, kind.equals(SLIDES)), (held, ~(kind.equals(SLIDES) | kind.equals(OFF)))):
             with code.when(condition):
                 work.which[cell.get()] = i
@@ -123,10 +127,12 @@ def _ask(work: Work, callee: Callee) -> None:
     with code.loop(work.sizes.rows) as i:
         load[i + factor] = 0.0
     with code.loop(work.active.get()) as a:
-        place = work.which[a] + factor
-        load[place] = 1.0
+        row = work.which[a]
+        load[row + factor] = 1.0
+        load_carried(work, load, row, factor, on=True)
         code.call(callee.respond, [load, work.column(a), *(Array(code, pointer) for pointer in callee.behind)])
-        load[place] = 0.0
+        load[row + factor] = 0.0
+        load_carried(work, load, row, factor, on=False)
 
 
 def _newton(work: Work) -> None:
@@ -140,6 +146,7 @@ def _newton(work: Work) -> None:
     sticks = first_weights(work)
     with code.forever():
         limited, turned, reach = write_slip_equations(work)
+        limited = limited | (work.carried.count.get() > 0)
         shared = ~redundant.get() | (tries.get() >= PASSES)
         settled.set((tries.get() > 0) & ~turned & shared)
         code.leave(settled.get())
@@ -219,14 +226,14 @@ def _leave_out(work: Work) -> None:
     for bound in (False, True):
         with code.loop(rest) as i:
             row = work.which[i + sliding]
-            unit, own = work.integer(row, "unit"), work.column(i + sliding)[row]
+            unit, own = work.integer(row, "unit"), code.math("fabs", work.column(i + sliding)[row])
             if not bound:
                 largest[unit] = 0.0
                 continue
             largest[unit] = code.math("maxnum", largest[unit], own)
     with code.loop(rest) as i:
         row = work.which[i + sliding]
-        own = work.column(i + sliding)[row]
+        own = code.math("fabs", work.column(i + sliding)[row])
         with code.when(own <= _IMMOBILE * largest[work.integer(row, "unit")]):
             held.right[i] = 0.0
             with code.loop(rest) as j:

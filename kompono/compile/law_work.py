@@ -12,13 +12,26 @@ MOST = 128  # rows that may be held or slide at the same time; with more of them
 
 
 @dataclass(frozen=True)
+class Carried:
+    """Rows of friction that others carry: how many, and of each its place in the table, that of its gap, and its share
+    of the force there.
+    """
+
+    count: Variable
+    rows: Array
+    gaps: Array
+    shares: Array
+
+
+@dataclass(frozen=True)
 class Work:
     """The columns of a call and the memory of the solver.
 
-    Active rows are numbered with those that slide first: `which` is their place in the table. `columns` has what the
-    machine answers to one unit of each, `curves` the equations of sliding rows: coefficients of all active multipliers
-    and the right side. `weights` say how held rows share what is redundant; `mobility`
-    is the largest of each unit, by its first row.
+    Active rows are numbered with those that slide first: `which` is their place in the table. Friction that slides on
+    a closed gap is no row of its own: it is `carried` by that of the gap, a share of its force (see `law_carried`);
+    `kinds` are those of all other rows. `columns` has what the machine answers to one unit of each active row, `curves`
+    the equations of sliding rows: coefficients of all active multipliers and the right side. `weights` say how held
+    rows share what is redundant; `mobility` is the largest of each unit, by its first row.
     """
 
     code: Code
@@ -36,6 +49,8 @@ class Work:
     mobility: Array
     sliding: Variable
     active: Variable
+    carried: Carried
+    kinds: Array
     held: Equations
 
     def law(self, i: Value, field: str) -> Value:
@@ -69,5 +84,11 @@ def make_work(code: Code, known: Sizes) -> Work:
         room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
         room(code, max(1, known.measures)), sides, z, weights,
         room(code, max(1, known.rows)), code.variable(INT, 0), code.variable(INT, 0),
+        _carried(code, known), room(code, max(1, known.rows)),
         make_equations(code, most),
     )  # fmt: skip
+
+
+def _carried(code: Code, known: Sizes) -> Carried:
+    rows, gaps, shares = (room(code, max(1, known.rows)) for _ in range(3))
+    return Carried(code.variable(INT, 0), Array(code, rows.pointer, INT), Array(code, gaps.pointer, INT), shares)

@@ -11,6 +11,7 @@ from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, Value
 from kompono.compile.loop_fixed import StepRule
 from kompono.compile.machine import Machine, stop_if_unanswered
+from kompono.compile.resting import Resting
 from kompono.compile.staying import come_back, rest
 
 
@@ -18,7 +19,7 @@ def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
     """Up to `budget` steps of size `step_size`, with records as in `fixed_loop`, and two at each event if all steps are
     recorded."""
     code, block = machine.code, machine.block
-    last, each = block.step + block.budget, block.every.equals(1)
+    last, each, resting = block.step + block.budget, block.every.equals(1), Resting(machine, step.alike)
     with code.forever():
         k, inside = block.step, block.inside > 0
         time = code.select(inside, block.time, machine.grid(k, block.step_size))
@@ -36,14 +37,30 @@ def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
             happened = events.handle(machine, time, each)
             stop_if_unanswered(machine)
             machine.fail(block.event_count > events.LIMIT, ChunkEnd.TOO_MANY_EVENTS)
+            with code.when(happened):
+                resting.ended()
+            if resting.possible:
+                idle = ~happened & ~inside & resting.begun()
+                with code.when(idle):
+                    _pass_over(machine, k)
+                happened = happened | idle
             with code.when(~happened):
-                _piece(machine, step, now)
+                _piece(machine, step, now, resting)
         else:
-            _piece(machine, step, now)
+            _piece(machine, step, now, resting)
     return machine.finish(name)
 
 
-def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Value]) -> None:
+def _pass_over(machine: Machine, k: Value) -> None:
+    """A step of a machine at rest: only time goes on."""
+    block = machine.block
+    block.set("time", machine.grid(k + 1, block.step_size))
+    block.add("accepted")
+    block.set("event_count", 0)
+    block.add("step")
+
+
+def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Value], resting: Resting) -> None:
     """From here to the end of the step, or to the first event or sample on the way."""
     code, block = machine.code, machine.block
     k, time, inside, each = now
@@ -78,6 +95,7 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
         step.commit(machine)
     with code.when(~regular):
         block.set("history", 0)
+    resting.note(regular)
     machine.copy("state", "next")
     block.set("time", reached)
     block.add("accepted")

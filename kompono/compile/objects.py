@@ -31,6 +31,7 @@ from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
 from kompono.compile.newton_stage import patterns
 from kompono.compile.parallel import assemble_all
+from kompono.compile.resting import can_rest
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
@@ -174,6 +175,7 @@ class Objects:
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, program.rates, program.ticks, len(program.modes), program.stops,
+            can_rest(program),
         )  # fmt: skip
 
     def _parts(

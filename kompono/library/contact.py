@@ -14,7 +14,7 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.given import scalar, shown
 from kompono.library.surfaces import Touch, bounds, fits, touches
-from kompono.model.law import PairLaw, Unit, impact_named
+from kompono.model.law import PairLaw, Unit, impact_named, stiffness_of
 from kompono.model.surface import Surface
 from kompono.spatial.pose import Motion
 
@@ -29,12 +29,13 @@ class Contact(PairLaw):
 
     `mu` is the coefficient of friction (`mu_static` where it sticks), `restitution`, from 0 to 1, that of the law of
     `impact`: "poisson", "newton", "stronge" or "moreau"; numbers may be expressions of time, inputs, parameters and
-    motion. With several points each is a unit of its own: "0", "1".
+    motion. With several points each is a unit of its own: "0", "1". `stiffness` [N/m] of each is used by
+    contact="soft" alone (None: as high as the step allows); there restitution is what damps.
     """
 
     def __init__(
         self, first: Surface, second: Surface, *, mu: Any = 0.0, mu_static: Any = None, restitution: Any = 0.0,
-        impact: str = "poisson",
+        impact: str = "poisson", stiffness: Any = None,
     ) -> None:  # fmt: skip
         for surface in (first, second):
             if not isinstance(surface, Surface):
@@ -50,6 +51,7 @@ class Contact(PairLaw):
         self.mu_static = None if mu_static is None else _coefficient(mu_static, "mu_static")
         self.restitution = _coefficient(restitution, "restitution", most=1.0)
         self.impact = impact_named(impact)
+        self.stiffness = stiffness_of(stiffness, "Contact")
         self._check_static(mu_static)
 
     def _check_static(self, given: Any) -> None:
@@ -73,7 +75,7 @@ class Contact(PairLaw):
             slip = ca.vertcat(*[ca.dot(tangent, moved) for tangent in touch.tangents])
         return Unit(
             name=touch.name, gap=touch.gap, slip=slip, mu=self.mu, mu_static=self.mu_static,
-            restitution=self.restitution, impact=self.impact, point=touch.point,
+            restitution=self.restitution, impact=self.impact, point=touch.point, stiffness=self.stiffness,
         )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import shown
+from kompono.given import scalar, shown
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
@@ -128,6 +128,14 @@ class Law(Element):
     def _rows(self) -> Constraint | Coupling:
         """The rows of all units, as what derives conditions knows them."""
         raise NotImplementedError
+
+
+def stiffness_of(given: Any, where: str) -> Any:
+    """A stiffness [N/m, N m/rad] for contact="soft": a positive number, an expression, or None."""
+    found = None if given is None else scalar(given, "the stiffness", where)
+    if isinstance(found, float) and found <= 0:
+        raise ModelError(f"the stiffness {shown(given)} is not positive.", path=where, fix="Give a positive number.")
+    return found
 
 
 def impact_named(name: Any) -> str:

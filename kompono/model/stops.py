@@ -10,7 +10,7 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.given import scalar, shown
 from kompono.model.joint import Joint
-from kompono.model.law import JointLaw, Unit
+from kompono.model.law import JointLaw, Unit, stiffness_of
 
 Bounds = Mapping[str, tuple[Any, Any]]  # by coordinate: lower and upper, None where there is none
 _PAIR = "Give (lower, upper), None for one that is not there, or such a pair by coordinate in a dictionary."
@@ -23,8 +23,9 @@ class Stops(JointLaw):
     Units are `lower` and `upper`, behind the coordinate's name where a joint has several.
     """
 
-    def __init__(self, joint: Joint, bounds: Bounds, restitution: Any = 0.0) -> None:
+    def __init__(self, joint: Joint, bounds: Bounds, restitution: Any = 0.0, stiffness: Any = None) -> None:
         super().__init__(joint)
+        self.stiffness = stiffness_of(stiffness, type(self).__name__)
         self.restitution = fraction(restitution, "the restitution")
         self.gaps: list[tuple[str, Any]] = []
         for name, (lower, upper) in bounds.items():
@@ -36,7 +37,8 @@ class Stops(JointLaw):
                 self.gaps.append((f"{before}upper", upper - q))
 
     def units(self) -> list[Unit]:
-        return [Unit(name, gap=gap, restitution=self.restitution) for name, gap in self.gaps]
+        given = {"restitution": self.restitution, "stiffness": self.stiffness}
+        return [Unit(name, gap=gap, **given) for name, gap in self.gaps]
 
 
 def check_bounds(joint: Joint, given: Any) -> Bounds:

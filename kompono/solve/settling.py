@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import AssemblyError, NoForces, RunError
+from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
@@ -179,14 +180,27 @@ class Instant:
         if not approach:
             return []
         chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._given(k)]
+        if len(chosen) == 1 and self._mobility(approach[0]) > 0.0:
+            row, a = self.units[approach[0]].row, self._mobility(approach[0])
+            self._push([row], [impulse_alone(a, float(self.view.rate[row]), self._restitution(approach[0]))])
+        else:
+            self._strike_together(approach, chosen)
+        self.view = self.look()
+        return [(k, STRIKES) for k in approach]
+
+    def _strike_together(self, approach: Sequence[int], chosen: Sequence[int]) -> None:
+        """The impulses of several rows that may move one another."""
         part = self._part(chosen, self.view.rate)
         rebound = np.array([self._restitution(k) for k in chosen])
         named = {self.units[k].impact for k in approach}
         law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
         impulses, _ = impact(part.problem, part.units, rebound, law)
         self._push(part.rows, impulses)
-        self.view = self.look()
-        return [(k, STRIKES) for k in approach]
+
+    def _mobility(self, number: int) -> float:
+        """How a force on the first row of a unit moves that row."""
+        row = self.units[number].row
+        return float(self.column(row)[0][row])
 
     def _given(self, number: int) -> bool:
         """Whether a unit is friction that no impulse limits: it gives way."""
@@ -204,7 +218,7 @@ class Instant:
         back = max(-self.view.w[unit.row], 0.0)
         return 0.0 if speed <= RESTING or given * speed <= np.sqrt(2 * back * LOWEST) else float(given)
 
-    def _push(self, rows: Sequence[int], impulses: np.ndarray) -> None:
+    def _push(self, rows: Sequence[int], impulses: Sequence[float] | np.ndarray) -> None:
         """Change the speeds by impulses on some rows."""
         for row, impulse in zip(rows, impulses, strict=True):
             if impulse:
@@ -217,6 +231,8 @@ class Instant:
         chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._leaves(k)]
         for number in set(range(len(self.units))) - set(chosen):
             self._write(number, UnitMode.OFF)
+        if len(chosen) == 1 and self._chosen_alone(chosen[0], chosen[0] in fired):
+            return self._changes()
         if chosen:
             part = self._part(chosen, self.view.w)
             start = self._start(chosen)
@@ -228,6 +244,22 @@ class Instant:
                 self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])
             self._rest(chosen, found)
         return self._changes()
+
+    def _chosen_alone(self, number: int, fired: bool) -> bool:
+        """Choose the mode of the only unit that acts, if that is obvious."""
+        unit = self.units[number]
+        if unit.kind == Kind.PLANAR or unit.count:
+            return False
+        slip, numbers = float(self.view.rate[unit.row]), self.view.numbers[number]
+        way = float(np.sign(slip)) if unit.kind == Kind.DRY and abs(slip) > SLOW else 0.0
+        limits, left = (float(numbers[2]), float(numbers[3])), fired and self._held(number)
+        found = mode_alone(unit.kind, self._mobility(number), float(self.view.w[unit.row]), limits, way, left)
+        if found is None:
+            return False
+        self._write(number, found[0], np.array([found[1], 0.0]))
+        if found[0] == UnitMode.HELD and slip:
+            self._push([unit.row], [-slip / self._mobility(number)])
+        return True
 
     def _selected(self, part: LawsInPlay, start: UnitChoice, free: np.ndarray, left: dict[int, UnitMode]) -> UnitChoice:
         """Modes that fit. What left its mode need not, where directions of slip that leaned are chosen anew."""

@@ -120,6 +120,38 @@ class ModelVariation:
         return self._routine(routine, x, {"state": ca.vertcat(reset, ca.densify(ca.vec(columns)))})
 
 
+@dataclass(frozen=True)
+class LaneVariation(ModelVariation):
+    """The same for columns that run side by side on lanes: all lanes are one code, so which of the parameters at the
+    places `varied` a column is the derivative by is told by numbers behind the parameters, column by column.
+    """
+
+    varied: tuple[int, ...] = ()
+
+    @property
+    def _seeds(self) -> int:
+        return len(self.varied) * len(self.places)
+
+    def program(self) -> Program:
+        """The same model with columns behind its state and seeds behind its parameters."""
+        program = super().program()
+        return replace(program, parameters=(*program.parameters, *(f"<seed>.{k}" for k in range(self._seeds))))
+
+    def _symbols(self) -> tuple[Vector, Vector, Vector]:
+        x, own, seeds = super()._symbols()
+        given = ca.SX.sym("seeds", len(self.varied), len(self.places))
+        units = ca.SX(seeds.shape[0] - self.near.state_size, len(self.places))
+        for row, place in enumerate(self.varied):
+            units[place, :] = given[row, :]
+        return ca.vertcat(x, ca.vec(given)), own, ca.vertcat(seeds[: self.near.state_size, :], units)
+
+    def _routine(self, name: str, x: Vector, outputs: dict[str, Vector]) -> Routine:
+        sizes = self.near.routines["derivative"].inputs
+        state = ("state", sizes[1][1] * (1 + len(self.places)))
+        whole = (sizes[0], state, sizes[2], (sizes[3][0], sizes[3][1] + self._seeds))
+        return routine_of(name, whole, x, outputs, self.near.kernels)  # type: ignore[arg-type]
+
+
 def no_variation(program: Program, routines: Sequence[str] = ("derivative", "project", "guards")) -> tuple[str, str]:
     """The component a model cannot be differentiated for, and why; nothing where it can."""
     if program.hidden:

@@ -97,6 +97,27 @@ def test_a_loop_moves_with_its_parameters(name: str) -> None:
     assert np.abs(found - expected).max() < 1e-8 * max(1.0, np.abs(expected).max())
 
 
+@pytest.mark.filterwarnings("ignore:assembly moved")
+def test_columns_on_lanes_are_those_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five columns on four lanes, parameters and a start among them, with a loop that is projected."""
+    from kompono.analyses import lanes
+
+    names, channels = ["mass", "length", "k", "c", "bearing.angle"], ["bearing.angle", "coupler.position.y"]
+    ask = {"until": 0.3, "step": 5e-3, "channels": channels}
+    one = sensitivities(bars(), names, **ask)
+    monkeypatch.setattr(lanes, "MANY", 10)
+    made: list[Any] = []
+    run = lanes.LaneColumns.run
+    monkeypatch.setattr(lanes.LaneColumns, "run", lambda *given: made.append(1) or run(*given))
+    other = sensitivities(bars(), names, **ask)
+    assert made
+    assert other.names == one.names
+    for name in one.names:
+        assert other[name] == pytest.approx(one[name], rel=1e-9, abs=1e-10)
+    sensitivities(bouncer(), ["g", "e", "x", "v"], until=0.3, step=1e-3)  # events are for one lane
+    assert len(made) == 1
+
+
 def test_a_ball_that_bounces_has_the_derivatives_of_its_closed_form() -> None:
     """After one bounce x(t) = e w s - g s^2 / 2 with s = t - sqrt(2 h / g), w = sqrt(2 g h)."""
     g, e, h, t = (ca.SX.sym(n) for n in ("g", "e", "h", "t"))

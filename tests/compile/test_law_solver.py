@@ -19,7 +19,7 @@ from kompono.compile.law_work import MOST
 from kompono.errors import CompileError
 from kompono.solve.laws.forces import System, solve, state_of
 from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit, UnitChoice, UnitMode
-from kompono.translate.laws.naming import HELD, OFF, SLIDES, is_solver, name_of, sizes
+from kompono.translate.laws.naming import HELD, OFF, OWN, PUSHES, SLIDES, is_solver, name_of, sizes
 from kompono.translate.laws.stand_in import make_stand_in
 
 
@@ -261,7 +261,10 @@ def random_modes(rng: np.random.Generator) -> tuple[Laws, LawProblem, list[Solve
     for k, unit in enumerate(units):
         way = rng.choice([-1.0, 1.0]) if modes[k] == UnitMode.SLIDES else 0.0
         ways.append((way, 0.0))
-        laws.slide(unit.row, way, mu[k], limit[k], unit.first, -1 if unit.count == 1 else unit.count)
+        laws.slide(unit.row, way, mu[k], limit[k], unit.first, PUSHES if unit.count == 1 else unit.count)
+        if unit.contact is not None and rng.random() < 0.6:  # its gap is told, so that it may carry it
+            laws.table[unit.row, 6:] = OWN, units[unit.contact].row
+            limit[k] = laws.table[unit.row, 4] = rng.choice([0.0, limit[k]])
         if modes[k] == UnitMode.HELD:
             laws.hold(unit.row)
         if unit.kind == Kind.ONE_SIDED:

@@ -11,8 +11,19 @@ import pytest
 from nonsmooth.known import known
 from nonsmooth.law_machines import Dry, Leg, Stop
 
-from kompono import Body, Ground, ModelError, RunError, Simulation, Subsystem, simulate, simulate_many, time
-from kompono.library import Gravity, JointEffort, Prismatic, Revolute, solids
+from kompono import (
+    Body,
+    Ground,
+    ModelError,
+    ModelWarning,
+    RunError,
+    Simulation,
+    Subsystem,
+    simulate,
+    simulate_many,
+    time,
+)
+from kompono.library import Contact, EndStops, Gravity, JointEffort, Prismatic, Revolute, solids
 from kompono.model.law import JointLaw, Unit
 from kompono.solve.integrate import Settings
 
@@ -163,6 +174,26 @@ def test_stiffness_follows_the_step_of_a_run_or_is_given() -> None:
     )
     result = simulate(Ball(0.0, stiffness=1e4), until=3.0, contact="soft")
     assert result["slide.displacement"][-1] == pytest.approx(-9.81e-4, rel=1e-6)
+
+
+def test_a_contact_and_stops_as_stiff_as_given() -> None:
+    class Resting(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.gravity = Ground(), Gravity()
+            self.ball = Body(solids.sphere(mass=1.0, radius=0.1), start_position=(0, 0, 0.1))
+            self.floor = Contact(self.ground.plane(), self.ball.sphere(0.1), stiffness=2e4)
+            self.weight = Body(solids.sphere(mass=1.0, radius=0.1))
+            self.rail = Prismatic(self.ground, self.weight, axis="z")
+            self.stops = EndStops(self.rail, lower=0.0, stiffness=1e4)
+
+    result = simulate(Resting(), until=2.0, contact="soft")
+    assert result["ball.position.z"][-1] - 0.1 == pytest.approx(-9.81 / 2e4, rel=1e-6)
+    assert result["rail.displacement"][-1] == pytest.approx(-9.81e-4, rel=1e-6)
+    with pytest.warns(ModelWarning, match=r"floor, stops: its stiffness is that of contact='soft'; here .* is rigid"):
+        simulate(Resting(), until=0.01)
+    for wrong in (0.0, -1.0):
+        with pytest.raises(ModelError, match=r"Contact: the stiffness .* is not positive"):
+            Contact(Ground().plane(), Body(solids.sphere(mass=1.0, radius=0.1)).sphere(0.1), stiffness=wrong)
 
 
 def test_a_free_wheel_holds_softly() -> None:

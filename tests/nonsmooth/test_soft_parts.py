@@ -28,8 +28,8 @@ class Floored(Subsystem):
 
 
 class Hung(Subsystem):
-    def __init__(self, height: float = 0.4) -> None:
-        self.ground, self.gravity, self.part = Ground(), Gravity(), Floored(height)
+    def __init__(self, height: float = 0.4, kind: Any = None) -> None:
+        self.ground, self.gravity, self.part = Ground(), Gravity(), kind() if kind else Floored(height)
         self.cord = SpringDamper(self.ground.at(0, 0, 2), self.part.ball, k=20, rest=1.5)
 
 

@@ -12,6 +12,7 @@ import pytest
 from nonsmooth.law_machines import DenHartog, DryGuide, DryPin
 from nonsmooth.rubbing_machines import Belt, Oscillator
 from nonsmooth.rubbing_parts import Carried, Double, Heavy, Rocked, Rough, Skid, Swung, Tray
+from nonsmooth.test_soft_parts import Floored, Hung
 
 from kompono import Body, Ground, Input, ModelError, Sealed, SealedError, Subsystem, seal, simulate
 from kompono.compile import targets
@@ -94,6 +95,22 @@ def test_soft_contact_is_refused(tmp_path: Path, me: keys.Identity) -> None:
     seal(Skid, file, author=me, targets=HERE)
     with pytest.raises(ModelError, match=r"part: contact='soft' does not go with laws in sealed parts"):
         simulate(Rocked(lambda: Sealed(file)), contact="soft", **RUN)
+
+
+def test_what_is_sealed_softly_is_as_stiff_as_the_step_allows(tmp_path: Path, me: keys.Identity) -> None:
+    """Its laws are forces then, with bristles in its state; owners have soft laws of their own, or others."""
+    file = tmp_path / "made.part"
+    seal(Floored, file, author=me, targets=HERE, contact="soft")
+    for step in (1e-3, 4e-4):
+        run: dict[str, Any] = {"until": 0.4, "step": step, "progress": False}
+        first = simulate(Hung(), contact="soft", **run).check()
+        for contact in ("soft", "events"):
+            second = simulate(Hung(kind=lambda: Sealed(file)), contact=contact, **run).check()
+            assert np.abs(first["cord.length"] - second["cord.length"]).max() < 1e-12
+    stiffer = simulate(Hung(kind=lambda: Sealed(file, contact_step=2e-4)), **run).check()
+    assert np.abs(first["cord.length"] - stiffer["cord.length"]).max() > 1e-6
+    with pytest.raises(SealedError, match=r"contact is 'steps'. Give 'events' or 'soft'"):
+        seal(Floored, file, author=me, targets=HERE, contact="steps")
 
 
 PROBLEMS: dict[str, tuple[Callable[[], Any], str, float]] = {

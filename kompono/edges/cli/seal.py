@@ -30,6 +30,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--target", action="append", dest="machines", metavar="NAME", help="processors; all if left out"
     )
+    parser.add_argument("--contact", choices=("events", "soft"), default="events", help="what contact and friction are")
     add_set(parser)
 
 
@@ -46,7 +47,7 @@ def command(options: argparse.Namespace) -> int:
     pictures = pictures_of(loaded.model) if options.pictures else None
     file = seal(
         loaded.model, options.out, public=options.public, pictures=pictures, recipients=options.recipient,
-        targets=options.machines,
+        targets=options.machines, contact=options.contact,
     )  # fmt: skip
     print(text_of(file))
     return 0

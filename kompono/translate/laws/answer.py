@@ -18,6 +18,7 @@ import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.handed import handed_numbers
+from kompono.translate.laws.naming import OWN, PUSHES
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
@@ -132,7 +133,8 @@ def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vecto
                 dry, row = rows.units[unit.dry], unit.slip_row + k
                 kind = acts * ca.if_else(slips, OFF if handed and dry.count else SLIDES, HELD)
                 mu, limit = ca.if_else(slips, given[0], given[1]), limited * ca.if_else(slips, given[2], given[3])
-                measured = dry.first, rows.counted(unit), places[row]
+                counted = rows.counted(unit)
+                measured = dry.first, OWN if counted == PUSHES else counted, places[row]
                 lines[row] = ca.vertcat(kind, direction[k], b[row], mu, limit, *measured)
         return ca.vertcat(ca.SX(0, 1), *lines)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
+PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _NAME = re.compile(r"(laws|least|motion|back)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kompono.errors import ModelError
+from kompono.errors import ModelError, ModelWarning, warn
 from kompono.request import SOFT
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
@@ -14,12 +14,16 @@ def refuse_laws(model: Elaborated, entry: EngineEntry, contact: str) -> None:
     sealed = sealed_with_laws(model)
     if sealed and contact == SOFT:
         raise ModelError(f"contact={SOFT!r} does not go with laws in sealed parts.", path=model.path(sealed[0]),
-                         fix="Leave contact= out.")  # fmt: skip
+                         fix=f"Leave contact= out, or ask its author to seal it with contact={SOFT!r}.")  # fmt: skip
     if not model.laws:
         return
     first = model.path(model.laws[0])
     if contact == SOFT:
         return
+    given = [law for law in model.laws if any(unit.stiffness is not None for unit in law._shapes())]
+    if given:
+        names = ", ".join(model.path(law) for law in given)
+        warn(f"{names}: its stiffness is that of contact={SOFT!r}; here what touches is rigid.", ModelWarning)
     refusal = entry.refusal(Feature.LAWS)
     if refusal is not None:
         message = f"contact and dry friction are not possible on engine {entry.name!r}: {refusal[0]}."

@@ -20,6 +20,7 @@ from kompono.model.law import JointLaw, Law, PairLaw, Unit
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.laws.handed import HandedShape
+from kompono.translate.laws.naming import PUSHES
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.program import LawUnit
@@ -125,7 +126,7 @@ class LawRows:
     def counted(self, unit: PlacedUnit) -> int:
         """How many measures limit the friction of a unit; -1: one that only pushes, the force of its own gap."""
         count = self.units[unit.dry].count
-        return -1 if count == 1 and unit.shape.reaction is None else count
+        return PUSHES if count == 1 and unit.shape.reaction is None else count
 
     @property
     def of_joints(self) -> bool:

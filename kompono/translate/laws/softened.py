@@ -12,12 +12,14 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.model.law import Law
 from kompono.model.signal import Parameter
+from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.laws.soft import SoftLaw, SoftStrength
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Vector
 
 STEP = "contact_step"  # the parameter
+SEALED_STEP = 1e-3  # [s] of sealed parts until an owner runs
 ALONE = SoftStrength(0.1, 0.5, 0.5)
 LINKED = SoftStrength(0.02, 0.9, 0.15)  # on engines whose joints are links, which leave less of what a step can bear
 
@@ -38,6 +40,15 @@ def softened(model: Elaborated, step: float, linked: bool) -> Elaborated:
     modes = [mode for mode in model.modes if not isinstance(mode._owner, Law)]
     modes += [mode for one in soft for mode in one.bristles]
     return replace(model, laws=(), modes=tuple(modes), parameters=(*model.parameters, clock), soft=soft)
+
+
+def steps_of_soft_laws(model: Elaborated) -> list[str]:
+    """Paths of the parameters that tell soft laws the step, here and in sealed parts, where nobody gave another."""
+    inside = [
+        model.path(p) for p in model.parameters
+        if p._name == STEP and isinstance(p._owner, Sealed) and p.value == SEALED_STEP
+    ]  # fmt: skip
+    return [STEP, *inside] if model.soft else inside
 
 
 def mode_rates(model: Elaborated, kinematics: Kinematics, later: bool = False) -> Vector:

@@ -24,6 +24,7 @@ from kompono.sealed.shape import LawShape, LawShapes, NetworkShape, PinShape
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.networks import Terminal
 from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.laws.softened import softened, steps_of_soft_laws
 from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.assembling import assembling
 from kompono.translate.parts.border import Border
@@ -58,8 +59,9 @@ class Public:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Parameters that can be set from outside."""
-        return tuple(p for p in self.model.parameters if self.allows(self.model.path(p)))
+        """Parameters that can be set from outside; the step of soft laws always."""
+        steps = steps_of_soft_laws(self.model)
+        return tuple(p for p in self.model.parameters if self.allows(self.model.path(p)) or self.model.path(p) in steps)
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -186,8 +188,12 @@ def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
     return Enclosed(model.model, model, tuple(ports.values()), (), "")
 
 
-def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tuple[Public, list[Alone]]:
-    """A component by itself: what is public about it, and it for each choice of base."""
+def alone(
+    part: Subsystem, patterns: Iterable[str], close: Close | None, soft: float | None = None
+) -> tuple[Public, list[Alone]]:
+    """A component by itself: what is public about it, and it for each choice of base; `soft`: its laws are forces, for
+    steps [s] as long as this if nobody says otherwise.
+    """
     model = elaborate(part, part=True)
     for inner in model.subsystems:
         if isinstance(inner, Sealed):
@@ -197,6 +203,8 @@ def alone(part: Subsystem, patterns: Iterable[str], close: Close | None) -> tupl
     for controller in model.controllers:
         fix = "Leave it to the owner: seal inputs and outputs instead."
         raise ModelError("Python cannot be sealed.", path=model.path(controller), fix=fix)
+    if soft is not None:
+        model = softened(model, soft, linked=False)
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)

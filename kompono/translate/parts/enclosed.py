@@ -48,7 +48,8 @@ class Enclosed:
         if isinstance(self.part, Sealed):
             return code_of(self.part).manifest.shape.variants[0].base is None
         reached = set(self.model.grounds)
-        pairs = [law for law in self.model.laws if isinstance(law, PairLaw)]
+        laws = (*self.model.laws, *(soft.law for soft in self.model.soft))
+        pairs = [law for law in laws if isinstance(law, PairLaw)]
         if any(frame.body in reached for law in pairs for frame in (law.first, law.second)):
             return True
         ends = [(e.first.body, e.second.body) for e in (*self.model.joints, *self.model.constraints)]
