@@ -31,7 +31,7 @@ sys.path[:0] = [str(HERE), str(HERE / "peers")]
 import rough  # noqa: E402
 from tables import show  # noqa: E402
 
-from kompono import Body, Ground, Simulation, Subsystem  # noqa: E402
+from kompono import Body, Ground, Simulation, Subsystem, time  # noqa: E402
 from kompono.library import Contact, Gravity, solids  # noqa: E402
 from kompono.solve.settling import settler_of  # noqa: E402
 
@@ -105,10 +105,12 @@ def _apex(z: np.ndarray, number: int) -> float:
 
 
 class Plate(Subsystem):
-    """A plate on a circle of feet (one: in its middle), `height` [m] above the floor, sliding with `speed` [m/s]."""
+    """A plate on a circle of feet (one: in its middle), `height` [m] above the floor, sliding with `speed` [m/s]. Its
+    weight grows with time, by nothing to speak of: else a plate at rest would not be computed at all.
+    """
 
     def __init__(self, feet: int, height: float, speed: float, mu: float) -> None:
-        self.ground, self.gravity = Ground(), Gravity()
+        self.ground, self.gravity = Ground(), Gravity((0, 0, -9.81 - 1e-9 * time))
         self.plate = Body(
             solids.box(mass=2.0, size=(1, 1, 0.1)), start_position=(0, 0, height), start_velocity=(speed, 0, 0)
         )

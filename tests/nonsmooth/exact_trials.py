@@ -263,7 +263,7 @@ def ball_in_a_trough(plan: Plan) -> Problem:
     period = swing / np.sqrt(pull)
     return period, lambda r: {
         "x": plan.seen(r, "ball")[0] - arm * np.sin(start),
-        "speed": 1e-2 * np.hypot(*plan.seen(r, "ball", "velocity")[:2]),
+        "speed": np.hypot(*plan.seen(r, "ball", "velocity")[:2]),
         "events": len(r.statistics["events"]),
     }  # fmt: skip
 
