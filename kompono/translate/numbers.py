@@ -171,9 +171,12 @@ def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[lis
     """Symbols, what they stand for and the expressions that use them, equal ones once."""
     if not made:
         return places, made, rest
+    column, symbols = ca.vertcat(*made), ca.vertcat(*places)
+    while ca.depends_on(column, symbols):  # one stands for what has others in it
+        column = ca.substitute(column, symbols, column)
     kept: dict[int, tuple[ca.SX, ca.SX]] = {}
     same: list[tuple[ca.SX, ca.SX]] = []
-    for place, value in zip(places, ca.vertsplit(ca.cse(ca.vertcat(*made))), strict=True):
+    for place, value in zip(places, ca.vertsplit(ca.cse(column)), strict=True):
         first, _ = kept.setdefault(value.element_hash(), (place, value))
         if first is not place:
             same.append((place, first))

@@ -144,7 +144,7 @@ def _flush() -> None:
         mute()
 
 
-def _parser(first: str) -> argparse.ArgumentParser:
+def _parser(first: str = "") -> argparse.ArgumentParser:
     """The options of all commands, or of the one that is asked for: the others need not be imported."""
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
