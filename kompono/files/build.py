@@ -87,7 +87,9 @@ def build(assembly: Assembly, choices: Choices) -> Machine:
 
 
 def _warn(assembly: Assembly, told: Told) -> None:
-    """Warn of what changes the motion: once for each fate, with the first of them."""
+    """Warn of what changes the motion: once for each fate, with the first of them; and where nothing moves."""
+    if not told.masses:
+        warn(f"{assembly.file}: nothing in it moves: all of it is held on the ground (see .imported).", ModelWarning)
     for fate in ("repaired", "ignored"):
         lines = [line for line in told.lines if line.fate == fate]
         if fate == "ignored":

@@ -42,6 +42,9 @@ def sniffed(path: Path) -> tuple[str, Any]:
 
 
 def _kind_of(root: Node, path: Path) -> str:
+    if root.tag == "mujocoinclude":
+        fix = "Load the file that has <mujoco> and includes it."
+        raise FileError("it is a piece that other MJCF files include, no model.", path=root.where, fix=fix)
     if root.tag not in ROOTS:
         raise FileError(f"<{root.tag}> is of no kind that is read.", path=root.where, fix=KNOWN)
     return ROOTS[root.tag]
@@ -76,11 +79,15 @@ def _folders(packages: Any) -> Mapping[str, Path] | list[Path]:
 
 
 def _mjcf(
-    root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = (), contact: Any = "none"
-) -> Assembly:
+    root: Node, path: Path, *, start: str | None = None, ignore: Iterable[str] = (), contact: Any = "none",
+    packages: Any = (),
+) -> Assembly:  # fmt: skip
     from kompono.files.mjcf import read_mjcf
 
-    return read_mjcf(root, path, start=start, ignore=ignore, contact=checked_contact(contact))
+    given = _folders(packages)
+    folders = list(given.values()) if isinstance(given, Mapping) else given
+    taken = checked_contact(contact)
+    return read_mjcf(root, path, start=start, ignore=ignore, contact=taken, folders=folders)
 
 
 def _simscape(root: Node, path: Path, *, density: Any = None) -> Assembly:
@@ -129,5 +136,5 @@ FORMATS = {
     "simscape": Format("Simscape Multibody", _simscape, ("density",)),
     "freecad": Format("FreeCAD", _freecad, ("density",)),
     "step": Format("STEP", _step, ("density", "fixed", "rigid")),
-    "mjcf": Format("MJCF", _mjcf, ("start", "ignore", "contact")),
+    "mjcf": Format("MJCF", _mjcf, ("start", "ignore", "contact", "packages")),
 }

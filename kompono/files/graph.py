@@ -131,6 +131,8 @@ class Graph:
         members = {path: back @ place for path, place in found.items()}
         mass, centre, inertia = together((self.parts[path], members[path]) for path in known)
         self.groups[lead] = Group(lead, members, mass, centre, inertia)
+        lost = [path for path in known if not mass and self.parts[path].inertia.any()]
+        self.notes += [Noted("ignored", ".".join(path), "its inertia: it has no mass") for path in lost]
         for path, place in members.items():
             self.home[path] = lead, place
 

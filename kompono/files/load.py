@@ -36,7 +36,7 @@ def load(
     URDF, MJCF: `contact`: "none", "ground" (shapes on planes; of URDF the plane z = 0) or, of MJCF, "all" (spheres with
     one another as well); it is rigid, with friction.
     URDF: `loops` (a YAML file or [(first, second, "3d" or "6d")]), `floating`, `packages` (folders of meshes).
-    MJCF: `start` (a keyframe).
+    MJCF: `start` (a keyframe), `packages` (folders it may include from, beside its own).
     CAD: `density` [kg/m^3], one or by part; of bare STEP also `fixed` (parts held on the ground), `rigid` (assemblies
     that are one body). `machine.imported` tells what became of the file.
     """

@@ -11,11 +11,13 @@ from kompono.files.place import Place
 
 
 def together(parts: Iterable[tuple[Part, Place]]) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mass [kg], centre (3) [m] and inertia (3, 3) [kg m^2] about it, of parts at places of a common frame."""
-    heavy = [(part, place) for part, place in parts if part.mass > 0]
+    """Mass [kg], centre (3) [m] and inertia (3, 3) [kg m^2] about it, of parts at places of a common frame. Some may
+    have inertia without mass; together they have mass, or nothing.
+    """
+    heavy = [(part, place) for part, place in parts if part.mass > 0 or part.inertia.any()]
     mass = float(sum(part.mass for part, _ in heavy))
     centre, inertia = np.zeros(3), np.zeros((3, 3))
-    if not heavy:
+    if not mass:
         return 0.0, centre, inertia
     if len(heavy) == 1 and heavy[0][1].upright and not heavy[0][1].position.any():
         part = heavy[0][0]

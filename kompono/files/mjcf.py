@@ -30,10 +30,13 @@ WORLD = "world"
 
 
 def read_mjcf(
-    root: Node, file: Path, *, start: str | None = None, ignore: Iterable[str] = (), contact: str = "none"
-) -> Assembly:
-    """The assembly of a `<mujoco>`; `start` names the keyframe to start from, `contact` says which is taken."""
-    spoken, notes = compiled(root, file)
+    root: Node, file: Path, *, start: str | None = None, ignore: Iterable[str] = (), contact: str = "none",
+    folders: Iterable[Path] = (),
+) -> Assembly:  # fmt: skip
+    """The assembly of a `<mujoco>`; `start` names the keyframe to start from, `contact` says which is taken; `folders`
+    may be included from.
+    """
+    spoken, notes = compiled(root, file, folders)
     model = Compiled(spoken, file.name, frozenset(ignore), notes)
     model.refuse_whole()
     named = starts(model)

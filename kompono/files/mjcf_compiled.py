@@ -4,6 +4,7 @@ mass depends on them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,18 @@ import numpy as np
 
 from kompono.errors import FileError
 from kompono.files.assembly import Noted
-from kompono.files.xml import Node
+from kompono.files.xml import Node, parse, read_bytes
 from kompono.result.extras import extra
 
 MOST_BODIES = 20_000
+DEEPEST = 20  # includes in includes that are looked at; MuJoCo refuses cycles
 _REPEATS = {"replicate": 2_000, "composite": 2_000, "flexcomp": 2_000}
 
 
-def compiled(root: Node, file: Path) -> tuple[tuple[Any, Any], list[Noted]]:
-    """(the package, the model) and what was left out."""
+def compiled(root: Node, file: Path, folders: Iterable[Path] = ()) -> tuple[tuple[Any, Any], list[Noted]]:
+    """(the package, the model) and what was left out; includes lie beside the file, or in `folders`."""
     _refuse_endless(root)
-    _refuse_outside(root, file)
+    _refuse_outside(root, file, [file.resolve().parent, *(folder.resolve() for folder in folders)])
     mujoco = extra("mujoco", "mjcf")
     notes: list[Noted] = []
     try:
@@ -41,14 +43,21 @@ def compiled(root: Node, file: Path) -> tuple[tuple[Any, Any], list[Noted]]:
         raise FileError(f"MuJoCo cannot compile it: {words[:400]}.", path=file.name) from None
 
 
-def _refuse_outside(root: Node, file: Path) -> None:
-    """Files that would be taken in from elsewhere than beside this one."""
-    folder = file.resolve().parent
+def _refuse_outside(root: Node, file: Path, folders: list[Path], depth: int = 0) -> None:
+    """Files that would be taken in from elsewhere than beside the first one, or the folders given; those they include
+    as well.
+    """
     for node in root.walk():
         name = (node.get("file") or "") if node.tag == "include" else ""
-        if name and not (folder / name).resolve().is_relative_to(folder):
-            fix = "Put it into the folder of the file."
-            raise FileError(f"it includes {name!r}, which lies elsewhere.", path=node.where, fix=fix)
+        places = [(folder / name).resolve() for folder in (folders[0], file.resolve().parent)] if name else []
+        for path in dict.fromkeys(places):
+            if not any(path.is_relative_to(folder) for folder in folders):
+                allowed = (file.parent / name).parent
+                fix = f'Put it into the folder of the file, or allow its folder: packages=["{allowed}"].'
+                raise FileError(f"it includes {name!r}, which lies elsewhere.", path=node.where, fix=fix)
+            if path.is_file() and depth < DEEPEST:
+                _refuse_outside(parse(read_bytes(path), path.name), path, folders, depth + 1)
+                break
 
 
 def _refuse_endless(root: Node) -> None:

@@ -98,8 +98,6 @@ class _Reader:
             xx, yy, zz = (tensor.number(f"i{k}") for k in ("xx", "yy", "zz"))
             xy, xz, yz = (tensor.number(f"i{k}", 0.0) for k in ("xy", "xz", "yz"))
             inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        if mass == 0 and inertia.any():
-            self.lines.append(Noted("ignored", name, "its inertia: it has no mass"))
         turned = place.rotation @ inertia @ place.rotation.T if not place.upright else inertia
         return Part(name, mass, place.position, turned, shapes, where=link.where)
 
@@ -128,10 +126,12 @@ class _Reader:
         self.ignored["calibrations"] += len(joint.all("calibration"))
         if kind == "fixed":
             return Joined(name, replace(ends[0], place=place), ends[1], merges=True, where=joint.where)
+        if kind == "spherical" and (joint.find("limit") or joint.find("dynamics")):
+            self.lines.append(Noted("ignored", name, "limits, damping and friction of a ball"))
+        if kind == "spherical" or name in self.balls:
+            return Joined(name, *ends, (Step("ball", name, place),), where=joint.where)
         if kind not in KINDS:
             raise FileError(f"joint {name}: its type {kind!r} is not known.", path=joint.where)
-        if name in self.balls:
-            return Joined(name, *ends, (Step("ball", name, place),), where=joint.where)
         step = Step(KINDS[kind], name, place, self.axis(joint, name), self.limits(joint, name, kind))
         self.acts(joint, name, step.kind)
         return Joined(name, *ends, (step,), where=joint.where)
@@ -191,11 +191,21 @@ class _Reader:
                 continue
             ratio = next((each.find("mechanicalReduction") for each in (actuators[0], named[0], node)
                           if each.find("mechanicalReduction") is not None), None)  # fmt: skip
-            factor = float(ratio.content(1)[0]) if ratio is not None else 1.0
             name = actuators[0].get("name") or moved[0].name
+            factor = self.reduction(ratio, name)
             unit = "N m" if moved[0].steps[0].kind == "turn" else "N"
             found.append(Actuated(name, ((moved[0].name, factor),), unit=unit, where=node.where))
         return found
+
+    def reduction(self, node: Node | None, name: str) -> float:
+        """The ratio of a transmission; where the file has a word in its place (it is written by macros), 1."""
+        if node is None:
+            return 1.0
+        try:
+            return float(node.content(1)[0])
+        except FileError:
+            self.lines.append(Noted("assumed", name, f"mechanicalReduction 1: {node.text.strip()[:40]!r} is no number"))
+            return 1.0
 
     def notes(self) -> list[Noted]:
         """What is told of the file."""

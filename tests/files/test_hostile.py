@@ -75,6 +75,19 @@ def test_includes_of_other_folders_are_not_opened(written: Write) -> None:
         load(written("<mujoco><include file='../../etc/passwd'/></mujoco>", "robot.xml"))
 
 
+def test_includes_are_looked_at_in_includes_and_folders_allowed(written: Write) -> None:
+    pytest.importorskip("mujoco")
+    piece = "<mujocoinclude><body name='b'><joint/><geom size='0.1'/></body></mujocoinclude>"
+    shared = written(piece, "shared/piece.xml").parent
+    written("<mujocoinclude><include file='../shared/piece.xml'/></mujocoinclude>", "robot/inner.xml")
+    file = written("<mujoco><worldbody><include file='inner.xml'/></worldbody></mujoco>", "robot/robot.xml")
+    with pytest.raises(FileError, match="packages="):
+        load(file)
+    assert load(file, packages=[shared]).coordinates
+    with pytest.raises(FileError, match="a piece that other MJCF files include"):
+        load(shared / "piece.xml")
+
+
 def test_no_file_and_no_option(written: Write) -> None:
     with pytest.raises(FileError, match="there is no file"):
         load("nothing.urdf")

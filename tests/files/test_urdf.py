@@ -47,6 +47,13 @@ def test_merged_links_and_composed_joints_move_as_in_pinocchio(written: Write) -
     assert differences(written(ARM)) < 1e-12
 
 
+def test_inertia_of_massless_links_counts_on_the_body_they_are_fixed_to(written: Write) -> None:
+    tensor = '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/>'
+    light = f'<link name="plate"><inertial><mass value="0"/>{tensor}</inertial></link>'
+    assert '<link name="plate"/>' in ARM
+    assert differences(written(ARM.replace('<link name="plate"/>', light))) < 1e-12
+
+
 def test_what_a_file_becomes(written: Write) -> None:
     arm = load(written(ARM))
     bodies = [name for name, each in arm.members.items() if isinstance(each, Body)]
