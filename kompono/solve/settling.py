@@ -342,9 +342,10 @@ class Instant:
             if unit.kind == Kind.ONE_SIDED:
                 if old[0] != new[0]:
                     found.append((number, CLOSES if new[0] > 0 else OPENS))
-            elif unit.contact < 0 or now[unit.contact][0] > 0:
-                if np.sign(old[0]) != np.sign(new[0]) or not self._acted(number):
-                    found.append((number, SLIPS if new[0] else STICKS))
+                continue
+            acts = unit.contact < 0 or now[unit.contact][0] > 0
+            if acts and (np.sign(old[0]) != np.sign(new[0]) or not self._acted(number)):
+                found.append((number, SLIPS if new[0] else STICKS))
         return found
 
     def jam(self, found: NoForcesFit) -> str:
