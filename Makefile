@@ -3,7 +3,8 @@
 # make test   the same with all tests, and which took longest
 # make laws   all tests, with long sweeps and more random machines: an hour or two
 # make docs   the documentation site: build/site/index.html
-# make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md
+# make bench  Kompono and its peers (MuJoCo, Pinocchio, Drake, Exudyn) on the same machines: benchmarks/results.md;
+#             time to the first step: benchmarks/history.jsonl
 # make bench-internal  timings and costs of Kompono alone: benchmarks/results-internal.md
 # make browser  Chromium for the tests of the viewer, if none is here (Debian and Ubuntu, as root)
 # make clean  remove everything made here, .venv included
@@ -43,9 +44,10 @@ docs: $(VENV)/.ready-test
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/first_step.py
 
 bench-internal: $(VENV)/.ready-test
-	@for file in $(filter-out benchmarks/compare.py benchmarks/tables.py,$(wildcard benchmarks/*.py)); do \
+	@for file in $(filter-out benchmarks/compare.py benchmarks/first_step.py benchmarks/tables.py,$(wildcard benchmarks/*.py)); do \
 	    echo "$$file"; $(BIN)/python "$$file" || exit 1; done
 
 browser:

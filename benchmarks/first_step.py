@@ -1,18 +1,29 @@
 """What a change costs before anything moves: processor seconds from a model, or its file, to the first step.
 
+python benchmarks/first_step.py                 all (`make bench` runs it, too)
+python benchmarks/first_step.py car Stewart     some
+
 Each figure is that of a new process, imports not counted, helper processes counted: `new` with an empty cache,
-`edited` with the cache of that and another number in the model, `warm` for the same model again. Cassie and SoftFoot
-are read from files beside this checkout, where they are; with friction and limits, and without.
+`edited number` with the cache of that and another mass in the model, `warm` for the same model again, `edited
+structure` with one more body on a spring. Cassie and SoftFoot are read from files beside this checkout, where they
+are; with friction and limits, and without. MuJoCo reads the same two files; the peers that are installed build machines
+of `compare.py` and make one step.
+
+Every call appends a line to history.jsonl: when, which commit, the load of the machine, all figures. What takes more
+than 1.3 times the least it ever took, and 0.1 s more, is named at the end; the other load may be why.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +34,18 @@ from tables import show
 
 from kompono import Body, Ground, Subsystem, load, simulate
 from kompono.examples.car import Car
-from kompono.library import Gravity, Prismatic, Spherical, Universal, solids
+from kompono.library import Gravity, Prismatic, Spherical, SpringDamper, Universal, solids
 
-MACHINES = Path(__file__).parents[2] / "shared" / "machines" / "mjcf"
+HERE = Path(__file__).parent
+MACHINES = HERE.parents[1] / "shared" / "machines" / "mjcf"
+FILES = {
+    "Cassie": (MACHINES / "agility_cassie" / "cassie.nomesh.xml", "cassie-pelvis"),
+    "SoftFoot": (MACHINES / "iit_softfoot" / "softfoot.nomesh.xml", "heel"),
+}
+HISTORY = HERE / "history.jsonl"
+COLUMNS = ("new", "edited number", "edited structure", "warm")
+PEERS = ("mujoco", "pinocchio", "drake", "exudyn")
+SLOWER, MORE = 1.3, 0.1  # times, and seconds, from which on a figure is named
 
 
 class Stewart(Subsystem):
@@ -56,10 +76,7 @@ def _read(file: Path, body: str, options: dict[str, bool]) -> Callable[[float], 
 def machines() -> dict[str, Callable[[float], Subsystem]]:
     """Models by name, each with a mass [kg] of one of their bodies."""
     found: dict[str, Callable[[float], Subsystem]] = {"car": _car, "Stewart": Stewart}
-    for name, file, body in (
-        ("Cassie", MACHINES / "agility_cassie" / "cassie.nomesh.xml", "cassie-pelvis"),
-        ("SoftFoot", MACHINES / "iit_softfoot" / "softfoot.nomesh.xml", "heel"),
-    ):
+    for name, (file, body) in FILES.items():
         if file.is_file():
             found[name] = _read(file, body, {})
             found[f"{name}, no laws"] = _read(file, body, {"limits": False, "friction": False})
@@ -80,36 +97,108 @@ def used() -> float:
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
-def measure(name: str, mass: float) -> None:
+def _longer(model: Subsystem) -> Subsystem:
+    """The same with one more body."""
+    model.more_ground, model.more = Ground(), Body(mass=1.0, inertia=(0.1, 0.2, 0.3))
+    model.more_spring = SpringDamper(model.more_ground, model.more, k=10.0, rest=0.1)
+    return model
+
+
+def measure(name: str, mass: float, longer: bool) -> None:
     """In a process of its own: print seconds to the first step."""
     warnings.simplefilter("ignore")
     make, before = machines()[name], used()
-    simulate(make(mass), until=1e-4, step=1e-4)
+    model = make(mass)
+    simulate(_longer(model) if longer else model, until=1e-4, step=1e-4)
     print(json.dumps(used() - before))
 
 
-def asked(name: str, mass: float, cache: str) -> float:
-    """The same, asked from outside."""
-    command = [sys.executable, __file__, name, str(mass)]
+def measure_peer(peer: str, case_name: str) -> None:
+    """The same for a peer, on a machine of `compare.py`; MuJoCo also from a file."""
+    warnings.simplefilter("ignore")
+    sys.path.insert(0, str(HERE / "peers"))
+    if case_name in FILES:
+        mujoco: Any = importlib.import_module("mujoco")
+        before = used()
+        model = mujoco.MjModel.from_xml_path(str(FILES[case_name][0]))
+        mujoco.mj_step(model, mujoco.MjData(model))
+    else:
+        case = next(case for case in importlib.import_module("machines").cases() if case.name == case_name)
+        module, machine = importlib.import_module(f"{peer}_peer"), case.machine()
+        before = used()
+        module.runners(case, machine, 1e-3)[0].steps(1)
+    print(json.dumps(used() - before))
+
+
+def asked(cache: str, *arguments: object) -> float:
+    """The same, asked from outside; nothing if it cannot be."""
+    command = [sys.executable, __file__, "--measure", *map(str, arguments)]
     environment = {**os.environ, "KOMPONO_CACHE": cache}
-    answer: Any = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
-    return json.loads(answer.stdout)
+    answer = subprocess.run(command, check=False, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return json.loads(answer.stdout.splitlines()[-1]) if answer.returncode == 0 else float("nan")
 
 
-def main() -> None:
+def figures(name: str) -> list[float]:
+    """Seconds of one machine, in the order of COLUMNS."""
+    with tempfile.TemporaryDirectory() as cache:
+        new, edited, warm = asked(cache, name, 10.0), asked(cache, name, 10.5), asked(cache, name, 10.5)
+        return [new, edited, asked(cache, name, 10.5, "longer"), warm]
+
+
+def peers_figures() -> dict[str, dict[str, float]]:
+    """Seconds of peers that are installed, by machine."""
+    found: dict[str, dict[str, float]] = {}
+    wanted = [("mujoco", name) for name, (file, _) in FILES.items() if file.is_file()]
+    wanted += [(peer, case) for case in ("car", "chain, 32", "four-bars, 10") for peer in PEERS]
+    for peer, case in wanted:
+        if importlib.util.find_spec(peer if peer != "drake" else "pydrake"):
+            seconds = asked("", "--peer", peer, case)
+            if np.isfinite(seconds):
+                found.setdefault(case, {})[peer] = seconds
+    return found
+
+
+def remember(rows: dict[str, list[float]], peers: dict[str, dict[str, float]]) -> list[str]:
+    """Append to the history; what has become slower."""
+    before = [json.loads(line) for line in HISTORY.read_text().splitlines()] if HISTORY.exists() else []
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, cwd=HERE, stdout=subprocess.PIPE)
+    entry = {
+        "when": time.strftime("%Y-%m-%d %H:%M"), "commit": commit.stdout.decode().strip(),
+        "load": round(os.getloadavg()[0], 1), "kompono": rows, "peers": peers,
+    }  # fmt: skip
+    with HISTORY.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+    slower = []
+    for name, values in rows.items():
+        for k, value in enumerate(values):
+            known = [old["kompono"][name][k] for old in before if name in old["kompono"]]
+            if known and value > SLOWER * min(known) and value > min(known) + MORE:
+                slower.append(f"{name}, {COLUMNS[k]}: {value:.2f} s, once {min(known):.2f} s")
+    return slower
+
+
+def main(chosen: list[str]) -> None:
     """One line per machine."""
-    rows = []
+    rows = {}
     for name in machines():
-        with tempfile.TemporaryDirectory() as cache:
-            new, edited, warm = asked(name, 10.0, cache), asked(name, 10.5, cache), asked(name, 10.5, cache)
-        rows.append((name, f"{new:.2f}", f"{edited:.2f}", f"{warm:.2f}"))
-        print(*rows[-1], flush=True)
-    show(
-        f"Processor seconds to the first step (load average {os.getloadavg()[0]:.1f})",
-        ("machine", "new", "edited number", "warm"),
-        rows,
-    )
+        if not chosen or name in chosen:
+            rows[name] = [round(value, 3) for value in figures(name)]
+            print(name, *rows[name], flush=True)
+    peers = {} if chosen else peers_figures()
+    title = f"Processor seconds to the first step (load average {os.getloadavg()[0]:.1f})"
+    show(title, ("machine", *COLUMNS), [(name, *(f"{v:.2f}" for v in values)) for name, values in rows.items()])
+    if peers:
+        table = [(case, *(f"{found[p]:.2f}" if p in found else "" for p in PEERS)) for case, found in peers.items()]
+        show("Peers: processor seconds to build a machine and make one step", ("machine", *PEERS), table)
+    for line in remember(rows, peers):
+        print(f"slower than it was: {line}")
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1], float(sys.argv[2])) if len(sys.argv) > 2 else main()
+    given = sys.argv[1:]
+    if given[:2] == ["--measure", "--peer"]:
+        measure_peer(given[2], given[3])
+    elif given[:1] == ["--measure"]:
+        measure(given[1], float(given[2]), given[3:] == ["longer"])
+    else:
+        main(given)

@@ -7,7 +7,6 @@ from kompono.library import Gravity, Revolute, solids
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kompono import spatial
 from kompono.errors import (
     AssemblyError,
     CompileError,
@@ -21,23 +20,9 @@ from kompono.errors import (
     SealedError,
     TranslationError,
 )
-from kompono.model.body import Body, Frame, Ground, MassProperties
-from kompono.model.constraint import Constraint, Coupling
-from kompono.model.controller import Controller
-from kompono.model.event import Event, Mode
-from kompono.model.force import Effort, Field, Force
-from kompono.model.joint import Joint
-from kompono.model.law import JointLaw, PairLaw, Unit
-from kompono.model.load_cell import LoadCell
-from kompono.model.pin import Electrical, Hydraulic, Pin, Rotational, Thermal, Translational
-from kompono.model.sensor import Sensor
-from kompono.model.signal import Input, Output, Parameter, time
-from kompono.model.state import State
-from kompono.model.subsystem import Subsystem
-from kompono.spatial.pose import Motion, Pose, Wrench
-from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 if TYPE_CHECKING:
+    from kompono import spatial
     from kompono.analyses import (
         Equilibrium,
         Evaluation,
@@ -61,6 +46,19 @@ if TYPE_CHECKING:
     from kompono.files import load
     from kompono.foreign import Fmu
     from kompono.many import simulate_many
+    from kompono.model.body import Body, Frame, Ground, MassProperties
+    from kompono.model.constraint import Constraint, Coupling
+    from kompono.model.controller import Controller
+    from kompono.model.event import Event, Mode
+    from kompono.model.force import Effort, Field, Force
+    from kompono.model.joint import Joint
+    from kompono.model.law import JointLaw, PairLaw, Unit
+    from kompono.model.load_cell import LoadCell
+    from kompono.model.pin import Electrical, Hydraulic, Pin, Rotational, Thermal, Translational
+    from kompono.model.sensor import Sensor
+    from kompono.model.signal import Input, Output, Parameter, time
+    from kompono.model.state import State
+    from kompono.model.subsystem import Subsystem
     from kompono.report import Report, inspect
     from kompono.result import Ensemble, Result
     from kompono.resuming import resume
@@ -68,6 +66,8 @@ if TYPE_CHECKING:
     from kompono.sealing import seal
     from kompono.simulation import Simulation
     from kompono.single import simulate
+    from kompono.spatial.pose import Motion, Pose, Wrench
+    from kompono.spatial.turns import euler, roll_pitch_yaw, rotation
 
 __version__ = "0.1.0"
 
@@ -154,7 +154,22 @@ __all__ = [
     "view",
 ]
 
-_LATER = {  # what declaring a model does not need is imported when it is first used
+_LATER = {  # where names are; what is used is imported then, so that a command needs no more than it does
+    **dict.fromkeys(("Body", "Frame", "Ground", "MassProperties"), "model.body"),
+    **dict.fromkeys(("Constraint", "Coupling"), "model.constraint"),
+    "Controller": "model.controller",
+    **dict.fromkeys(("Event", "Mode"), "model.event"),
+    **dict.fromkeys(("Effort", "Field", "Force"), "model.force"),
+    "Joint": "model.joint",
+    **dict.fromkeys(("JointLaw", "PairLaw", "Unit"), "model.law"),
+    "LoadCell": "model.load_cell",
+    **dict.fromkeys(("Electrical", "Hydraulic", "Pin", "Rotational", "Thermal", "Translational"), "model.pin"),
+    "Sensor": "model.sensor",
+    **dict.fromkeys(("Input", "Output", "Parameter", "time"), "model.signal"),
+    "State": "model.state",
+    "Subsystem": "model.subsystem",
+    **dict.fromkeys(("Motion", "Pose", "Wrench"), "spatial.pose"),
+    **dict.fromkeys(("euler", "roll_pitch_yaw", "rotation"), "spatial.turns"),
     "Cost": "costs",
     "cost": "costs",
     **dict.fromkeys(("Equilibrium", "Evaluation", "Fit", "LinearModel", "Modes"), "analyses"),
@@ -179,7 +194,12 @@ _LATER = {  # what declaring a model does not need is imported when it is first 
 }
 
 
+_FOLDERS = ("model", "spatial")  # that are there without being imported
+
+
 def __getattr__(name: str) -> Any:
+    if name in _FOLDERS:
+        return import_module(f"kompono.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'kompono' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"kompono.{_LATER[name]}"), name)

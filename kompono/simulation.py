@@ -156,7 +156,8 @@ class Simulation:
         time = number(time, "the time", error=RunError, fix="Give seconds.")
         values = self.parameters() if parameters is None else parameters
         try:
-            found = find_start(self, initial, values, feed, native, time)
+            with self.near.kept_together():
+                found = find_start(self, initial, values, feed, native, time)
             if not more_independent(self, found):
                 return found
         except AssemblyError:
@@ -272,7 +273,8 @@ class Simulation:
         check_stages(self.program, method)
         if hasattr(self.kernel, "prepare"):
             needed = routines_of(method, self.program.routines)
-            self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method, soon=soon)
+            with self.near.kept_together():
+                self.kernel.prepare(routine=outputs, routines=needed, method="" if needed else method, soon=soon)
         return clock.perf_counter() - begun
 
     def status(

@@ -15,6 +15,7 @@ from typing import Any
 
 from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps, tiers
 from kompono.compile.block import loop_routines
+from kompono.compile.called import called, seen
 from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
@@ -30,6 +31,7 @@ from kompono.compile.loop_stiff import STIFF_STEPS
 from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
 from kompono.compile.newton_stage import patterns
+from kompono.compile.numbers import Shape, Table, filled, shape_of
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
@@ -37,7 +39,7 @@ from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.compile.walls.station import Station
 from kompono.translate.laws.naming import is_solver
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import Program, Routine, TableRoutine
 
 
 def _fixed(machine: Machine, step: StepRule, name: str) -> str:
@@ -73,6 +75,7 @@ class NeededObject:
     place: Station | None = None
     symbol: str = ""
     walked: Callable[[], str] | None = None
+    shape: Shape | None = None  # of code whose numbers are filled in when it is taken
 
 
 PartsOf = Callable[[str, Lanes], list[NeededObject]]
@@ -85,6 +88,7 @@ class Objects:
         self._program = program
         self._use_cache = use_cache
         self._made: dict[str, bytes] = {}
+        self._shapes: dict[str, Shape] = {}  # of kernels
         self._functions: dict[tuple[str, str, Lanes], Any] = {}
         self._walked: dict[tuple[str, str, Lanes], list[str]] = {}  # objects of functions that are walked
         self.places = Places(program.away)
@@ -197,10 +201,10 @@ class Objects:
         """Closed functions, each an object of its own that does not depend on who calls it; of those that run
         elsewhere, what hands their columns over.
         """
-        found = schedule.called(self._program, routines)
+        found = called(self._program, routines)
         here = {name: function for name, function in found.items() if not stem_of(name)}
         parts = self._closed_parts(here, lanes)
-        for stem, functions in grouped(found.values()).items():
+        for stem, functions in grouped(seen(f) for n, f in found.items() if stem_of(n)).items():
             place = self.places.get(stem, lanes)
             text = stubs(place, stem, functions, lanes)
             parts.append(NeededObject(cache.key("stubs", [], text), lambda t=text: t, False))
@@ -225,7 +229,7 @@ class Objects:
         closed = sealed.objects([name for name in found if name not in own], lanes)
         closed |= {f"{name} {lanes.count}": foreign.foreign_object(name, lanes) for name in others}
         parts = [
-            NeededObject(closed_key(name, lanes), lambda f=f: closed_text(f, lanes), is_solver(name))
+            NeededObject(closed_key(name, lanes), lambda f=f: closed_text(seen(f), lanes), is_solver(name))
             for name, f in own.items()
         ]
         return parts + [NeededObject(key, str, False, data) for key, data in closed.items()]
@@ -238,15 +242,33 @@ class Objects:
         extra: object = (),
         text: Callable[[], str] | None = None,
     ) -> NeededObject:
+        shape = self._shape(routines[0]) if kind == "routine" and lanes == ONE else None
+        coded = self._program.coded.get(routines[0].calls[0].kernel) if shape else None
+        numbers = Table(routines[0].name, shape, coded) if shape else None
+
         def whole() -> str:
-            body = text() if text else schedule.define(self._program, routines, lanes)
+            body = text() if text else schedule.define(self._program, routines, lanes, numbers)
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
         walked = None
         if kind == "routine" and lanes == ONE and can_walk(self._program, routines[0]):
-            walked = functools.partial(schedule.define_walked, self._program, routines[0])
-        return NeededObject(cache.key(kind, routines, (lanes, extra)), whole, kind != "routine", walked=walked)
+            walked = functools.partial(schedule.define_walked, self._program, routines[0], numbers)
+        named = [_named(routines[0], shape)] if shape else routines
+        key = cache.key(kind, named, (lanes, extra))
+        return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape)
+
+    def _shape(self, routine: Routine) -> Shape | None:
+        """What a routine of one call is without its numbers."""
+        if isinstance(routine, TableRoutine) or len(routine.calls) != 1:
+            return None
+        name = routine.calls[0].kernel
+        coded = self._program.coded.get(name)
+        if name not in self._shapes and coded:
+            self._shapes[name] = Shape(coded.digest, coded.numbers)
+        elif name not in self._shapes and self._program.kernels[name].class_name() == "SXFunction":
+            self._shapes[name] = shape_of(self._program.kernels[name])
+        return self._shapes.get(name)
 
     def _objects(self, parts: list[NeededObject], soon: bool = False) -> list[bytes]:
         """The object code of each part: from this run, from the disk, or new; what is new, and shall be there `soon`,
@@ -267,12 +289,21 @@ class Objects:
             self._made[part.key] = data
             if self._use_cache:
                 cache.keep(part.key, data)
-        return [self._made[part.key] if part.key in self._made else walked[part.key] for part in parts]
+        return [_whole(part, self._made[part.key]) if part.key in self._made else walked[part.key] for part in parts]
 
 
 def _as_walked(part: NeededObject) -> NeededObject:
     assert part.walked is not None
-    return NeededObject(f"{part.key}-walked", part.walked, False)
+    return NeededObject(f"{part.key}-walked", part.walked, False, shape=part.shape)
+
+
+def _whole(part: NeededObject, data: bytes) -> bytes:
+    return data if part.shape is None else filled(data, part.shape)
+
+
+def _named(routine: Routine, shape: Shape) -> Routine:
+    """The routine with the shape of its kernel in the place of the kernel's name."""
+    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest),))
 
 
 def _walker() -> str:

@@ -17,12 +17,14 @@ import casadi as ca
 import numpy as np
 
 from kompono.compile import split, straight, sweeps
+from kompono.compile.called import called
 from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.lower import Calls, called_symbol, check_shape, is_far, lower
+from kompono.compile.lower import Calls, called_symbol, check_shape, lower
+from kompono.compile.numbers import Table, TabledNumbers
 from kompono.compile.walked import Walked
 from kompono.errors import CompileError
-from kompono.translate.program import Program, Routine, TableRoutine
+from kompono.translate.program import Call, Program, Routine, TableRoutine
 
 _COMMON = (0, 2)  # arguments that are the same on all lanes: time and inputs
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
@@ -40,23 +42,33 @@ def instructions(program: Program, routine: Routine) -> int:
 
 def are_short(program: Program, routines: Iterable[Routine], most: int) -> bool:
     """Whether routines together execute so few instructions at most; what long ones call is not looked at."""
-    runs = [run for routine in routines for run in _kernels(program, routine)]
-    if sum(count * _least_length(kernel) for kernel, count in runs) > most:
+    routines, least = list(routines), 0
+    for routine in routines:
+        _check_known(program, routine)
+        least += sum(count * _least_length(program, name) for name, count in routine.counts().items())
+    if least > most:
         return False
+    runs = [run for routine in routines for run in _kernels(program, routine)]
     return sum(count * whole_length(kernel) for kernel, count in runs) <= most
 
 
 def _kernels(program: Program, routine: Routine) -> list[tuple[ca.Function, int]]:
     """Kernels of a routine, and how often each runs."""
-    counts = routine.counts()
-    missing = sorted(counts.keys() - program.kernels.keys())
+    _check_known(program, routine)
+    return [(program.kernels[name], count) for name, count in routine.counts().items()]
+
+
+def _check_known(program: Program, routine: Routine) -> None:
+    missing = sorted(name for name in routine.counts() if name not in program.kernels)
     if missing:
         raise CompileError(f"routine {routine.name} calls kernel {missing[0]}, which the program does not have.")
-    return [(program.kernels[name], count) for name, count in counts.items()]
 
 
-def _least_length(function: ca.Function) -> int:
-    """Instructions that a function has in any case, found without looking at each; equal ones may be among them."""
+def _least_length(program: Program, kernel: str) -> int:
+    """Instructions that a kernel has in any case, found without looking at each; equal ones may be among them."""
+    if kernel in program.coded:
+        return program.coded[kernel].length // 4
+    function = program.kernels[kernel]
     return (
         function.nnz_in() + function.nnz_out()
         if function.class_name() != "SXFunction"
@@ -70,13 +82,6 @@ def whole_length(function: ca.Function) -> int:
         return function.nnz_in() + function.nnz_out()
     found = straight.instructions(function)
     return len(found) + sum(whole_length(one.function) for one in found if one.function is not None)
-
-
-def called(program: Program, routines: Iterable[Routine]) -> dict[str, ca.Function]:
-    """All closed functions that routines call, directly or through others, by name."""
-    kernels = {call.kernel for r in routines if not isinstance(r, TableRoutine) for call in r.calls}
-    found = {f.name(): f for kernel in sorted(kernels) for f in program.kernels[kernel].find_functions()}
-    return {name: function for name, function in found.items() if not is_far(name)}
 
 
 def declare_called(functions: Iterable[str], lanes: Lanes) -> str:
@@ -113,8 +118,10 @@ def declare(routine: Routine) -> str:
     return f"declare void @{symbol(routine.name)}({', '.join(['ptr'] * count)})\n"
 
 
-def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) -> str:
-    """Definitions of the routines and of the kernels they share."""
+def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, numbers: Table | None = None) -> str:
+    """Definitions of the routines and of the kernels they share; one routine of one call may have its `numbers` in a
+    table.
+    """
     routines = list(routines)
     parts: list[str] = [declare_called(called(program, routines), lanes)]
     kernels: dict[str, ca.Function] = {}
@@ -126,7 +133,7 @@ def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) ->
             continue
         _check(program, routine)
         if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:
-            parts.append(_direct(program, routine, lanes))
+            parts.append(_direct(program, routine, lanes, numbers))
         else:
             kernels.update((call.kernel, program.kernels[call.kernel]) for call in routine.calls)
             parts.append(_tabled(program, routine, lanes))
@@ -134,12 +141,12 @@ def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE) ->
     return "".join(parts)
 
 
-def define_walked(program: Program, routine: Routine) -> str:
+def define_walked(program: Program, routine: Routine, numbers: Table | None = None) -> str:
     """A routine of one call as a table to walk through (see `walked`); native code where it has too many places."""
     _check(program, routine)
-    table = Walked(program, routine)
+    table = Walked(program, routine, numbers)
     if not table.fits:
-        body = define(program, [routine])
+        body = define(program, [routine], ONE, numbers)
     else:
         body = declare_called(called(program, [routine]), ONE) + table.text(_head(routine, ONE), _table)
     return prelude(body, ONE) + body
@@ -187,7 +194,7 @@ def _sources(routine: Routine) -> list[tuple[int, int]]:
 # -- direct ----------------------------------------------------------------------------------------------------------
 
 
-def _direct(program: Program, routine: Routine, lanes: Lanes) -> str:
+def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None) -> str:
     lines: list[str] = []
     real = lanes.real
     sources = _sources(routine)
@@ -220,21 +227,28 @@ def _direct(program: Program, routine: Routine, lanes: Lanes) -> str:
         values[slot] = value
         return [line for which, place in goals.pop(slot, ()) for line in store(value, which, place)]
 
+    tabled = TabledNumbers(numbers, lines)
+
+    def read(i: int, call: Call) -> str:
+        return fetch(call.inputs[i]) if i < len(call.inputs) else tabled.entry(i - len(call.inputs))
+
     calls = Calls()
     for number, call in enumerate(routine.calls):
         lower(
-            program.kernels[call.kernel],
+            numbers.coded.code() if numbers and numbers.coded else program.kernels[call.kernel],
             lines,
-            read=lambda i, call=call: fetch(call.inputs[i]),
+            read=lambda i, call=call: read(i, call),
             write=lambda j, value, call=call: keep(call.outputs[j], value),
             prefix=f"c{number}.",
             lanes=lanes,
             calls=calls,
+            constant=tabled.constant if numbers else None,
         )
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
             lines.extend(store(fetch(slot), which, place))
-    return split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes, calls.size)
+    text = split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes, calls.size)
+    return tabled.text() + text
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------

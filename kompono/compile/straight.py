@@ -14,10 +14,14 @@ from itertools import chain
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
+
+from kompono.translate.algorithm import algorithm, operand_counts
 
 RESULT = -1  # the operation of an instruction that takes one result of a call
 ROUND = -2  # what parts elsewhere were asked so far is sent, and all replies are waited for
 
+_ANY = 1 << 120  # above all numbers of operations on values
 _PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
 
 
@@ -33,40 +37,46 @@ class Instruction(NamedTuple):
 
 def instructions(function: ca.Function) -> list[Instruction]:
     """The instructions of a function, in its order, equal ones once."""
+    read = algorithm(function)
+    counts = operand_counts(function, read.op)
     maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that made what is in it
     found: list[Instruction] = []
-    known: dict[tuple[int, object], int] = {}  # operation and what it works on -> the instruction
-    nodes = None
-    name, read, write = function.instruction_id, function.instruction_input, function.instruction_output
-    for k in range(function.n_instructions()):
-        op = name(k)
+    known: dict[int, int] = {}  # operation and what it works on, as one number -> the instruction
+    bits, nodes = read.constants.view(np.int64), None
+    make, rows = tuple.__new__, zip(*(column.tolist() for column in read[:4]), strict=True)
+    for k, (op, result, first, second) in enumerate(rows):
         if op == ca.OP_OUTPUT:
-            found.append(Instruction(op, (maker[read(k)[0]],), write(k)[1]))
+            found.append(Instruction(op, (maker[first],), second))
             continue
         if op == ca.OP_CALL:
             nodes = function.instructions_sx() if nodes is None else nodes
-            operands = tuple([maker[i] for i in read(k)])
-            call = len(found)
-            found.append(Instruction(op, operands, function=nodes[k].which_function()))
-            for index, register in enumerate(write(k)):
-                if register >= 0:
-                    maker[register] = len(found)
-                    found.append(Instruction(RESULT, (call,), index))
+            _called(function, k, nodes[k].which_function(), maker, found)
             continue
         if op == ca.OP_CONST:
-            made = Instruction(op, constant=function.instruction_constant(k))
-            key = op, made.constant.hex()
+            key, entry = _ANY + int(bits[k]), (op, (), 0, float(read.constants[k]), None)
         elif op == ca.OP_INPUT:
-            made = Instruction(op, index=read(k)[1])
-            key = op, made.index
+            key, entry = op << 80 | second, (op, (), second, 0.0, None)
+        elif counts[op] == 2:
+            operands = maker[first], maker[second]
+            key, entry = op << 80 | operands[0] << 40 | operands[1], (op, operands, 0, 0.0, None)
         else:
-            made = Instruction(op, tuple([maker[i] for i in read(k)]))
-            key = op, made.operands
+            operands = (maker[first],)
+            key, entry = op << 80 | operands[0], (op, operands, 0, 0.0, None)
         number = known.setdefault(key, len(found))
         if number == len(found):
-            found.append(made)
-        maker[write(k)[0]] = number
+            found.append(make(Instruction, entry))
+        maker[result] = number
     return found
+
+
+def _called(function: ca.Function, k: int, called: ca.Function, maker: list[int], found: list[Instruction]) -> None:
+    """Append a call and its results."""
+    call = len(found)
+    found.append(Instruction(ca.OP_CALL, tuple([maker[i] for i in function.instruction_input(k)]), function=called))
+    for index, register in enumerate(function.instruction_output(k)):
+        if register >= 0:
+            maker[register] = len(found)
+            found.append(Instruction(RESULT, (call,), index))
 
 
 def length(function: ca.Function) -> int:

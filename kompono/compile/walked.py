@@ -21,6 +21,7 @@ import numpy as np
 
 from kompono.compile.lanes import ONE
 from kompono.compile.lower import SIMPLE, Body, called_symbol, is_far
+from kompono.compile.numbers import Table
 from kompono.compile.straight import RESULT, Instruction, fusions, instructions
 from kompono.translate.program import Program, Routine, TableRoutine
 
@@ -75,6 +76,8 @@ def can_walk(program: Program, routine: Routine) -> bool:
     """Whether a routine can be a table: one call of one kernel, which asks nobody elsewhere."""
     if isinstance(routine, TableRoutine) or len(routine.calls) != 1:
         return False
+    if routine.calls[0].kernel in program.coded:
+        return not any(is_far(name) for name in program.coded[routine.calls[0].kernel].called)
     kernel = program.kernels[routine.calls[0].kernel]
     return kernel.class_name() == "SXFunction" and not any(is_far(f.name()) for f in kernel.find_functions())
 
@@ -82,8 +85,8 @@ def can_walk(program: Program, routine: Routine) -> bool:
 class Walked:
     """The table of a routine."""
 
-    def __init__(self, program: Program, routine: Routine) -> None:
-        self.routine, self.call = routine, routine.calls[0]
+    def __init__(self, program: Program, routine: Routine, numbers: Table | None = None) -> None:
+        self.routine, self.call, self.numbers = routine, routine.calls[0], numbers
         self.given = sum(size for _, size in routine.inputs)
         self.image: list[float] = []  # results and constants, as they are before the first row
         self.goals: dict[int, list[int]] = {}  # slot of the routine -> places of results
@@ -93,7 +96,8 @@ class Walked:
             self.image.append(slot if isinstance(slot, float) else 0.0)
         self.rows: list[tuple[int, ...]] = []  # operation, result, three operands
         self.functions: dict[str, int] = {}
-        self.size = self._written(instructions(program.kernels[self.call.kernel]))
+        coded = numbers.coded if numbers else None
+        self.size = self._written(instructions(coded.code() if coded else program.kernels[self.call.kernel]))
 
     def _written(self, found: Sequence[Instruction]) -> int:
         """Write the rows; the number of places."""
@@ -115,7 +119,7 @@ class Walked:
         for k, instruction in enumerate(found):
             op = instruction.op
             if op == ca.OP_INPUT:
-                place[k] = inputs + self.call.inputs[instruction.index]
+                place[k] = self._input(instruction.index, inputs)
             elif op == ca.OP_OUTPUT:
                 source = place[instruction.operands[0]]
                 goals = self.goals.get(self.call.outputs[instruction.index], ())
@@ -133,16 +137,30 @@ class Walked:
             _release(k, operands[k], place, last, between, free)
         return size
 
+    def _input(self, index: int, inputs: int) -> int:
+        """The place of an input of the kernel, or of a number behind them."""
+        own = len(self.call.inputs)
+        return inputs + self.call.inputs[index] if index < own else self.plain + index - own
+
     def _place_constants(self, found: Sequence[Instruction], place: list[int]) -> None:
-        """Constants stand behind the results, equal ones once."""
+        """Constants stand behind the results, equal ones once; those of the table of numbers are the last."""
         known: dict[str, int] = {}
+        tabled: dict[int, int] = {}  # instruction -> place in the table
         for k, instruction in enumerate(found):
             if instruction.op == ca.OP_CONST:
+                entry = self.numbers.place(instruction.constant) if self.numbers else -1
+                if entry >= 0:
+                    tabled[k] = entry
+                    continue
                 key = instruction.constant.hex()
                 if key not in known:
                     known[key] = len(self.image)
                     self.image.append(instruction.constant)
                 place[k] = known[key]
+        self.plain = len(self.image)
+        self.image.extend([0.0] * (len(self.numbers.shape.numbers) if self.numbers else 0))
+        for k, entry in tabled.items():
+            place[k] = self.plain + entry
 
     def _called(self, instruction: Instruction, place: Sequence[int], first: int) -> None:
         """Put down what a closed function is given, and call it."""
@@ -162,12 +180,16 @@ class Walked:
         stem = f"w.{self.routine.name}"
         names = [f"@{called_symbol(name, ONE)}" for name in self.functions]
         data = table(f"{stem}.rows", np.array(self.rows, dtype=np.uint16).reshape(-1), np.uint16)
-        data += table(f"{stem}.image", self.image, np.float64)
+        data += table(f"{stem}.image", self.image[: self.plain], np.float64)
         listed = ", ".join(f"ptr {name}" for name in names) or "ptr null"
         data += f"@{stem}.called = private constant [{max(len(names), 1)} x ptr] [{listed}]\n"
         lines = [f"define {head} {{", f"%places = alloca [{max(self.size, 1)} x double], align 64"]
         offset = len(self.image)
-        lines.append(_copied("%places", f"@{stem}.image", offset))
+        lines.append(_copied("%places", f"@{stem}.image", self.plain))
+        if self.numbers and offset > self.plain:
+            data += self.numbers.text()
+            lines.append(f"%numbers = getelementptr double, ptr %places, i64 {self.plain}")
+            lines.append(_copied("%numbers", self.numbers.address(0), offset - self.plain))
         for which, (_, size) in enumerate(self.routine.inputs):
             lines += [f"%i{which} = getelementptr double, ptr %places, i64 {offset}"]
             lines += [_copied(f"%i{which}", f"%in{which}", size)]

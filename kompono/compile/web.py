@@ -13,6 +13,8 @@ from typing import Any
 
 from kompono.compile import assembler, cache, schedule, targets
 from kompono.compile.block import LASTING, Block, guard_count, layout, loop_routines
+from kompono.compile.called import called
+from kompono.compile.called import seen as read
 from kompono.compile.closed import closed_body
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE
@@ -72,8 +74,8 @@ def loop_text(program: Program, method: str, outputs: Routine) -> str:
             fix="Use engine='relative' (--engine relative), or leave out --live.",
         )
     text = schedule.define(program, routines.values(), ONE)
-    closed = schedule.called(program, routines.values())
-    text += "".join(closed_body(function, ONE) for function in closed.values())
+    closed = called(program, routines.values())
+    text += "".join(closed_body(read(function), ONE) for function in closed.values())
     text += LOOPS[method](Machine(program, flush=False), LOOP)
     return _once(prelude(text, ONE) + text)
 

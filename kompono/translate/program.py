@@ -11,7 +11,7 @@ model does not list its calls: it is a `TableRoutine`, kernels of component type
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
@@ -46,6 +46,20 @@ class Routine:
     def counts(self) -> dict[str, int]:
         """How often each kernel runs."""
         return dict(Counter(call.kernel for call in self.calls))
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A kernel as code and numbers: `code` is a function of one column, that of the kernel and behind it the `numbers`;
+    a model with other numbers may have the same code, which `digest` names. `length` is about that of the kernel in
+    instructions; `called` are the names of closed functions it calls, also through others.
+    """
+
+    code: Callable[[], ca.Function]
+    digest: str
+    numbers: np.ndarray
+    length: int
+    called: tuple[str, ...]
 
 
 HEADER = 8  # doubles at the start of the workspace of a table routine that no kernel touches
@@ -221,6 +235,7 @@ class Program:
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels
     hidden: tuple[str, ...] = ()  # paths of what nobody can differentiate: sealed parts, FMUs
+    coded: Mapping[str, Coded] = field(default_factory=dict)  # kernels whose numbers can be exchanged
     iterated: tuple[str, ...] = ()  # networks that are solved by iteration: routine `iterated` tells whether that ends
 
     @property
@@ -233,4 +248,4 @@ class Program:
         """The program reduced to these routines, as plain data that may go to another machine."""
         routines = {name: self.routines[name] for name in names}
         used = {name for routine in routines.values() for name in routine.counts()}
-        return replace(self, kernels={name: self.kernels[name] for name in used}, routines=routines)
+        return replace(self, kernels={name: self.kernels[name] for name in used}, routines=routines, coded={})

@@ -20,9 +20,10 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from kompono.translate.held import derived
+from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Program, Routine
 from kompono.translate.symbolic import Matrix, Vector
-from kompono.translate.tracer import add_kernel, addressed
+from kompono.translate.tracer import addressed
 
 IMPLICIT = "implicit"
 

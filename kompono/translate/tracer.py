@@ -10,7 +10,6 @@ constants, so the zeros of a planar mechanism vanish across kernels as well.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -18,6 +17,8 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import TranslationError
+from kompono.translate.kernels import add_kernel
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
@@ -34,6 +35,7 @@ class Tracer(ABC):
         self.kernels = kernels
         self.values: dict[str, Vector] = {}
         self.path = ""  # the element being traced, for messages
+        self.numbers: OpenNumbers | None = None  # symbols that may occur beside those of the inputs
         self._known: dict[int, Scalar] = {}
         self._providers: dict[int, Callable[[], Scalar]] = {}
 
@@ -59,6 +61,16 @@ class Tracer(ABC):
                 )
             self._known[key] = self._providers[key]()
         return self._known[key]
+
+    def keep(self, symbols: ca.SX, column: ca.SX) -> str:
+        """The name of a kernel from `symbols` to a column, with all numbers in place."""
+        names = self.numbers.among(ca.symvar(column)) if self.numbers is not None else ()
+        if self.numbers is None or not names:
+            kernel = add_kernel(self.kernels, symbols, column)
+            if self.numbers is not None:
+                self.numbers.without.add(kernel)
+            return kernel
+        return self.numbers.closed(self.kernels, self.numbers.open(symbols, column, names))
 
     @abstractmethod
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
@@ -99,15 +111,19 @@ class InlineTracer(Tracer):
         moving = [i for i in range(before.numel()) if not before[i].is_constant()]
         local = {before[i].element_hash() for i in moving}
         free = [s for s in ca.symvar(ca.veccat(*outputs)) if s.element_hash() not in local]
-        free = [s for s in free if s.element_hash() in self._providers or s.element_hash() not in self._own]
+        free = [s for s in free if s.element_hash() in self._providers or not self._is_own(s)]
         old = ca.vertcat(*[before[i] for i in moving], *free)
         new = ca.vertcat(*[after[i] for i in moving], *[ca.SX(self.lookup(s)) for s in free])
         outputs = ca.substitute(outputs, [old], [ca.densify(new)]) if old.numel() else outputs
         return outputs[0] if single else outputs
 
+    def _is_own(self, symbol: ca.SX) -> bool:
+        """Whether a symbol means what it is in every routine."""
+        return symbol.element_hash() in self._own or (self.numbers is not None and bool(self.numbers.among([symbol])))
+
     def _check_symbols(self, column: ca.SX) -> None:
         for symbol in ca.symvar(column):
-            if symbol.element_hash() not in self._own:
+            if not self._is_own(symbol):
                 self.path = ""
                 self.lookup(symbol)
 
@@ -119,7 +135,7 @@ class InlineTracer(Tracer):
         calls: tuple[Call, ...] = ()
         if computed:
             self._check_symbols(ca.vertcat(*computed))
-            kernel = add_kernel(self.kernels, self.symbols, ca.vertcat(*computed))
+            kernel = self.keep(self.symbols, ca.vertcat(*computed))
             calls = (Call(kernel, tuple(range(count)), tuple(range(count, count + len(computed))), "inlined"),)
         return Routine(name, self.inputs, sizes, calls, tuple(result), count + len(computed))
 
@@ -255,25 +271,6 @@ class SharingTracer(Tracer):
                 needed.update(call.inputs)
         sizes = tuple((label, len(row)) for (label, _), row in zip(outputs, results, strict=True))
         return Routine(name, self.inputs, sizes, tuple(reversed(kept)), tuple(results), len(self._alive))
-
-
-def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -> str:
-    """Keep a kernel under the hash of its content."""
-    function = ca.Function("kernel", [inputs], [ca.densify(outputs)])
-    text = function.serialize()
-    name = hashlib.sha256(text.encode()).hexdigest()[:24]
-    kernels.setdefault(name, function)
-    _written.clear()
-    _written[name] = text
-    return name
-
-
-_written: dict[str, str] = {}  # the text of the kernel made last, by its name: who keeps it asks at once
-
-
-def kernel_text(name: str, function: ca.Function) -> str:
-    """A kernel as text."""
-    return _written.get(name) or function.serialize()
 
 
 def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,11 @@ from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import Close, RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.sealed import refuse_engine
 from kompono.translate.program import Channel, Program, Routine, law_events
@@ -58,6 +60,12 @@ class Translation:
     program: Program
     make_engine: Callable[[bool], TracedEngine]  # the same engine traced anew, with shared kernels or inlined
 
+    def kept_together(self) -> AbstractContextManager[None]:
+        """Routines that are traced meanwhile are kept on the shelf at the end, all at once."""
+        routines = self.program.routines
+        kept = routines.kept if isinstance(routines, Routines) else None
+        return nullcontext() if kept is None else kept.together()
+
     def select(self, columns: Sequence[int]) -> str:
         """The name of a routine that gives only these columns of the channels: nobody else's are compiled or
         computed.
@@ -76,13 +84,13 @@ class Routines(Mapping[str, Routine]):
     """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
 
     def __init__(self, makers: dict[str, Callable[[], Routine]], kept: KeptTranslation | None = None) -> None:
-        self._makers, self._kept = makers, kept
+        self._makers, self.kept = makers, kept
         self._made: dict[str, Routine] = {}
 
     def __getitem__(self, name: str) -> Routine:
         if name not in self._made:
             make = self._makers[name]
-            self._made[name] = make() if self._kept is None else self._kept.routine(name, make)
+            self._made[name] = make() if self.kept is None else self.kept.routine(name, make)
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
@@ -147,7 +155,7 @@ def translated(
     entry = engine_named(request.engine)
     chosen = {**entry.options(request), "baumgarte": kinds.frequencies("baumgarte", request.baumgarte)}
     elaborated = _checked(model)
-    kernels: dict[str, ca.Function] = {}
+    kernels = Kernels()
     refuse_engine(elaborated, entry)
     parts = closed_subsystems(elaborated, request.closed)
     refuse_laws(elaborated, entry, request.contact)
@@ -165,17 +173,22 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
+    numbers = None
+    sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
+    if entry.tables and parted is None and not sealed and not elaborated.soft:
+        numbers = OpenNumbers({elaborated.path(body): body for body in elaborated.bodies})
+    tabled = replace(elaborated, numbers=numbers)
+
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
             return parted.engine(kernels, shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
-        return entry.load()(elaborated, topology, kernels, shared=shared, **given)
+        return entry.load()(elaborated if shared else tabled, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
-    sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
     asked = (*asked, request.contact) if declared.laws else asked
-    kept = None if sealed else find_kept(shelf, declared, asked, kernels)
+    kept = None if sealed else find_kept(shelf, declared, asked, kernels, numbers)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
     found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
@@ -197,11 +210,19 @@ def _finished(
 ) -> Translation:
     """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
     head = kept.head() if kept else None
-    chosen = make(head.shared) if head else choose()
-    if head is None:
+    chosen = make(head.shared) if head else None
+    if chosen is None and kept and (head := kept.open_head()):
+        chosen = make(head.shared)
+        head = head if (head.independent, head.slips) == chosen.independence else None
+        if head is not None:
+            kept.put_head(head)
+    if chosen is None or head is None:
+        chosen = chosen or choose()
         head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence)
         if kept:
             kept.put_head(head)
+    if kept and head.shared:
+        kept.numbers = None  # they stand in shared kernels as they are
     routines = _routines(chosen, kept, head.strays)
     program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
     if opens:
@@ -265,6 +286,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         ticks=engine.ticks,
         controllers=controller_units(model, engine.sample_rates),
         iterated=tuple(network.bent(model) for network in engine.iterated) if isinstance(engine, TracedEngine) else (),
+        coded=model.numbers.coded if model.numbers is not None else {},
     )
 
 
@@ -341,7 +363,7 @@ def assembly_program(
     if around is not None:
         return Translation(model, around.topology, around, placing_program(around), lambda _: around)
     topology = find_topology(model, cut=cut, independent=independent)
-    kernels: dict[str, ca.Function] = {}
+    kernels = Kernels()
     engine = RelativeEngine(model, topology, kernels, shared=False)
     kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
     return Translation(model, topology, engine, placing_program(engine, kept), lambda _: engine)

@@ -12,9 +12,9 @@ import casadi as ca
 
 from kompono.compile.schedule import whole_length
 from kompono.translate.held import derived
+from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Program, Routine, TableRoutine
 from kompono.translate.slopes import symbolic
-from kompono.translate.tracer import add_kernel
 
 PULL = 20.0  # [1/s]: a tenth of a second forgets 86 % of what an integrator lost
 LARGEST = 60_000  # instructions of rates and outputs that are differentiated

@@ -17,34 +17,23 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
-from kompono.edges.cli import (
-    analyses,
-    animate,
-    cache,
-    cert,
-    cost,
-    demo,
-    export,
-    imported,
-    inspect,
-    keys,
-    new,
-    plot,
-    report,
-    run,
-    seal,
-    serve,
-    trust,
-    view,
-)
 from kompono.edges.cli.complain import background, brief, mute, origin, say, show_all
 from kompono.edges.cli.find import LoadError
 from kompono.interruption import listening
 
 # What a run takes like Ctrl-C: to be ended by others, or by a terminal that is closed.
 ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+COMMANDS = {  # in the order of the help, with the modules that have them
+    **{name: name for name in ("demo", "new", "run", "view", "plot", "animate", "report", "inspect", "cost")},
+    "statics": "analyses",
+    "modes": "analyses",
+    "import": "imported",
+    **{name: name for name in ("export", "seal", "keys", "trust", "serve", "cert", "cache")},
+}
 
 SHORT = """Kompono simulates mechanisms built from components.
 
@@ -58,15 +47,16 @@ All commands: kompono --help. The options of one: kompono run --help."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors are one message on stderr, a traceback only with `--debug`."""
     _open_streams()
-    if not (sys.argv[1:] if arguments is None else arguments):
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
         print(SHORT)
         return 0
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser(given[0]).parse_args(given)
     except SystemExit:
         _flush()
         raise
-    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    options.arguments = given
     heard = listening(*ENDINGS)
     listener = heard.__enter__()
     try:
@@ -154,31 +144,16 @@ def _flush() -> None:
         mute()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: str) -> argparse.ArgumentParser:
+    """The options of all commands, or of the one that is asked for: the others need not be imported."""
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
     parser.add_argument("--version", action="version", version=f"kompono {_version()}")
+    if first == "--version":
+        return parser
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (
-        demo,
-        new,
-        run,
-        view,
-        plot,
-        animate,
-        report,
-        inspect,
-        cost,
-        analyses,
-        imported,
-        export,
-        seal,
-        keys,
-        trust,
-        serve,
-        cert,
-        cache,
-    ):
-        module.add_command(commands)
+    chosen = [COMMANDS[first]] if first in COMMANDS else dict.fromkeys(COMMANDS.values())
+    for module in chosen:
+        import_module(f"kompono.edges.cli.{module}").add_command(commands)
     parser.set_defaults(debug=False, verbose=False)
     for command in (parser, *commands.choices.values()):
         add = command.add_argument_group("messages").add_argument

@@ -27,8 +27,8 @@ from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
 from kompono.solve.settings import Settings, settings_of
+from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Program, Routine
-from kompono.translate.tracer import add_kernel
 
 CHANNELS = 6000  # that a page asks a living machine for; of larger ones those with the shortest names, and all poses
 SAME = 1e-9  # what a start may move by when a parameter changes by a hundredth

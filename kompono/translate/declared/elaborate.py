@@ -11,7 +11,7 @@ from typing import Any
 
 from kompono.errors import ModelError, ModelWarning, warn
 from kompono.given import shown
-from kompono.model.body import Body, Frame, Ground
+from kompono.model.body import Body, Frame, Ground, MassProperties
 from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
@@ -34,6 +34,7 @@ from kompono.translate.declared.ownership import check_ownership
 from kompono.translate.declared.ports import check_pins, check_ports, check_reading
 from kompono.translate.declared.signal_loops import check_signal_loops
 from kompono.translate.declared.uses import find_uses
+from kompono.translate.numbers import OpenNumbers
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Elaborated:
     networks: tuple[Network, ...] = ()
     lumps: tuple[Lump, ...] = ()  # see `lumps.py`
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
+    numbers: OpenNumbers | None = field(default=None, repr=False)  # symbols in the place of numbers, see `numbers.py`
+
+    def solid(self, body: Body) -> MassProperties:
+        """Mass and inertia of a body, perhaps as symbols of numbers."""
+        return self.numbers.solids.get(body, body.solid) if self.numbers is not None else body.solid
 
     @property
     def memory(self) -> tuple[Mode | State, ...]:

@@ -15,12 +15,12 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from inspect import getattr_static
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Body, Carrier, Frame, Ground
+from kompono.model.body import Body, Carrier, Frame, Ground, MassProperties
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
 from kompono.model.element import Element
@@ -34,6 +34,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
+from kompono.translate.numbers import pattern_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _OWN = frozenset(
@@ -93,14 +94,29 @@ class Nameless(Exception):
     """Something a translation may depend on cannot be followed."""
 
 
+class Names(NamedTuple):
+    """Names (hexadecimal) of a model with options: `exact` is equal only for what gives equal programs, `open` for what
+    gives programs that differ in numbers (see `numbers`) alone.
+    """
+
+    exact: str
+    open: str
+
+
 def fingerprint(model: Subsystem | Elaborated, options: Any) -> str:
-    """The name (hexadecimal) of a model with options; equal only for what gives equal programs, else Nameless."""
+    """The exact name of a model with options, or Nameless."""
+    return names_of(model, options).exact
+
+
+def names_of(model: Subsystem | Elaborated, options: Any, *, again: bool = False) -> Names:
+    """The names of a model with options, or Nameless; one that had a name before is not looked at twice `again`."""
     elaborated = elaborate(model) if isinstance(model, Subsystem) else model
     scribe = _Scribe(elaborated, options)
     content = scribe.content()
-    if scribe.traced and _Scribe(elaborated, options).content() != content:
+    if scribe.traced and not again and _Scribe(elaborated, options).content() != content:
         raise Nameless("a law that gives something else each time")
-    return hashlib.sha256(content).hexdigest()
+    opened = hashlib.sha256(content).hexdigest()
+    return Names(hashlib.sha256(f"{opened} {scribe.numbers!r}".encode()).hexdigest(), opened)
 
 
 class _Scribe:
@@ -110,6 +126,7 @@ class _Scribe:
         self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
+        self.numbers: list[Any] = []  # of solids, apart from the words
         self.traced = False
         self._strict = False  # whether any attribute may matter
         self._ours: dict[type, bool] = {}
@@ -118,13 +135,14 @@ class _Scribe:
         self._elements: list[Element] = [model.model, *model.model.walk()]
         self._numbers = {id(element): number for number, element in enumerate(self._elements)}
         self._open: set[int] = set()
+        self._solids = {id(solid): solid for body in model.bodies if isinstance(solid := body.solid, MassProperties)}
         self.visit(options)
         for element in self._elements:
             self.words.append(("element", model.path(element), self._numbers.get(id(element.owner))))
             self._element(element)
 
     def content(self) -> bytes:
-        """All of it as bytes; expressions as one function of all symbols, those of the model first."""
+        """All of it but the numbers as bytes; expressions as one function of all symbols, those of the model first."""
         known = [time, *ARGUMENTS, *self._signals()]
         column = ca.veccat(*[ca.densify(expression) for expression in (*known, *self._expressions)])
         text = ca.Function("all", [ca.vertcat(*ca.symvar(column))], [column]).serialize()
@@ -274,6 +292,9 @@ class _Scribe:
             self._mapping(value)
         elif isinstance(value, set | frozenset):
             self._sequence("set", sorted(value, key=repr))
+        elif id(value) in self._solids and (pattern := pattern_of(value)) is not None:
+            self.words.append(("solid", pattern))
+            self.numbers.append((value.mass, value.inertia.tobytes()))
         elif is_dataclass(value) and written_by_us(type(value)):
             self.words.append(type(value).__qualname__)
             self._mapping({f.name: getattr(value, f.name) for f in fields(value) if f.name != "shape"})

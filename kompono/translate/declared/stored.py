@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
+import numpy as np
 
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.declared.sameness import Nameless, fingerprint
-from kompono.translate.program import Call, Channel, Routine
-from kompono.translate.tracer import kernel_text
+from kompono.translate.declared.sameness import Nameless, Names, names_of
+from kompono.translate.kernels import Kernels, kernel_text
+from kompono.translate.numbers import Open, OpenNumbers
+from kompono.translate.program import Call, Channel, Coded, Routine
 
 
 class Shelf(Protocol):
@@ -45,15 +49,36 @@ class Head(NamedTuple):
 
 
 class KeptTranslation:
-    """The translation of one model on a shelf."""
+    """The translation of one model on a shelf: with its numbers, and of all models that differ in `numbers` alone."""
 
-    def __init__(self, shelf: Shelf, name: Callable[[], str], kernels: dict[str, ca.Function]) -> None:
-        self.shelf, self.kernels = shelf, kernels
-        self._find_name, self.fingerprint = name, name()
+    def __init__(self, shelf: Shelf, name: Callable[..., Names], kernels: Kernels, numbers: OpenNumbers | None) -> None:
+        self.shelf, self.kernels, self.numbers = shelf, kernels, numbers
+        self._find_names, self.names = name, name()
+        self._waiting: list[tuple[str, str, Any]] | None = None  # what is kept when somebody is done
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Keep all that is made meanwhile at the end: the model is looked at once."""
+        if self._waiting is not None:
+            yield
+            return
+        self._waiting = []
+        try:
+            yield
+        finally:
+            waiting, self._waiting = self._waiting, None
+            self._put(waiting)
 
     def head(self) -> Head | None:
         """What can be known of a translation without tracing anything; nothing if this model is new."""
-        data = self._read("head")
+        return self._head(self.names.exact)
+
+    def open_head(self) -> Head | None:
+        """The same of a model that differs in numbers alone, without what is found from numbers."""
+        return self._head(self.names.open) if self.numbers is not None else None
+
+    def _head(self, model: str) -> Head | None:
+        data = self._read(model, "head")
         if data is None:
             return None
         channels = tuple(Channel(*item) for item in data["channels"])
@@ -62,22 +87,88 @@ class KeptTranslation:
     def put_head(self, head: Head) -> None:
         """Remember that this model was translated."""
         channels = [[channel.name, channel.unit, channel.angle] for channel in head.channels]
-        self._write("head", head._asdict() | {"channels": channels})
+        for model in self.names if self.numbers is not None else self.names[:1]:
+            self._write(model, "head", head._asdict() | {"channels": channels})
 
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""
-        data = self._read(name)
+        data = self._read(self.names.exact, name)
         if data is not None:
-            return self._routine(data)
-        routine = make()
-        if type(routine) is Routine:
-            self._write(name, self._text(routine))
+            return self._promised(data, name, make) if "coded" in data else self._routine(data)
+        opened = self._read(self.names.open, name) if self.numbers is not None else None
+        routine = self._filled(opened)
+        if routine is None:
+            routine = make()
+            opened = self._opened(routine)
+            if opened is not None:
+                self._write(self.names.open, name, opened)
+        if type(routine) is Routine and (opened is None or opened["numbers"]):
+            self._write(self.names.exact, name, self._exact(routine))
         return routine
 
+    def _exact(self, routine: Routine) -> dict[str, Any]:
+        """A routine with its numbers; its code is kept without them."""
+        coded = self.numbers.coded.get(routine.calls[0].kernel) if self.numbers and len(routine.calls) == 1 else None
+        if coded is None:
+            return self._text(routine)
+        told = [coded.digest, coded.numbers.astype("<f8").tobytes().hex(), coded.length, coded.called]
+        return self._plain(routine) | {"kernels": {}, "coded": told}
+
+    def _promised(self, data: dict[str, Any], name: str, make: Callable[[], Routine]) -> Routine:
+        """A routine whose kernel is made when somebody wants to see it."""
+        assert self.numbers is not None
+        routine = self._routine(data)
+        (call,), (digest, numbers, length, called) = routine.calls, data["coded"]
+
+        @cache
+        def code() -> ca.Function:
+            kept = self._read(self.names.open, name)
+            if kept is not None and hashlib.sha256(kept["open"][0].encode()).hexdigest() == digest:
+                return ca.Function.deserialize(kept["open"][0])
+            return found.opened[make().calls[0].kernel].code  # it is gone, or another one by now
+
+        def kernel() -> ca.Function:
+            x = ca.SX.sym("x", len(call.inputs))
+            return ca.Function("kernel", [x], [code()(ca.vertcat(x, ca.DM(values)))])
+
+        found, values = self.numbers, np.frombuffer(bytes.fromhex(numbers), dtype="<f8").astype(float)
+        if call.kernel not in self.kernels:
+            self.kernels.promised[call.kernel] = kernel
+        found.coded.setdefault(call.kernel, Coded(code, digest, values, length, tuple(called)))
+        return routine
+
+    def _opened(self, routine: Routine) -> dict[str, Any] | None:
+        """A routine of one kernel without its numbers."""
+        if self.numbers is None or type(routine) is not Routine or len(routine.calls) != 1:
+            return None
+        kernel = routine.calls[0].kernel
+        if kernel in self.numbers.without:
+            return self._text(routine) | {"numbers": [], "pattern": ""}
+        opened = self.numbers.opened.get(kernel)
+        if opened is None:  # made of kernels that have their numbers
+            return None
+        pattern = "" if self.numbers.are_declared(opened.names) else self.numbers.pattern
+        told = {"kernels": {}, "open": opened.texts, "numbers": opened.names, "pattern": pattern}
+        return self._plain(routine) | told
+
+    def _filled(self, data: dict[str, Any] | None) -> Routine | None:
+        """A routine with the numbers of this model; nothing where it needs others."""
+        if data is None or self.numbers is None or not self.numbers.known(data["numbers"]):
+            return None
+        if data["pattern"] and data["pattern"] != self.numbers.pattern:
+            return None
+        if not data["numbers"]:
+            return self._routine(data)
+        (call,) = data["calls"]
+        kernel = self.numbers.closed(self.kernels, Open.of(data["open"], data["numbers"]))
+        return self._routine(data | {"calls": [[kernel, *call[1:]]]})
+
     def _text(self, routine: Routine) -> dict[str, Any]:
-        used = {call.kernel: kernel_text(call.kernel, self.kernels[call.kernel]) for call in routine.calls}
+        used = {call.kernel: kernel_text(call.kernel, self.kernels) for call in routine.calls}
+        return {"kernels": used, **self._plain(routine)}
+
+    def _plain(self, routine: Routine) -> dict[str, Any]:
         return {
-            "kernels": used,
             "inputs": routine.inputs,
             "outputs": routine.outputs,
             "calls": [[call.kernel, call.inputs, call.outputs, call.path] for call in routine.calls],
@@ -95,30 +186,47 @@ class KeptTranslation:
         result = tuple(tuple(row) for row in data["result"])
         return Routine(data["name"], sizes[0], sizes[1], calls, result, data["workspace"])
 
-    def _name(self, part: str) -> str:
-        return hashlib.sha256(f"{self.fingerprint} {part}".encode()).hexdigest()
-
-    def _read(self, part: str) -> Any:
-        data = self.shelf.get(self._name(part))
+    def _read(self, model: str, part: str) -> Any:
+        data = self.shelf.get(_name(model, part))
         return None if data is None else json.loads(data)
 
-    def _write(self, part: str, content: Any) -> None:
+    def _write(self, model: str, part: str, content: Any) -> None:
         """Keep what was just made, unless the model is no longer what it was when it got its name."""
+        if self._waiting is not None:
+            self._waiting.append((model, part, content))
+        else:
+            self._put([(model, part, content)])
+
+    def _put(self, waiting: Sequence[tuple[str, str, Any]]) -> None:
         try:
-            same = self._find_name() == self.fingerprint
+            same = not waiting or self._find_names(again=True) == self.names
         except Nameless:
             same = False
-        if same:
-            self.shelf.put(self._name(part), json.dumps(content).encode())
+        for model, part, content in waiting if same else ():
+            self.shelf.put(_name(model, part), json.dumps(content).encode())
+
+
+def _name(model: str, part: str) -> str:
+    return hashlib.sha256(f"{model} {part}".encode()).hexdigest()
 
 
 def find_kept(
-    shelf: Shelf | None, model: Elaborated, options: Any, kernels: dict[str, ca.Function]
+    shelf: Shelf | None,
+    model: Elaborated,
+    options: Any,
+    kernels: Kernels,
+    numbers: OpenNumbers | None = None,
 ) -> KeptTranslation | None:
-    """The place of a model's translation on a shelf, if there is one and the model can be named."""
+    """The place of a model's translation on a shelf, if there is one and the model can be named; of one with `numbers`
+    in the place of others.
+    """
     if shelf is None:
         return None
+
+    def name(*, again: bool = False) -> Names:
+        return names_of(model, options, again=again)
+
     try:
-        return KeptTranslation(shelf, lambda: fingerprint(model, options), kernels)
+        return KeptTranslation(shelf, name, kernels, numbers)
     except (Nameless, RecursionError):
         return None

@@ -26,6 +26,7 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.elimination.pairs import PortPair
 from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -64,9 +65,16 @@ class PivotReference:
     slip: Matrix | None = None
 
     @staticmethod
-    def of(sizes: np.ndarray, slip: np.ndarray | None = None) -> PivotReference:
-        """From numbers; `slip` is K (rows, slips)."""
-        return PivotReference(ca.SX(ca.DM(sizes)), None if slip is None else ca.SX(ca.sparsify(ca.DM(-slip @ slip.T))))
+    def of(
+        sizes: np.ndarray, slip: np.ndarray | None = None, numbers: OpenNumbers | None = None, path: str = ""
+    ) -> PivotReference:
+        """From numbers; `slip` is K (rows, slips). With `numbers` they are put in after tracing."""
+        added = None if slip is None else -slip @ slip.T
+        if numbers is None:
+            return PivotReference(ca.SX(ca.DM(sizes)), None if added is None else ca.SX(ca.sparsify(ca.DM(added))))
+        return PivotReference(
+            numbers.found(f"{path} reference", sizes), None if added is None else numbers.found(f"{path} slip", added)
+        )
 
 
 @dataclass

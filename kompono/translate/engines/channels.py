@@ -323,9 +323,9 @@ class ChannelWriter:
             kinetic = call(lambda e, w, m=inertia: e + w.T @ m @ w / 2, kinetic, twist)
             for field in self.model.fields:
                 if field.owner is not None and field.owner.contains(body):
-                    position = self.kinematics.motion(None, body).position
+                    position, mass = self.kinematics.motion(None, body).position, self.model.solid(body).mass
                     potential = call(
-                        lambda e, x, f=field, b=body: e + b.solid.mass * f.potential(x), potential, position, free=True
+                        lambda e, x, f=field, m=mass: e + m * f.potential(x), potential, position, free=True
                     )
         for force in self.model.forces:
             m = self.kinematics.motion(force.first, force.second)

@@ -140,6 +140,7 @@ class PosedEngine(Engine):
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
         tracer = make(names, self.kernels)
+        tracer.numbers = self.model.numbers
         state = tracer.values["state"]
         q, v = {}, {}
         i, k = 0, self.nq

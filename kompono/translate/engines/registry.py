@@ -53,6 +53,7 @@ class EngineEntry:
     method: str = "rk4"  # what it is best run with, with steps [s], each so-many-th recorded
     step: float = 1e-3
     every: int = 1
+    tables: bool = False  # whether masses and inertias are put in after tracing, see `numbers.py`
     grows: bool = False  # whether large trees are translated by types of components
     links: bool = False  # whether joints are stiff links with forces of their own
     keeps: str = "condition"  # what a joint or constraint outside its tree is, in reports
@@ -92,6 +93,7 @@ _ALL = (
         made="kompono.translate.engines.relative:RelativeEngine",
         takes=("close",),
         holds="The relative engine keeps loops closed by itself; stabilize=False switches that off.",
+        tables=True,
         grows=True,
         keeps="closes a loop",
         counted=("post-stabilization",),

@@ -77,6 +77,8 @@ class RelativeEngine(SolvedEngine):
     ) -> None:
         super().__init__(model, topology, kernels, shared=shared)
         self._close = close
+        if model.numbers is not None:
+            model.numbers.find = self._find_numbers
 
     @cached_property
     def present(self) -> Present:
@@ -351,7 +353,19 @@ class RelativeEngine(SolvedEngine):
     @cached_property
     def _references(self) -> dict[Element, PivotReference]:
         """What pivots of live rows are compared with, by element."""
-        return {key: PivotReference.of(live.reference, live.slip) for key, live in self.live.items()}
+        return {
+            key: PivotReference.of(live.reference, live.slip, self.model.numbers, self.model.path(key))
+            for key, live in self.live.items()
+        }
+
+    def _find_numbers(self) -> None:
+        """Have all numbers that follow from masses, and go into the equations, among those of the model."""
+        numbers = self.model.numbers
+        assert numbers is not None
+        if self._references:
+            self._allowed_gap()
+        if self.law_rows.of_joints:
+            numbers.decided("implied", [live.implied().tolist() for live in self.live.values() if live.slips])
 
     def _violations(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], level: str

@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.joint import Joint
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.motion.conditions import Closing, group_sizes, trace_violation
 from kompono.translate.program import Routine
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 
@@ -68,7 +69,12 @@ class SolvedEngine(TracedEngine):
         for element in self.straying:
             gap = trace_violation(kinematics, element, self.laws, "residual")
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
-        return tracer.routine("gap", [("gap", tracer.call(lambda w: w / self.allowed_gap, worst))])
+        allowed = self._allowed_gap()
+        return tracer.routine("gap", [("gap", tracer.call(lambda w: w / allowed, worst))])
+
+    def _allowed_gap(self) -> Scalar | float:
+        numbers = self.model.numbers
+        return self.allowed_gap if numbers is None else numbers.found("allowed gap", np.array([self.allowed_gap]))
 
     def _state(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Vector:
         """The state of these coordinates and speeds; counted angles are measured anew."""

@@ -24,7 +24,7 @@ from kompono.translate.laws.split import split
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Scalar, Vector
-from kompono.translate.tracer import Tracer, add_kernel
+from kompono.translate.tracer import Tracer
 
 Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
@@ -173,7 +173,7 @@ def forced_routine(tracer: Tracer, z: Vector, w: Vector, measures: Vector, speed
     values = ca.densify(ca.vertcat(w, measures, speeds))
     symbols = ca.vertcat(tracer.symbols, z)
     count = symbols.numel()
-    kernel = add_kernel(tracer.kernels, symbols, values)
+    kernel = tracer.keep(symbols, values)
     inputs = (*tracer.inputs[:-1], (tracer.inputs[-1][0], tracer.inputs[-1][1] + z.numel()))
     places = tuple(range(count, count + values.numel()))
     call = Call(kernel, tuple(range(count)), places, "laws")

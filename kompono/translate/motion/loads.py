@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import TranslationError
-from kompono.model.body import Body, Carrier
+from kompono.model.body import Body, Carrier, MassProperties
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose
@@ -112,7 +112,7 @@ class Loads:
 
         def trace(p: Vector, r: Matrix) -> Vector:
             pose = Pose(p, r) @ centre
-            force = body.solid.mass * ca.SX(field.acceleration(pose.position))
+            force = self.model.solid(body).mass * ca.SX(field.acceleration(pose.position))
             return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
 
         path = self.model.path(field)
@@ -152,12 +152,20 @@ def central_inertia(body: Body) -> Matrix:
 
 
 def body_inertia(kinematics: Kinematics, body: Body) -> Matrix:
-    """6x6 inertia in the working frame (constant, or of tunable parameters)."""
-    centre = kinematics.frames.centre(body)
-    inertia = body.solid.inertia
+    """6x6 inertia in the working frame (constant, or of tunable parameters and symbols of numbers)."""
+    return _in_working_frame(kinematics, body, kinematics.model.solid(body))
+
+
+def declared_inertia(kinematics: Kinematics, body: Body) -> Matrix:
+    """The same with numbers as they are declared."""
+    return _in_working_frame(kinematics, body, body.solid)
+
+
+def _in_working_frame(kinematics: Kinematics, body: Body, solid: MassProperties) -> Matrix:
+    centre, inertia = kinematics.frames.centre(body), solid.inertia
     tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
     turned = centre.rotation @ tensor @ centre.rotation.T
-    return ca.sparsify(ca.SX(inertia_matrix(body.solid.mass, centre.position, turned)))
+    return ca.sparsify(ca.SX(inertia_matrix(solid.mass, centre.position, turned)))
 
 
 def effort_wrench(joint: Joint, subspace: Matrix, effort: Matrix) -> Matrix:

@@ -25,7 +25,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.network_borders import divide_networks
 from kompono.translate.declared.networks import Network
 
-_KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses"))
+_KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses", "numbers"))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.conditions import Closure, Closures
 from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.loads import body_inertia
+from kompono.translate.motion.loads import declared_inertia
 from kompono.translate.rank.rank import LiveRows, RankSample, find_live
 from kompono.translate.rank.redundant import NumericModel, Position, find_positions, slips
 from kompono.translate.symbolic import Matrix, Vector
@@ -101,25 +101,39 @@ class Probe:
 
     @cached_property
     def _twists(self) -> ca.Function:
-        """All inputs -> twists of all bodies, and their inertias."""
+        """All inputs at nv + 1 speeds -> twists of all bodies at each."""
         bodies = [body for body in self.model.bodies if body not in self.borne]
         twists = ca.vertcat(
             ca.SX(0, 1), *[self.kinematics.absolute(body).twist for body in bodies], *[w for w, _ in self.weights]
         )
-        inertias = ca.diagcat(
-            ca.SX(0, 0), *[body_inertia(self.kinematics, body) for body in bodies], *[m for _, m in self.weights]
-        )
-        return ca.Function("twists", [self.tracer.symbols], [ca.densify(twists), inertias])
+        return ca.Function("twists", [self.tracer.symbols], [ca.densify(twists)]).map(self.nv + 1)
+
+    @cached_property
+    def _inertias(self) -> ca.Function:
+        """All inputs -> inertias of all bodies, in the order of their twists."""
+        bodies = [body for body in self.model.bodies if body not in self.borne]
+        inertias = [*[declared_inertia(self.kinematics, body) for body in bodies], *[m for _, m in self.weights]]
+        return ca.Function("inertias", [self.tracer.symbols], [ca.densify(inertia) for inertia in inertias])
 
     def _mass_matrix(self, values: np.ndarray, unit: bool = False) -> np.ndarray:
         """M (nv, nv) at a state, from the twists of all bodies at unit speeds."""
         states, speeds = np.repeat(values[:, None], self.nv + 1, axis=1), 1 + self.nq + np.arange(self.nv)
         states[speeds] = 0.0
         states[speeds, 1 + np.arange(self.nv)] = 1.0
-        twists, inertias = self._twists.map(self.nv + 1).call([ca.DM(states)])
-        moved = twists.full()[:, 1:] - twists.full()[:, :1]
-        found = moved.T @ (moved if unit else inertias[:, : len(moved)].sparse() @ moved)
+        twists = self._twists(states).full()
+        moved = twists[:, 1:] - twists[:, :1]
+        found = moved.T @ (moved if unit else self._times_inertias(states[:, 0], moved))
         return found if unit or not self.model.lumps else found + np.diag(self._lumps(values).full().ravel())
+
+    def _times_inertias(self, values: np.ndarray, twists: np.ndarray) -> np.ndarray:
+        """Inertias times columns of twists, body by body."""
+        result, place = np.zeros_like(twists), 0
+        for inertia in self._inertias.call([values]):
+            rows = slice(place, place + inertia.shape[0])
+            for column, twist in zip(inertia.full().T, twists[rows], strict=True):
+                result[rows] += np.outer(column, twist)
+            place = rows.stop
+        return result
 
     @cached_property
     def _lumps(self) -> ca.Function:

@@ -25,13 +25,14 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.discrete.packs import Data, PackTables
 from kompono.translate.engines.discrete.pieces import Piece, Pieces
+from kompono.translate.kernels import add_kernel
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import bind_signals
 from kompono.translate.program import Routine
 from kompono.translate.structure.topology import Topology
-from kompono.translate.tracer import InlineTracer, Tracer, add_kernel
+from kompono.translate.tracer import InlineTracer, Tracer
 
 SOURCES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # wrenches a kernel adds up; what a body has less are zeros
 

@@ -18,11 +18,12 @@ from kompono.model.body import Body, Carrier, Frame
 from kompono.model.force import Effort, Field, Force
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import orthonormal, turned_by
+from kompono.translate.kernels import add_kernel
 from kompono.translate.motion.kinematics import Kinematics, WorkingFrames
 from kompono.translate.motion.loads import Loads
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Scalar, Vector
-from kompono.translate.tracer import Tracer, add_kernel, entries_of, with_entries
+from kompono.translate.tracer import Tracer, entries_of, with_entries
 
 # what a number read by a kernel is: ("q" | "v", which body, offset), ("data", place), ("source", which wrench, offset),
 # or (array, index) of a single number

@@ -20,8 +20,8 @@ import casadi as ca
 from kompono.model.element import Element
 from kompono.model.signal import Input, time
 from kompono.translate.engines.large.trace import ANSWER, MOTION, Traced
+from kompono.translate.kernels import add_kernel
 from kompono.translate.program import ARRAYS, Place
-from kompono.translate.tracer import add_kernel
 
 TIME, STATE, INPUTS, PARAMETERS, OUTPUT, WORK = range(len(ARRAYS))
 OWN, Q, V, PARENT, CHILDREN = range(5)  # columns of a table: offsets of own workspace, coordinates, speeds, ...

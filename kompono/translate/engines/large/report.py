@@ -16,8 +16,8 @@ import numpy as np
 from kompono.translate.engines.large.channels import CellChannels
 from kompono.translate.engines.large.kernels import CHILDREN, INPUTS, OUTPUT, WORK, CellPlaces, KindCode
 from kompono.translate.engines.large.tables import Tables
+from kompono.translate.kernels import add_kernel
 from kompono.translate.program import TableRoutine
-from kompono.translate.tracer import add_kernel
 
 if TYPE_CHECKING:
     from kompono.translate.engines.large.engine import NestedEngine

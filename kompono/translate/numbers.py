@@ -1,0 +1,183 @@
+"""OpenNumbers of a model that are symbols while it is traced, and are put in afterwards.
+
+Masses and inertias decide nothing about the structure of the equations, as long as they are not zero. So they are
+traced as symbols, and what is kept of a translation serves every model that differs in them alone; whoever asks for a
+routine gets it with the numbers in place. Zeros stay zeros, and equal entries of one inertia tensor stay equal, for
+terms vanish by them: which these are is the *pattern* of a solid, and part of the name of a translation. What is
+found numerically from masses and goes into the equations, such as the sizes pivots are compared with, is a number
+among these: it is found anew for each model, by the same code.
+
+A kernel is the same to the bit whether its expressions were traced or found on a shelf: both ways the numbers are put
+into the same expressions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.body import Body, MassProperties
+from kompono.translate.kernels import add_kernel
+from kompono.translate.program import Coded
+
+
+class Open(NamedTuple):
+    """A kernel before its numbers are put in: `code` is a function of one column, its own and behind it the entries of
+    a table; `table` makes that of numbers with these `names`. Both also as text, as they are kept.
+    """
+
+    code: ca.Function
+    table: ca.Function
+    names: tuple[str, ...]
+    texts: tuple[str, str]
+
+    @staticmethod
+    def of(texts: Sequence[str], names: Sequence[str]) -> Open:
+        """What was kept."""
+        code, table = (ca.Function.deserialize(text) for text in texts)
+        return Open(code, table, tuple(names), (texts[0], texts[1]))
+
+
+def pattern_of(solid: MassProperties) -> tuple[object, ...] | None:
+    """What of a solid decides about structure; nothing where it is not plain numbers that can be exchanged."""
+    mass, inertia = solid.mass, solid.inertia
+    if type(mass) is not float or not math.isfinite(mass) or mass == 0 or type(inertia) is not np.ndarray:
+        return None
+    if inertia.dtype != float or inertia.shape != (3, 3) or not np.all(np.isfinite(inertia)):
+        return None
+    return tuple(_places(inertia.ravel().tolist()))
+
+
+def _places(values: Sequence[float]) -> list[int]:
+    """For each value the number of those like it but for the sign, counted from 1, negative where the sign is another;
+    0 for zeros.
+    """
+    known: dict[float, float] = {}
+    order = []
+    for value in values:
+        first = known.setdefault(abs(value), value)
+        place = 1 + list(known).index(abs(value))
+        order.append(0 if value == 0 else place if value == first else -place)
+    return order
+
+
+class OpenNumbers:
+    """Symbols by name, and their values. `find` is asked for those that are found from the model, when one is
+    needed.
+    """
+
+    def __init__(self, bodies: Mapping[str, Body]) -> None:
+        self.solids: dict[Body, MassProperties] = {}
+        self.opened: dict[str, Open] = {}  # kernels with numbers in place -> before that
+        self.coded: dict[str, Coded] = {}  # the same for who compiles them
+        self.without: set[str] = set()  # kernels that need no numbers
+        self.find: Callable[[], object] | None = None
+        self._symbols: dict[str, ca.SX] = {}
+        self._names: dict[int, str] = {}  # by hash of the symbol
+        self._values: dict[str, float] = {}
+        self._found: dict[str, ca.SX] = {}
+        self._patterns: dict[str, object] = {}
+        for path, body in bodies.items():
+            if pattern_of(body.solid) is not None:
+                mass = self._symbolic(f"{path} mass", [[body.solid.mass]])
+                inertia = self._symbolic(f"{path} inertia", body.solid.inertia.tolist(), alike=True)
+                self.solids[body] = MassProperties(mass, inertia)
+
+    def found(self, name: str, values: np.ndarray) -> ca.SX:
+        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros."""
+        if name not in self._found:
+            rows = values.reshape(len(values), -1).tolist() if values.size else []
+            self.decided(name, (values.shape, [[entry == 0 for entry in row] for row in rows]))
+            self._found[name] = self._symbolic(name, rows) if rows else ca.SX(len(values), 1)
+        return self._found[name]
+
+    def decided(self, name: str, what: object) -> None:
+        """Note what else was found from the model and went into its equations."""
+        self._patterns[name] = what
+
+    def _symbolic(self, name: str, rows: Sequence[Sequence[float]], *, alike: bool = False) -> ca.SX:
+        flat = [value for row in rows for value in row]
+        places = _places(flat) if alike else [(k + 1) * (value != 0) for k, value in enumerate(flat)]
+        made = [
+            self._symbol(f"{name} {abs(p)}", v * (1 if p > 0 else -1)) if p else ca.SX(0)
+            for p, v in zip(places, flat, strict=True)
+        ]
+        entries = [symbol if place >= 0 else -symbol for symbol, place in zip(made, places, strict=True)]
+        return ca.sparsify(ca.reshape(ca.vertcat(*entries), len(rows[0]), len(rows)).T)
+
+    def _symbol(self, name: str, value: float) -> ca.SX:
+        if name not in self._symbols:
+            self._symbols[name] = symbol = ca.SX.sym(name)
+            self._names[symbol.element_hash()] = name
+            self._values[name] = value
+        return self._symbols[name]
+
+    @property
+    def pattern(self) -> str:
+        """A name for what was found from the model, but for the numbers themselves."""
+        self._completed()
+        return hashlib.sha256(repr(sorted(self._patterns.items())).encode()).hexdigest()
+
+    def _completed(self) -> None:
+        find, self.find = self.find, None
+        if find is not None:
+            find()
+
+    def among(self, symbols: Iterable[ca.SX]) -> list[str]:
+        """The names of those symbols that stand for numbers."""
+        return [name for s in symbols if (name := self._names.get(s.element_hash())) is not None]
+
+    def known(self, names: Iterable[str]) -> bool:
+        """Whether there are such numbers; those that are found from the model are found now."""
+        if not all(name in self._values for name in names):
+            self._completed()
+        return all(name in self._values for name in names)
+
+    def are_declared(self, names: Iterable[str]) -> bool:
+        """Whether these numbers need not be found."""
+        return all(name.endswith(" mass 1") or " inertia " in name for name in names)
+
+    def open(self, symbols: ca.SX, column: ca.SX, names: Sequence[str]) -> Open:
+        """A kernel with its numbers as a second argument."""
+        numbers = ca.vertcat(*[self._symbols[name] for name in names])
+        rest, places, made = ca.extract_parametric(column, numbers, {})
+        places, made, rest = _each_once(places, made, rest)
+        if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
+            rest, places, made = column, [], []  # closed functions are called by native code alone
+        code = ca.Function("open", [ca.vertcat(symbols, numbers, *places)], [ca.densify(rest)])
+        table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made))])
+        return Open(code, table, tuple(names), (code.serialize(), table.serialize()))
+
+    def closed(self, kernels: dict[str, ca.Function], opened: Open) -> str:
+        """The name of a kernel with its numbers in place."""
+        symbols = ca.SX.sym("x", opened.code.nnz_in(0) - opened.table.nnz_out(0))
+        entries = opened.table(ca.DM([self._values[name] for name in opened.names]))
+        kernel = add_kernel(kernels, symbols, opened.code(ca.vertcat(symbols, entries)))
+        self.opened[kernel] = opened
+        called = tuple(function.name() for function in opened.code.find_functions())
+        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
+        self.coded[kernel] = Coded(
+            lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called
+        )
+        return kernel
+
+
+def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:
+    """Symbols, what they stand for and the expressions that use them, equal ones once."""
+    if not made:
+        return places, made, rest
+    kept: dict[int, tuple[ca.SX, ca.SX]] = {}
+    same: list[tuple[ca.SX, ca.SX]] = []
+    for place, value in zip(places, ca.vertsplit(ca.cse(ca.vertcat(*made))), strict=True):
+        first, _ = kept.setdefault(value.element_hash(), (place, value))
+        if first is not place:
+            same.append((place, first))
+    if same:
+        old, new = (ca.vertcat(*column) for column in zip(*same, strict=True))
+        rest = ca.substitute(rest, old, new)
+    return [place for place, _ in kept.values()], [value for _, value in kept.values()], rest
