@@ -1,8 +1,9 @@
 """Gradients of one cost by many parameters: a run, and one way back along its steps.
 
-The way back costs about five runs, however many parameters there are (`translate/adjoint`, `compile/loop_adjoint`). It
-is the transposed of the very steps of rk4, with projections and events, so that it agrees with forward derivatives to
-rounding. Of runs that are long only some states are kept, and the steps between them are made again.
+The way back costs three to five runs, however many parameters there are (`translate/adjoint`,
+`compile/loop_adjoint`). It is the transposed of the very steps of rk4, with projections and events, so that it agrees
+with forward derivatives to rounding. Of runs that are long only some states are kept, and the steps between them are
+made again.
 """
 
 from __future__ import annotations

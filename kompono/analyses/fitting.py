@@ -25,7 +25,7 @@ from kompono.result import Result
 from kompono.simulation import Simulation
 from kompono.solve.settings import Settings
 
-FEW = 8  # parameters up to which derivatives that run along cost less than the way back
+FEW = 12  # parameters up to which derivatives that run along cost less than the way back
 GRADIENTS = ("auto", "forward", "adjoint")
 
 

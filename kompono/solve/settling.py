@@ -337,18 +337,16 @@ class Instant:
             self._modes[place] = value
 
     def _changes(self) -> list[tuple[int, int]]:
-        found = []
-        for number, (unit, old, new) in enumerate(zip(self.units, self.before, self.modes(), strict=True)):
+        found, now = [], self.modes()
+        for number, (unit, old, new) in enumerate(zip(self.units, self.before, now, strict=True)):
             if unit.kind == Kind.ONE_SIDED:
                 if old[0] != new[0]:
                     found.append((number, CLOSES if new[0] > 0 else OPENS))
-            elif self._now_acts(number) and (np.sign(old[0]) != np.sign(new[0]) or not self._acted(number)):
+                continue
+            acts = unit.contact < 0 or now[unit.contact][0] > 0
+            if acts and (np.sign(old[0]) != np.sign(new[0]) or not self._acted(number)):
                 found.append((number, SLIPS if new[0] else STICKS))
         return found
-
-    def _now_acts(self, number: int) -> bool:
-        contact = self.units[number].contact
-        return contact < 0 or bool(self.modes()[contact][0] > 0)
 
     def jam(self, found: NoForcesFit) -> str:
         """Where no forces fit, and what friction there is too much, in words."""
