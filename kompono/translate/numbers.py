@@ -1,4 +1,4 @@
-"""OpenNumbers of a model that are symbols while it is traced, and are put in afterwards.
+"""Numbers of a model that are symbols while it is traced, and are put in afterwards.
 
 Masses and inertias decide nothing about the structure of the equations, as long as they are not zero. So they are
 traced as symbols, and what is kept of a translation serves every model that differs in them alone; whoever asks for a

@@ -36,7 +36,7 @@ def controller_units(model: Elaborated, rates: Sequence[Rate]) -> tuple[Controll
 
 
 def due_together(rates: Sequence[Rate], path: str = "") -> tuple[tuple[int, ...], ...]:
-    """OpenNumbers of rates that can be due at one instant, while all others are not."""
+    """Numbers of rates that can be due at one instant, while all others are not."""
     everything = [c for size in range(1, len(rates) + 1) for c in combinations(range(len(rates)), size)]
     if len(rates) <= ALL:
         return tuple(everything)
