@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,18 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>',
 LINK = re.compile(r"(?<=\]\()(\.\.?/[^)\s#]+)")
 BESIDE = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)[^)]*\)")
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
+UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 PLACES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 
 _converter = LatexToMathML()
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say in the header which version this is, and where its repository is if the project says so."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.site_name = f"Kompono {project['version']}"
+    config.repo_url = project.get("urls", {}).get("Repository")
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -81,11 +91,11 @@ def place(path: str) -> str:
 
 
 def as_page(path: str) -> str:
-    """A file as a page: Markdown without its links to neighbours, anything else as one block."""
+    """A file as a page: Markdown without its links to neighbours, anything else as one block, which is not searched."""
     text = (ROOT / path).read_text(encoding="utf-8")
     if path.endswith(".md"):
         return BESIDE.sub(r"\1", text)  # its neighbours are not on the site
-    return f"# {path}\n\n`````{Path(path).suffix[1:].replace('py', 'python') or 'text'}\n{text}\n`````\n"
+    return f"{UNSEARCHED}# {path}\n\n`````{Path(path).suffix[1:].replace('py', 'python') or 'text'}\n{text}\n`````\n"
 
 
 def decisions(files: Files) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kompono.errors import RunError
 from kompono.notice import tell
 from kompono.room import amount, check_memory, free_memory
 from kompono.solve.methods import METHODS
@@ -109,8 +110,14 @@ def announce(name: str, size: Estimate | None, every: int, before: Before | None
         return
     tell(f"{name}: {size}")
     size.check(every)
-    if before is not None:
+    if before is None:
+        return
+    try:
         before(size)
+    except TypeError as error:
+        raise RunError(
+            f"before= cannot take the size of the run: {error}.", fix="Give a function of one Estimate."
+        ) from error
 
 
 def check_runs(settings: Settings, runs: int) -> None:

@@ -112,7 +112,7 @@ class OpenNumbers:
 
     def _symbol(self, name: str, value: float) -> ca.SX:
         if name not in self._symbols:
-            self._symbols[name] = symbol = ca.SX.sym(name)
+            self._symbols[name] = symbol = ca.SX.sym(f"number_{len(self._symbols)}")  # a path may hold anything
             self._names[symbol.element_hash()] = name
             self._values[name] = value
         return self._symbols[name]

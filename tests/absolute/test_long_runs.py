@@ -28,7 +28,7 @@ def test_windows_pass_their_singular_positions(windows: int, engine: str) -> Non
     result = long_run(example("reference/n_four_bar").NFourBar(windows), engine, 10.0)
     assert lost(result) < 2e-9
     assert result["drift.position"].max() < 1e-13
-    assert result["drift.velocity"].max() < 1e-13
+    assert result["drift.velocity"].max() < 3e-13  # at a singular position
     assert result["energy.kinetic"].max() > 30 * windows
 
 

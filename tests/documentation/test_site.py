@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,13 @@ def test_machines_run_in_gallery_tutorial_and_pages_of_examples(site: Path) -> N
         text = file.read_text(encoding="utf-8")
         assert len(text) < 2.5e6
     assert all("'wasm-unsafe-eval'" in (site / "living" / f"{name}.html").read_text(encoding="utf-8") for name in MADE)
+
+
+def test_the_header_tells_the_version_and_sources_are_not_searched(site: Path) -> None:
+    assert f"Kompono {version('kompono')}" in (site / "index.html").read_text(encoding="utf-8")
+    found = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    assert any(entry["location"].startswith("howto/") for entry in found)
+    assert not [entry for entry in found if re.match(r"source/.*\.py", entry["location"])]
 
 
 def test_formulas_are_mathml_in_a_font_of_the_site(site: Path) -> None:
