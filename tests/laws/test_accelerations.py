@@ -69,7 +69,7 @@ def check_reactions(case: Case, e: Any, exact: float = EXACT) -> None:
         assert difference(total_wrenches(case, e), case.solution.constraint_wrench[m.bodies]) < exact
 
 
-@examples(20)
+@examples(20, few=10)
 @given(trees())
 def test_trees(case: Case) -> None:
     e = evaluate(case.m)
@@ -77,7 +77,7 @@ def test_trees(case: Case) -> None:
     check_reactions(case, e)
 
 
-@examples(18)
+@examples(18, few=9)
 @given(loops())
 def test_loops(case: Case) -> None:
     e = evaluate(case.m)
@@ -86,7 +86,7 @@ def test_loops(case: Case) -> None:
     event(f"redundant rows: {case.solution.redundant > 0}")
 
 
-@examples(20)
+@examples(20, few=10)
 @given(redundant_loops())
 def test_redundant_loops(case: Case) -> None:
     event(case.note)
@@ -95,7 +95,7 @@ def test_redundant_loops(case: Case) -> None:
     check_reactions(case, e)
 
 
-@examples(12)
+@examples(12, few=6)
 @given(redundant_loops())
 def test_redundant_rows_stay_redundant_a_little_off_the_conditions(case: Case) -> None:
     """The rank trap: inside a Runge-Kutta stage dependent rows are only nearly so, and must still be dropped."""
@@ -107,7 +107,7 @@ def test_redundant_rows_stay_redundant_a_little_off_the_conditions(case: Case) -
         assert difference(moved, rate) < 1e4 * size
 
 
-@examples(5)
+@examples(5, few=3)
 @given(st.data(), st.one_of(trees(bodies=(3, 6)), loops(), redundant_loops()))
 def test_nesting_changes_nothing(data: Any, case: Case) -> None:
     whole = evaluate(case.m).accelerations
@@ -119,7 +119,7 @@ def test_nesting_changes_nothing(data: Any, case: Case) -> None:
         check_reactions(case, e)
 
 
-@examples(6)
+@examples(6, few=3)
 @given(
     st.data(),
     st.one_of(
@@ -140,7 +140,7 @@ def test_any_spanning_tree_gives_the_same(data: Any, case: Case) -> None:
         check_reactions(case, e)
 
 
-@examples(6)
+@examples(6, few=3)
 @given(st.data(), st.one_of(trees(bodies=(2, 4)), loops(bodies=(3, 4), couplings=False), redundant_loops()))
 def test_absolute_coordinates_give_the_same(data: Any, case: Case) -> None:
     """All through multipliers: the condition of the mechanism counts twice, which one refinement makes good."""
@@ -149,14 +149,14 @@ def test_absolute_coordinates_give_the_same(data: Any, case: Case) -> None:
     check_reactions(case, e)
 
 
-@examples(4)
+@examples(4, few=2)
 @given(st.data(), trees(bodies=(3, 5)))
 def test_any_body_may_be_independent(data: Any, case: Case) -> None:
     body = data.draw(st.sampled_from(case.m.bodies))
     check_motion(case, evaluate(case.m, independent=[f"body{body}"]))
 
 
-@examples(4)
+@examples(4, few=2)
 @given(st.data(), st.one_of(trees(bodies=(2, 5)), loops(bodies=(3, 4))))
 def test_gravity_of_a_part_acts_on_that_part(data: Any, case: Case) -> None:
     m = case.m
@@ -168,7 +168,7 @@ def test_gravity_of_a_part_acts_on_that_part(data: Any, case: Case) -> None:
     check_motion(case, evaluate(m, nesting, local=path))
 
 
-@examples(5)
+@examples(5, few=3)
 @given(st.one_of(trees(bodies=(2, 5)), loops(bodies=(3, 4)), redundant_loops()))
 def test_shared_kernels_equal_the_inlined_one(case: Case) -> None:
     whole, shared = evaluate(case.m), evaluate(case.m, inline_limit=0)
