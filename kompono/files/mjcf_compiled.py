@@ -4,7 +4,8 @@ mass depends on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,16 @@ def compiled(root: Node, file: Path, folders: Iterable[Path] = ()) -> tuple[tupl
     mujoco = extra("mujoco", "mjcf")
     notes: list[Noted] = []
     try:
-        spec = mujoco.MjSpec.from_file(str(file))
-        try:
+        with _heard(mujoco, notes):
+            spec = mujoco.MjSpec.from_file(str(file))
+            try:
+                return (mujoco, spec.compile()), notes
+            except ValueError as error:
+                if "opening file" not in str(error) and "not found" not in str(error).lower():
+                    raise
+            spec = mujoco.MjSpec.from_file(str(file))
+            _without_files(mujoco, spec, file, notes)
             return (mujoco, spec.compile()), notes
-        except ValueError as error:
-            if "opening file" not in str(error) and "not found" not in str(error).lower():
-                raise
-        spec = mujoco.MjSpec.from_file(str(file))
-        _without_files(mujoco, spec, file, notes)
-        return (mujoco, spec.compile()), notes
     except FileError:
         raise
     except Exception as error:  # its compiler speaks through many kinds of errors
@@ -43,10 +45,23 @@ def compiled(root: Node, file: Path, folders: Iterable[Path] = ()) -> tuple[tupl
         raise FileError(f"MuJoCo cannot compile it: {words[:400]}.", path=file.name) from None
 
 
+@contextmanager
+def _heard(mujoco: Any, notes: list[Noted]) -> Iterator[None]:
+    """Warnings of MuJoCo go into the table, not into a file of its own in the current folder."""
+    before, said = mujoco.get_mju_user_warning(), []
+    mujoco.set_mju_user_warning(said.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+        notes += [Noted("assumed", "as MuJoCo warns", " ".join(str(words).split())) for words in dict.fromkeys(said)]
+
+
 def _refuse_outside(root: Node, file: Path, folders: list[Path], depth: int = 0) -> None:
     """Files that would be taken in from elsewhere than beside the first one, or the folders given; those they include
     as well.
     """
+    _refuse_nan(root)
     for node in root.walk():
         name = (node.get("file") or "") if node.tag == "include" else ""
         places = [(folder / name).resolve() for folder in (folders[0], file.resolve().parent)] if name else []
@@ -58,6 +73,23 @@ def _refuse_outside(root: Node, file: Path, folders: list[Path], depth: int = 0)
             if path.is_file() and depth < DEEPEST:
                 _refuse_outside(parse(read_bytes(path), path.name), path, folders, depth + 1)
                 break
+
+
+def _refuse_nan(root: Node) -> None:
+    """Numbers that are none, which MuJoCo takes for numbers that are not given."""
+    for node in root.walk():
+        for name, text in node.attributes.items():
+            words = text.lower().split()
+            if "nan" in words and name not in ("name", "class", "childclass") and all(map(_is_number, words)):
+                raise FileError(f'{name}="{text}" of <{node.tag}> is not a number.', path=node.where)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse_endless(root: Node) -> None:

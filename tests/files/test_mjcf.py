@@ -240,3 +240,17 @@ def test_real_robots(name: str, freedoms: int, most: float) -> None:
     error, machine = apart(MACHINES / "mjcf" / f"{name}.nomesh.xml", seed=1, spread=0.05)
     assert error < most
     assert inspect(machine).degrees_of_freedom == freedoms
+
+
+def test_numbers_that_are_none_are_refused_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = '<mujoco><worldbody><body><joint/><geom size="0.1" {}/></body></worldbody></mujoco>'
+    for given in ('mass="NaN"', 'mass="1" rgba="nan 1 1 1"'):
+        (tmp_path / "a.xml").write_text(text.format(given), encoding="utf-8")
+        with pytest.raises(FileError, match=r"a\.xml:1: .* is not a number"):
+            load("a.xml")
+    (tmp_path / "a.xml").write_text(text.format('mass="1" name="nan"'), encoding="utf-8")
+    load("a.xml")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.xml"]  # MuJoCo writes its warnings there
