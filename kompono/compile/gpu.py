@@ -17,7 +17,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from kompono.compile.web import LOOP, METHODS, loop_text, places
+from kompono.compile.web import LOOP, METHODS, loop_text, once, places
 from kompono.errors import CompileError, RunError, either
 from kompono.translate.program import Program, Routine
 
@@ -102,15 +102,4 @@ def kernel_text(program: Program, method: str, outputs: Routine) -> str:
     text = _PREFETCH.sub("", loop_text(program, method, outputs))
     text = _OURS.sub(lambda name: "@" + name[1].replace(".", "_"), text)
     text = _FUNCTION.sub(r"@__nv_\1(", text)
-    return _once(text + KERNEL)
-
-
-def _once(text: str) -> str:
-    """With each function declared once."""
-    seen: set[str] = set()
-    lines = []
-    for line in text.splitlines(keepends=True):
-        if line.startswith("declare ") and (line in seen or seen.add(line)):
-            continue
-        lines.append(line)
-    return "".join(lines)
+    return once(text + KERNEL)

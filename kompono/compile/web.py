@@ -77,7 +77,7 @@ def loop_text(program: Program, method: str, outputs: Routine) -> str:
     closed = called(program, routines.values())
     text += "".join(closed_body(read(function), ONE) for function in closed.values())
     text += LOOPS[method](Machine(program, flush=False), LOOP)
-    return _once(prelude(text, ONE) + text)
+    return once(prelude(text, ONE) + text)
 
 
 def _assembled(text: str) -> bytes:
@@ -87,7 +87,7 @@ def _assembled(text: str) -> bytes:
         raise CompileError(f"no WebAssembly could be made: {error}") from error
 
 
-def _once(text: str) -> str:
+def once(text: str) -> str:
     """The text with each function declared once, and not at all where it is defined."""
     seen = set(_DEFINED.findall(text))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from kompono.files.assembly import Noted
 from kompono.files.place import Place
+from kompono.files.urdf_origin import origin
 from kompono.files.xml import Node
 from kompono.library import shapes
 from kompono.model.shape import Shape
@@ -32,8 +33,6 @@ class Looks:
 
     def shapes(self, link: Node) -> tuple[Shape, ...]:
         """The visible shapes of a link, in its frame."""
-        from kompono.files.urdf import origin  # they read one another's elements
-
         found = []
         for visual in link.all("visual"):
             geometry = visual.find("geometry")

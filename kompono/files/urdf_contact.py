@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kompono.errors import FileError
 from kompono.files.assembly import Noted, Surfaced, Touching
+from kompono.files.urdf_origin import origin
 from kompono.files.xml import Node
 
 FRICTION = 1.0
@@ -58,8 +59,6 @@ def on_the_ground(links: Sequence[Node]) -> Meeting:
 
 def _surface(link: Node, collision: Node) -> Surfaced | str:
     """What touches; the kind of it where there is none."""
-    from kompono.files.urdf import origin  # they read one another's elements
-
     geometry = collision.find("geometry")
     if geometry is None or not geometry.children:
         return "nothing"

@@ -87,6 +87,7 @@ class OpenNumbers:
                 mass = self._symbolic(f"{path} mass", [[body.solid.mass]])
                 inertia = self._symbolic(f"{path} inertia", body.solid.inertia.tolist(), alike=True)
                 self.solids[body] = MassProperties(mass, inertia)
+        self._declared = frozenset(self._values)
 
     def found(self, name: str, values: np.ndarray) -> ca.SX:
         """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros."""
@@ -140,7 +141,7 @@ class OpenNumbers:
 
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether these numbers need not be found."""
-        return all(name.endswith(" mass 1") or " inertia " in name for name in names)
+        return self._declared.issuperset(names)
 
     def open(self, symbols: ca.SX, column: ca.SX, names: Sequence[str]) -> Open:
         """A kernel with its numbers as a second argument."""

@@ -18,7 +18,7 @@ from kompono import Body, Ground, Input, RunError, Subsystem, evaluate, load, ro
 from kompono.edges.cli import main
 from kompono.edges.machines import loops_text, mjcf_text, taken, urdf_text, write_gltf, write_mcap
 from kompono.edges.machines.urdf import roll_pitch_yaw
-from kompono.files.urdf import roll_pitch_yaw as matrix_of
+from kompono.files.urdf_origin import roll_pitch_yaw as matrix_of
 from kompono.library import (
     Actuator,
     Cylindrical,
