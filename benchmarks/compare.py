@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE / "peers")]
+sys.path[:0] = [str(HERE / "peers"), str(HERE)]  # both have a module `parts`
 
 import kompono_peer  # noqa: E402
 import sheets  # noqa: E402

@@ -3,7 +3,8 @@
 256 runs of one model from slightly different starts, rk4 with projection, one channel recorded at the start and the
 end. Wall time of the runs alone, the best of some; translation, compilation and assembly are not in it. Lanes are 1 and
 the width of the processor's registers, threads 1 and the number of cores. The last column counts processor time instead
-of wall time, of all threads together: what each core does, however busy others keep the machine.
+of wall time, of all threads together: what each core does, however busy others keep the machine. Models with events are
+in `ensemble_events.py`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ python benchmarks/first_step.py car Stewart     some
 
 Each figure is that of a new process, imports not counted, helper processes counted: `new` with an empty cache,
 `edited number` with the cache of that and another mass in the model, `warm` for the same model again, `edited
-structure` with one more body on a spring. Cassie and SoftFoot are read from files beside this checkout, where they
-are; with friction and limits, and without. MuJoCo reads the same two files; the peers that are installed build machines
-of `compare.py` and make one step.
+structure` with one more body on a spring, `edited stiffness` with another number in all springs and dampers. Cassie
+and SoftFoot are read from files beside this checkout, where they are; with friction and limits, and without. MuJoCo
+reads the same two files; the peers that are installed build machines of `compare.py` and make one step.
 
 Every call appends a line to history.jsonl: when, which commit, the load of the machine, all figures. What takes more
 than 1.3 times the least it ever took, and 0.1 s more, is named at the end; the other load may be why.
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from tables import show
 
-from kompono import Body, Ground, Subsystem, load, simulate
+from kompono import Body, Effort, Force, Ground, Subsystem, load, simulate
 from kompono.examples.car import Car
 from kompono.library import Gravity, Prismatic, Spherical, SpringDamper, Universal, solids
 
@@ -43,7 +43,7 @@ FILES = {
     "SoftFoot": (MACHINES / "iit_softfoot" / "softfoot.nomesh.xml", "heel"),
 }
 HISTORY = HERE / "history.jsonl"
-COLUMNS = ("new", "edited number", "edited structure", "warm")
+COLUMNS = ("new", "edited number", "edited structure", "warm", "edited stiffness")
 PEERS = ("mujoco", "pinocchio", "drake", "exudyn")
 SLOWER, MORE = 1.3, 0.1  # times, and seconds, from which on a figure is named
 
@@ -104,12 +104,27 @@ def _longer(model: Subsystem) -> Subsystem:
     return model
 
 
-def measure(name: str, mass: float, longer: bool) -> None:
+def _stiffer(model: Subsystem) -> Subsystem:
+    """The same with other springs and dampers."""
+    for element in model.walk():
+        if isinstance(element, Force | Effort):
+            for name in ("k", "c"):
+                if isinstance(getattr(element, name, None), float):
+                    setattr(element, name, 1.1 * getattr(element, name))
+    return model
+
+
+CHANGES: dict[str, Callable[[Subsystem], Subsystem]] = {"longer": _longer, "stiffer": _stiffer}
+
+
+def measure(name: str, mass: float, changes: list[str]) -> None:
     """In a process of its own: print seconds to the first step."""
     warnings.simplefilter("ignore")
     make, before = machines()[name], used()
     model = make(mass)
-    simulate(_longer(model) if longer else model, until=1e-4, step=1e-4)
+    for change in changes:
+        model = CHANGES[change](model)
+    simulate(model, until=1e-4, step=1e-4)
     print(json.dumps(used() - before))
 
 
@@ -142,7 +157,7 @@ def figures(name: str) -> list[float]:
     """Seconds of one machine, in the order of COLUMNS."""
     with tempfile.TemporaryDirectory() as cache:
         new, edited, warm = asked(cache, name, 10.0), asked(cache, name, 10.5), asked(cache, name, 10.5)
-        return [new, edited, asked(cache, name, 10.5, "longer"), warm]
+        return [new, edited, asked(cache, name, 10.5, "longer"), warm, asked(cache, name, 10.5, "stiffer")]
 
 
 def peers_figures() -> dict[str, dict[str, float]]:
@@ -171,7 +186,7 @@ def remember(rows: dict[str, list[float]], peers: dict[str, dict[str, float]]) -
     slower = []
     for name, values in rows.items():
         for k, value in enumerate(values):
-            known = [old["kompono"][name][k] for old in before if name in old["kompono"]]
+            known = [old["kompono"][name][k] for old in before if len(old["kompono"].get(name, ())) > k]
             if known and value > SLOWER * min(known) and value > min(known) + MORE:
                 slower.append(f"{name}, {COLUMNS[k]}: {value:.2f} s, once {min(known):.2f} s")
     return slower
@@ -199,6 +214,6 @@ if __name__ == "__main__":
     if given[:2] == ["--measure", "--peer"]:
         measure_peer(given[2], given[3])
     elif given[:1] == ["--measure"]:
-        measure(given[1], float(given[2]), given[3:] == ["longer"])
+        measure(given[1], float(given[2]), given[3:])
     else:
         main(given)

@@ -24,6 +24,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,18 +108,20 @@ def main() -> None:
     chosen = [name for name in MACHINES if not wanted or any(name.startswith(word) for word in wanted)]
     found = {}
     for name in chosen:
-        found[name] = _runs(MACHINES[name])
+        found[name] = runs_of(MACHINES[name])
         if name == "governor":
             found[name] += _exudyn()
-        _tell(name, MACHINES[name], found[name])
+        tell(name, MACHINES[name], found[name])
     if "--draw" in sys.argv:
         _draw(found, Path(__file__).parents[1] / "docs" / "images" / "stiff.png")
 
 
-def _runs(machine: Machine) -> list[Ran]:
-    simulation = Simulation(machine.make())
+def runs_of(machine: Machine, **options: Any) -> list[Ran]:
+    """All methods at all their tolerances, as far as time allows; options are those of `Simulation`."""
+    simulation = Simulation(machine.make(), **options)
     channels = {channel.name for channel in simulation.program.channels}
     names = [name for name in simulation.program.coordinates if name in channels]
+    names = names or sorted(name for name in channels if name[:-1].endswith(".position."))  # of free bodies
     method, tolerance = machine.truth
     truth, *_ = _measured(simulation, machine, method, tolerance, names, 1)
     found = []
@@ -155,7 +158,8 @@ def _measured(
     return end, best, counts
 
 
-def _tell(name: str, machine: Machine, runs: list[Ran]) -> None:
+def tell(name: str, machine: Machine, runs: list[Ran]) -> None:
+    """Print a table."""
     rows = []
     for run in runs:
         slower = [one.seconds for one in runs if one.method == "Radau" and one.error <= run.error * 1.001]
@@ -167,20 +171,21 @@ def _tell(name: str, machine: Machine, runs: list[Ran]) -> None:
         )  # fmt: skip
     head = ("method", "tolerance or step", "error", "steps", "evaluations", "Jacobians", "ms", "times Radau")
     show(f"{name} ({machine.until:g} s)", head, rows)
-    _conclude(machine, runs)
+    conclude(machine, runs)
 
 
-def _conclude(machine: Machine, runs: list[Ran]) -> None:
+def conclude(machine: Machine, runs: list[Ran], explicit: bool | None = None) -> None:
     """What must be shown, in one line: at equal error, how much quicker than Radau, or than the explicit methods."""
     ours = [run for run in runs if run.method == "esdirk4"]
-    others = ("Radau",) if machine.stiff else ("dopri5", "rk4")
+    explicit = not machine.stiff if explicit is None else explicit
+    others = ("dopri5", "rk4") if explicit else ("Radau",)
     ratios = []
     for run in (one for one in ours if one.error > machine.finest):
         as_exact = [one.seconds for one in runs if one.method in others and one.error <= run.error * 1.001]
         if as_exact:
             ratios.append(min(as_exact) / run.seconds)
     if ratios:
-        what = "quicker than Radau" if machine.stiff else "quicker than the best explicit method"
+        what = "quicker than the best explicit method" if explicit else "quicker than Radau"
         print(f"\nesdirk4 is {min(ratios):.2g} to {max(ratios):.2g} times {what} at an error not larger.")
 
 

@@ -20,6 +20,7 @@ from kompono.solve.integrate import Problem
 from kompono.solve.methods import METHODS
 from kompono.solve.settings import Settings
 from kompono.solve.softness import check_softness
+from kompono.starting import unlocked
 
 OPEN = "the loops of the machine are not closed where the other run ended."
 CLOSE = "Go on with the same parameters, or give coordinates as `initial` values: from these, loops are closed."
@@ -55,12 +56,13 @@ class FreshBegin:
 
     def settled(self) -> tuple[np.ndarray, np.ndarray, str]:
         """The state with modes of laws and deflections of links, all parameters, and why no forces fit (or nothing)."""
-        settings, time = self.settings, self.settings.begin
-        values = self.simulation.completed(self.parameters, self.state, self.feed, settings.step, time)
+        settings, time, step = self.settings, self.settings.begin, self.settings.step
+        chosen = METHODS[settings.method].chooses_steps  # then `step` is the distance of records, and may be long
+        stiff = min(step, self.simulation.entry.step) if chosen else step
+        values = self.simulation.completed(self.parameters, self.state, self.feed, stiff, time)
         check_softness(self.simulation, settings, self.state, self.feed.at(time), values)
-        step = 0.0 if METHODS[settings.method].chooses_steps else settings.step
         try:
-            return self.simulation.started(self.state, values, self.feed, time, step), values, ""
+            return self.simulation.started(self.state, values, self.feed, time, 0.0 if chosen else step), values, ""
         except NoForces as found:  # the run ends at once
             return self.state, values, found.message
 
@@ -75,6 +77,8 @@ class GoingOn(FreshBegin):
         self, simulation: Any, settings: Settings, parameters: np.ndarray, feed: Feed, *, end: RunEnd, request: Request
     ) -> None:
         state = end.state(simulation.program, simulation.engine)
+        if unlocked(simulation, state):
+            simulation._make(None)
         super().__init__(simulation, settings, parameters, feed, state, dict(end.facts))
         self._held = end.inputs if settings.begin == end.time else None  # else callables are asked
         feed.begin(settings.begin, self._held)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kompono.compile import Interpreter
+from kompono.compile.law_state import shortest
 from kompono.ending import Ending
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.result import Status
@@ -42,7 +43,7 @@ def check_guards(kernel: Any, state: np.ndarray, parameters: np.ndarray, time: f
     if not program.events:
         return
     evaluator = kernel if program.opaque or program.laws else Interpreter(program)  # nothing is compiled for one look
-    (values, *_) = evaluator.evaluate("guards", time, state, inputs, parameters)
+    (values, *_) = evaluator.evaluate(shortest("guards", program, state), time, state, inputs, parameters)
     for k, (name, value) in enumerate(zip(program.events, values, strict=False)):
         if np.isnan(value):
             what = no_number(program, k, len(values))
@@ -73,7 +74,11 @@ class Explainer:
             reason = "conditions cannot be kept; drives or constraints contradict, or the position cannot be reached"
             return Status(False, f"{reason}, from t = {row[0]:.9g} s", float(row[0]), outcome.ended)
         if outcome.ended is Ending.OPEN:
-            where = self._label(self._gaps(row[0], row, parameters))
+            gaps = self._gaps(row[0], row, parameters)
+            if not gaps.size:  # a tree: what is held are stops and contacts
+                reason = "what stops, contact or friction hold cannot be kept; try a smaller step, or method='dopri5'"
+                return Status(False, f"{reason}, from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
+            where = self._label(gaps)
             reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be"
             return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
         message = outcome.message

@@ -234,10 +234,13 @@ def plain(value: Any) -> Any:
 
 
 def equations(program: Program, outputs: str) -> str:
-    """A name for all that a run evaluates: kernels are known by their instructions."""
+    """A name for all that a run evaluates: kernels are known by their instructions. Laws are known by what is seen of
+    them while all gaps are open, for what is computed when one closes follows from that, and need not be traced yet.
+    """
     names = (program.coordinates, program.speeds, program.modes, program.events, *program.states, *program.rates)
-    digest = hashlib.sha256(repr(names).encode())
-    for routine in (*loop_routines(program), program.routines[outputs]):
+    digest = hashlib.sha256(repr((names, program.laws) if program.laws else names).encode())
+    view = [program.routines["law_view"]] if "law_view" in program.routines else []
+    for routine in (*loop_routines(program, waiting=True), *view, program.routines[outputs]):
         for word in _words(routine):
             digest.update(word)
     return digest.hexdigest()

@@ -11,7 +11,7 @@ from kompono.errors import RunError, nearest
 from kompono.given import entries_of, number, numbers, shown, text, texts
 from kompono.run_end import RunEnd
 
-CONTACTS = ("events", "steps", "soft")
+CONTACTS = ("events", "impacts", "steps", "soft")
 ERRORS = ("whole", "parts")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from kompono import kinds
 
 Kind = Callable[[str, Any], Any]
-STEPS, SOFT = kinds.CONTACTS[1:]  # ways to treat contact and dry friction that need no events
+EVENTS, IMPACTS, STEPS, SOFT = kinds.CONTACTS  # ways to treat contact and dry friction
 
 
 class Concern(Enum):

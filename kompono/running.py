@@ -50,16 +50,17 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
     keeping = kept(simulation, request, noted) if request.hdf5 or request.resume else None
     check_method(simulation.entry, settings.method)
     values, feed = simulation.parameters(request.parameters), simulation.feed(request.inputs)
-    begun = begins(simulation, settings, request, values, feed)
-    outputs = replace(select_outputs(simulation.translation, request.channels), open=OPEN + 10 * begun.gap)
-    size = estimate(settings, outputs, simulation.program, paced=bool(request.realtime))
-    announce(simulation.name, size, settings.every, request.before)
-    for remark in begun.remarks:
-        warn(remark, ModelWarning)
-    started, values, jam = begun.settled()
-    if remark := lost_digits(simulation, settings.begin, begun.state, feed.at(settings.begin), values):
-        warn(remark, RunWarning)
-    seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
+    with simulation.near.kept_together():
+        begun = begins(simulation, settings, request, values, feed)
+        outputs = replace(select_outputs(simulation.translation, request.channels), open=OPEN + 10 * begun.gap)
+        size = estimate(settings, outputs, simulation.program, paced=bool(request.realtime))
+        announce(simulation.name, size, settings.every, request.before)
+        for remark in begun.remarks:
+            warn(remark, ModelWarning)
+        started, values, jam = begun.settled()
+        if remark := lost_digits(simulation, settings.begin, begun.state, feed.at(settings.begin), values):
+            warn(remark, RunWarning)
+        seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
     known = begun.facts
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
     with at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:

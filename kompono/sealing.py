@@ -13,7 +13,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono import kinds
 from kompono.compile import Interpreter, cache, lifted
 from kompono.compile import targets as machines
 from kompono.compile.lanes import Lanes
@@ -26,7 +25,7 @@ from kompono.model.shape import shapes_of
 from kompono.model.signal import Input, Parameter
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.notice import Notice
-from kompono.request import SOFT
+from kompono.request import EVENTS, SOFT
 from kompono.sealed import keys
 from kompono.sealed.manifest import spell
 from kompono.sealed.read import SealedFile
@@ -41,8 +40,6 @@ from kompono.translate.laws.softened import SEALED_STEP
 from kompono.translate.parts.alone import Alone, alone
 from kompono.translate.rank.probe import first_values
 from kompono.translate.starts.start import start_state
-
-EVENTS = kinds.CONTACTS[0]
 
 
 def seal_functions(

@@ -22,7 +22,7 @@ from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
-from kompono.request import STEPS, Request
+from kompono.request import IMPACTS, STEPS, Request
 from kompono.result import Result, Status
 from kompono.run_end import RunEnd
 from kompono.running import run
@@ -42,6 +42,7 @@ from kompono.starting import (
     declared_sources,
     find_start,
     more_independent,
+    unlocked,
 )
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from kompono.realtime import RealTime
     from kompono.solve.linked import Linking
     from kompono.solve.stiffness import Given
-    from kompono.translate.engines.relative import Close
+    from kompono.translate.engines.judging import Close
 
 
 class Simulation:
@@ -122,7 +123,7 @@ class Simulation:
         self.program = self.translation.program
         make = functools.partial(compile_program, native=asked.native, cache=asked.cache, threads=asked.threads)
         self.kernel: Any = away_kernel(self.translation, hosts, make) if hosts else make(self.program)
-        self.settler: Settler | None = settler_of(self.kernel, asked.contact == STEPS)
+        self.settler: Settler | None = settler_of(self.kernel, asked.contact == STEPS, asked.contact == IMPACTS)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of all tunable parameters, some replaced by path."""
@@ -158,12 +159,12 @@ class Simulation:
         try:
             with self.near.kept_together():
                 found = find_start(self, initial, values, feed, native, time)
-            if not more_independent(self, found):
+            if not more_independent(self, found) and not unlocked(self, found.state):
                 return found
         except AssemblyError:
             if not self.program.slips or not (initial or np.any(values != self.parameters())):
                 raise
-        self._make(None)  # conditions that are implied at the declared start are not so here
+        self._make(None)  # conditions that are implied at the declared start are not so here, or not locked
         return find_start(self, initial, values, feed, native, time)
 
     @functools.cached_property

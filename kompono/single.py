@@ -82,10 +82,10 @@ def simulate(
     meanwhile; `until` may be infinite then. `watcher` looks on while it is going (a `LiveView`).
     `before` is told its size before it begins. `guard_checks` looks so often at the guards of events in each step;
     `max_steps` ends a run that chooses its steps (None: when that leads nowhere).
-    `contact` says how contact and dry friction are treated: "events" locates all that changes; "steps" goes over it in
-    equal steps (Moreau; the method does not matter, what happens is right to a step, about 0.2 ms a step); "soft" makes
-    forces of them, springs and bristles as stiff as `step` allows or as `Unit.stiffness` says, on all engines, methods
-    and lanes.
+    `contact` says how contact and dry friction are treated: "events" locates all that changes; "impacts" does, too, and
+    stops slip that no forces fit (Painleve), where "events" ends the run; "steps" goes over it in equal steps (Moreau;
+    the method does not matter, what happens is right to a step, about 0.2 ms a step); "soft" makes forces of them,
+    springs and bristles as stiff as `step` allows or as `Unit.stiffness` says, on all engines, methods and lanes.
     `errors="parts"` lets dopri5 measure errors inside closed parts as it must where parts are elsewhere (docs/ranks.md,
     docs/remote.md): part by part, and coarsely. Steps then have the same bits wherever parts are.
     A run that does not end as planned warns (`RunWarning`), says why in `result.status`, and `result.check()` raises.

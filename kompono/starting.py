@@ -20,6 +20,8 @@ from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.rank.probe import first_values
 from kompono.translate.starts.start import placed_state, start_state
 
+UNLOCKED = 1e-6  # a coordinate [m, rad] or speed that is larger is not locked
+
 
 def closed_start(engine: PosedEngine) -> np.ndarray | None:
     """The state of an engine in joint coordinates at the start, if it can be assembled; whoever runs the model will
@@ -71,6 +73,14 @@ def more_independent(simulation: Any, assembly: Assembly) -> bool:
         return False
     speeds = program.speeds if simulation.entry.by_joints else simulation.placing.program.speeds
     return len(speeds) - assembly.degrees_of_freedom > program.independent
+
+
+def unlocked(simulation: Any, state: np.ndarray) -> bool:
+    """Whether a state has coordinates elsewhere that loops lock at the declared start: another way to assemble the
+    machine.
+    """
+    locked = list(simulation.near.program.locked)
+    return bool(np.any(np.abs(state[locked]) > UNLOCKED)) if len(state) > max(locked, default=0) else False
 
 
 def check_unfed(model: Elaborated, given: Mapping[str, Any]) -> None:

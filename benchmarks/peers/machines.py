@@ -24,7 +24,7 @@ from kompono.examples.reference.n_four_bar import NFourBar
 from kompono.library import Revolute
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.append(str(ROOT / "benchmarks"))
 
 from chains import Chain  # noqa: E402
 from geared import GearedKuka  # noqa: E402

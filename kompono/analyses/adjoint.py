@@ -33,6 +33,8 @@ def no_adjoint(asked: Varied, settings: Settings) -> str:
     program = asked.simulation.program
     if settings.method != METHOD:
         return f"adjoint gradients go back along steps of {METHOD}, not of {settings.method}"
+    if program.laws:
+        return f"contact and friction by events ({program.laws[0].path}) have forward derivatives only"
     if program.rates:
         return "adjoint gradients do not go back through samples"
     if "kick" in program.routines:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from kompono.analyses.evaluation import Evaluation, at_point
+from kompono.analyses.held_laws import held_matrix, holding, overlap, settled, sliding
 from kompono.analyses.point import Point, find_point, in_joint_coordinates, listed
 from kompono.analyses.rest import Task, search
 from kompono.analyses.slopes import Slopes
-from kompono.analyses.tangent import Tangent, find_tangent
+from kompono.analyses.tangent import Tangent, find_tangent, null_space
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
@@ -25,6 +26,8 @@ from kompono.options import with_kinds
 from kompono.simulation import Simulation
 
 STABLE = 1e-7  # growth that counts as none, relative to the largest eigenvalue
+ROUNDS = 10  # choices of modes
+PLACED = 'Start it where its contacts are closed, go on from a run that came to rest, or ask with contact="soft".'
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,26 @@ class Equilibrium:
 
     @cached_property
     def neutral(self) -> tuple[str, ...]:
-        """Coordinates the machine can move in and stay at rest: the solution is one of many."""
+        """Coordinates the machine can move in and stay at rest: the solution is one of many. Friction that sticks
+        lets it stay wherever its forces suffice.
+        """
+        return tuple(dict.fromkeys((*self._flat(), *self.sticking)))
+
+    @cached_property
+    def sticking(self) -> tuple[str, ...]:
+        """Coordinates that friction alone holds."""
+        if not self.point.simulation.program.laws:
+            return ()
+        turning = self.point.coordinate_rates()
+        free, held = (null_space(held_matrix(self.point, friction)) for friction in (False, True))
+        only = turning @ (free - held @ (held.T @ free))
+        moved = np.abs(only).max(axis=1, initial=0.0) > 1e-6
+        return tuple(
+            name for name, moves in zip(self.point.simulation.program.coordinates, moved, strict=True) if moves
+        )
+
+    def _flat(self) -> tuple[str, ...]:
+        """Coordinates along which no force grows."""
         tangent = self._tangent
         count, place = len(tangent.coordinates), self.point.place
         if not count:
@@ -129,13 +151,7 @@ def equilibrium(
     point = in_joint_coordinates(find_point(model, near, time, inputs, parameters, options)).at_rest()
     check_fit(point)
     _refuse_motion(point)
-    task = Task(point, listed(hold), listed(trim))
-
-    def made(there: Point, steps: int = 0, by: str = "") -> Equilibrium:
-        residual = float(np.abs(task.residual(there)).max(initial=0.0))
-        return Equilibrium(there, residual, steps, by, task.held, task.values(there))
-
-    result = made(*search(task, point, lambda there: not stable or made(there).stable))
+    result = _rest_with_modes(point, listed(hold), listed(trim), stable)
     if stable and not result.stable:
         raise RunError(
             f"only an unstable equilibrium was found (it grows at {np.real(result.eigenvalues).max():.3g} 1/s).",
@@ -144,16 +160,52 @@ def equilibrium(
     return result
 
 
+def _rest_with_modes(point: Point, hold: tuple[str, ...], trim: tuple[str, ...], stable: bool) -> Equilibrium:
+    """Rest with what laws hold, all that touches at first; modes are chosen again there until they are those."""
+    point = holding(point)
+    for _ in range(ROUNDS):
+        if path := sliding(point):
+            raise RunError("friction does not hold it there: it slides.", path=path, fix=PLACED)
+        task = Task(point, hold, trim)
+
+        def made(there: Point, steps: int = 0, by: str = "", task: Task = task) -> Equilibrium:
+            residual = float(np.abs(task.residual(there)).max(initial=0.0))
+            return Equilibrium(there, residual, steps, by, task.held, task.values(there))
+
+        try:
+            result = made(*search(task, point, lambda there, made=made: not stable or made(there).stable))
+        except RunError as error:
+            _explain(point, error)
+            raise
+        if not point.simulation.program.laws:
+            return result
+        if path := overlap(result.point):
+            raise RunError("it would rest inside of what it touches.", path=path, fix=PLACED)
+        point = settled(result.point).at_rest()
+        if np.array_equal(point.state[point.place.modes], result.state[point.place.modes]):
+            return result
+    raise RunError("what holds and what slides changes from one position of rest to the next.", fix=PLACED)
+
+
+def _explain(point: Point, error: RunError) -> None:
+    """Say more where laws are why nothing rests."""
+    units = point.simulation.program.laws
+    gaps = [unit for unit in units if unit.level == "position"]
+    if gaps and not any(point.state[point.place.modes][unit.modes[0]] > 0 for unit in gaps):
+        raise RunError("no gap is closed, and nothing else keeps it.", path=gaps[0].path, fix=PLACED) from error
+
+
 def check_fit(point: Point) -> None:
-    """Raise RunError for laws that have no slopes; say what is held because it is sampled."""
-    laws, rates = point.simulation.program.laws, point.simulation.program.rates
-    if rates:
-        warn(f"what is sampled (every {rates[0][0]:g} s) keeps its value here: it answers to nothing.", ModelWarning)
-    if laws:
+    """Say what is held because it is sampled; RunError where nobody here knows what laws hold."""
+    program = point.simulation.program
+    if program.rates:
+        every = program.rates[0][0]
+        warn(f"what is sampled (every {every:g} s) keeps its value here: it answers to nothing.", ModelWarning)
+    if program.laws and (program.opaque or program.away or program.hidden or "law_view" not in program.routines):
         raise RunError(
-            "contact, stops and dry friction have no slopes where they change; statics does not know them.",
-            path=laws[0].path,
-            fix='Ask with contact="soft", or simulate until the machine rests.',
+            "contact and friction inside of parts that only answer are not known here.",
+            path=program.laws[0].path,
+            fix='Ask with contact="soft", or open the parts.',
         )
 
 

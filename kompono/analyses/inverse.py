@@ -109,6 +109,12 @@ def _begun(
     model, options = _opened(model, dict(options))
     point = in_joint_coordinates(find_point(model, near, float(instants[0]), inputs, parameters, options))
     check_fit(point)
+    if laws := point.simulation.program.laws:
+        raise RunError(
+            "contact and dry friction by events change what moves along the path.",
+            path=laws[0].path,
+            fix='Ask with contact="soft".',
+        )
     refuse_sealed(point)
     program = point.simulation.program
     if program.states:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.analyses.held_laws import held_gaps
 from kompono.beginning import CLOSE, OPEN, GoingOn
 from kompono.compile import Interpreter
 from kompono.errors import ModelWarning, RunError, warn
@@ -133,8 +134,8 @@ class Point:
         point = self
         for _ in range(20):
             point = point.with_state(point.evaluate("project")[0])
-            g = point.conditions()[0]
-            if np.abs(g).max(initial=0.0) < CLOSED:
+            off = np.concatenate([point.conditions()[0], held_gaps(point)])
+            if np.abs(off).max(initial=0.0) < CLOSED:
                 return point
         return point
 

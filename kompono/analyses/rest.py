@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kompono.analyses.held_laws import held_matrix, overlap
 from kompono.analyses.mechanics import mass_matrix
 from kompono.analyses.point import Point
 from kompono.analyses.slopes import Slopes, differences
@@ -79,7 +80,7 @@ class Task:
         rate = point.rate
         accelerations, own = rate[point.place.v], rate[point.place.s]
         if self.locked:
-            matrix = np.vstack([point.conditions()[2], point.coordinate_rates()[self.rows]])
+            matrix = np.vstack([held_matrix(point), point.coordinate_rates()[self.rows]])
             left = np.eye(matrix.shape[1]) - np.linalg.pinv(matrix, rcond=RANK) @ matrix
             weights = mass_matrix(point)
             accelerations = left @ (weights @ accelerations) / np.abs(np.diag(weights)).max(initial=1e-300)
@@ -193,7 +194,7 @@ def _polished(task: Task, point: Point, steps: int) -> Found:
 
 
 def _honey(task: Task, point: Point) -> tuple[Point, int]:
-    """Implicit steps of z_dot = accelerations, longer and longer as these die down."""
+    """Implicit steps of z_dot = accelerations, longer and longer as these die down; not through what is in the way."""
     size = first = float(np.linalg.norm(task.residual(point)))
     pace = 0.1 / max(first, 1e-12)
     for count in range(PATIENCE):
@@ -208,6 +209,8 @@ def _honey(task: Task, point: Point) -> tuple[Point, int]:
         if there is None:
             pace *= 0.25
             continue
+        if overlap(there):
+            return point, count
         left = float(np.linalg.norm(task.residual(there)))
         pace *= min(4.0, max(0.5, size / max(left, 1e-300)))
         point, size = there, left

@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.analyses import lanes
+from kompono.analyses.law_jumps import JumpingSettler, one_by_one
 from kompono.analyses.point import listed
 from kompono.compile import compile_program
 from kompono.errors import ModelWarning, RunError, RunWarning, suggest, warn
@@ -113,7 +114,7 @@ class Varied:
         """Parameters that neither conditions of loops nor projections depend on, so that the start does not."""
         program = self.simulation.program
         parameters = [name for name in self.names if name in program.parameters]
-        if self.simulation.links is not None or not self.simulation.entry.by_joints:
+        if self.simulation.links is not None or not self.simulation.entry.by_joints or program.laws:
             return frozenset()
         routines = [program.routines[name] for name in ("conditions", "project") if name in program.routines]
         x = ca.SX.sym("x", sum(size for _, size in routines[0].inputs))
@@ -147,6 +148,7 @@ class Varied:
                     moved = {**given[which], name: self.present[name] + sign * times * STRIDE * scale}
                     pair = (moved, given[1]) if which == 0 else (given[0], moved)
                     total = total + sign * weight * self._start(*pair)
+            total[_modes(self.simulation.program)] = 0.0
             found.append(total / STRIDE)
         return np.array(found).reshape(len(self.names), -1).T
 
@@ -173,8 +175,14 @@ class Varied:
                 parts = columns.channels(trajectory.rows, given, selected)
         if parts is None:
             start = np.concatenate([begun[0], begun[1].T.ravel()])
+            if program.laws:
+                assert simulation.settler is not None
+                if simulation.settler.steps:
+                    fix = "Leave contact= out: events have derivatives."
+                    raise RunError("contact='steps' makes its steps over everything that happens.", fix=fix)
+                kernel.settle = JumpingSettler(simulation.settler, variation.directions(), feed.at)
             trajectory = integrate(Problem(kernel, start, values, feed, unread), settings, None)
-            check_events(trajectory.statistics.get("events", []))
+            check_events(one_by_one(trajectory.statistics.get("events", []), program))
             routine, width, rows = variation.add_channels(kernel.program, selected), len(start), trajectory.rows
             table = kernel.map(routine, rows[:, 0], rows[:, 1 : 1 + width], rows[:, 1 + width :], values)
             parts = table.reshape(len(rows), 1 + len(self.names), -1)

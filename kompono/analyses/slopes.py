@@ -1,8 +1,9 @@
 """How results of a model change with its state, inputs and parameters.
 
-Exact, by CasADi, where the model is open. What is closed, sealed, elsewhere or held by laws with modes is only known by
-its values: there slopes are central differences of sixth order along states that are brought back on the conditions,
-good to about ten digits.
+Exact, by CasADi, where the model is open; with laws, rates are differentiated by the state at fixed modes, in native
+code. What else there is of models with laws, and what is closed, sealed or elsewhere, is only known by its values:
+there slopes are central differences of sixth order along states that are brought back on the conditions, good to about
+ten digits.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ class Slopes:
         """d output / d state (outputs, k) along directions (state, k)."""
         if self.exact:
             return self._matrix("state") @ directions
+        if self._at_fixed_modes:
+            count = len(self.point.state)
+            return self.point.evaluate("jacobian")[0].reshape(count, count).T @ directions
         return differences(self.point, directions, self._value)
 
     def of_inputs(self) -> np.ndarray:
@@ -56,6 +60,12 @@ class Slopes:
         if self.exact:
             return self._matrix("parameters")
         return _columns(np.eye(len(values)), lambda d: self.point.with_parameters(values + d), self._value)
+
+    @property
+    def _at_fixed_modes(self) -> bool:
+        program = self.point.simulation.program
+        others = program.away or program.opaque or program.groups or program.hidden
+        return self.routine == "derivative" and bool(program.laws) and not others and "jacobian" in program.routines
 
     def _value(self, point: Point) -> np.ndarray:
         return np.asarray(point.evaluate(self.routine)[self.number])

@@ -5,6 +5,7 @@ and speeds follow coordinates where conditions on them do, G dv = - d(g_dot)/dq 
 chosen as independent, those that make the rest follow with the smallest factors. A change of the state is then B z,
 and as z are entries of the state, their rates are entries of its rate: no basis has to be differentiated along a
 motion. Redundant conditions change neither P nor T; conditions on velocities alone (rolling) leave P larger than T.
+What contact and friction hold are conditions as well (`held_laws`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from kompono.analyses.held_laws import held_matrix
 from kompono.analyses.point import Point
 from kompono.analyses.slopes import Slopes, differences
 from kompono.errors import RunError, suggest
@@ -65,7 +67,7 @@ def find_tangent(point: Point, preferred: Iterable[str] = ()) -> Tangent:
     """The directions at a point, in `preferred` coordinates (by name) as far as they are independent."""
     program, place = point.simulation.program, point.place
     wanted = _numbers(preferred, program.coordinates)
-    places, speeds = _position_directions(point), null_space(point.conditions()[2])
+    places, speeds = _position_directions(point), null_space(held_matrix(point))
     chosen_q, chosen_v = _independent(places, wanted), _independent(speeds, _matching(program, wanted))
     places = places @ _inverse(places[chosen_q])
     follow = _following(point, places)
@@ -113,7 +115,7 @@ def _position_directions(point: Point) -> np.ndarray:
     residual, length = Slopes(point, "conditions"), Slopes(point, "normalize")
     turning = point.coordinate_rates()
     if not (residual.exact and length.exact):  # of parts that only answer, conditions are known by their speeds
-        return scipy.linalg.orth(turning @ null_space(point.conditions()[2]), rcond=RANK)
+        return scipy.linalg.orth(turning @ null_space(held_matrix(point)), rcond=RANK)
     moved = length.along(units)
     unit = np.eye(len(moved), count) - moved
     rows = [residual.along(units), unit]
@@ -128,7 +130,7 @@ def _following(point: Point, places: np.ndarray) -> np.ndarray:
     """The least changes of speeds (speeds, k) that keep conditions on them while coordinates change along `places`."""
     directions = np.zeros((len(point.state), places.shape[1]))
     directions[point.place.q] = places
-    rates, matrix = Slopes(point, "conditions", 1), point.conditions()[2]
+    rates, matrix = Slopes(point, "conditions", 1), held_matrix(point)
     if not len(matrix):
         return np.zeros((point.place.v.stop - point.place.v.start, places.shape[1]))
     if not rates.exact:

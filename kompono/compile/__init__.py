@@ -5,8 +5,8 @@ from __future__ import annotations
 from kompono.compile.block import ChunkEnd, loop_routines
 from kompono.compile.host import lanes as native_lanes
 from kompono.compile.kernel import Interpreter, Kernel
-from kompono.compile.run import FixedRun
 from kompono.compile.run_adaptive import AdaptiveRun
+from kompono.compile.run_fixed import FixedRun
 from kompono.translate.program import Program
 
 __all__ = [

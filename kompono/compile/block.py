@@ -12,10 +12,11 @@ from enum import IntEnum
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.sparse_lu import Plan, make_plan
 from kompono.ending import Ending
 from kompono.errors import CompileError
 from kompono.translate.adjoint import PULL
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import Program, Routine, TableRoutine
 from kompono.translate.slopes import IMPLICIT
 
 
@@ -35,6 +36,7 @@ class ChunkEnd(IntEnum):
     LAWS = 11  # a law must change its modes; `Run.advance` lets it and goes on, so nobody else sees this
     NO_FORCES = 12  # no forces of laws fit (`Run.jam` says where); state and time are those before the event
     HALTED = 13  # an event that ends the run happened; state and time are those behind it
+    ALONE = 14  # a run that left its lane needs Python; `LanesRun` serves it and goes on, so nobody else sees this
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
@@ -43,7 +45,7 @@ class ChunkEnd(IntEnum):
         return Ending.ENDED if self is ChunkEnd.HALTED else Ending[self.name]
 
 
-_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask")
+_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask", "others", "alone")
 _INTEGERS = (
     "table_rows", "capacity", "rows", "projecting", "budget", "step", "every", "record_count", "recorded", "dense",
     "evaluations", "accepted", "rejected", "history", "after_rejection",
@@ -128,7 +130,7 @@ class NativeBlock:
 
 def guard_count(program: Program) -> int:
     """How many guards a program has."""
-    return program.routines["guards"].outputs[0][1] if "guards" in program.routines else 0
+    return program.outline("guards").outputs[0][1] if "guards" in program.routines else 0
 
 
 def has_slopes(program: Program) -> bool:
@@ -136,8 +138,32 @@ def has_slopes(program: Program) -> bool:
     return IMPLICIT in program.routines
 
 
-def loop_routines(program: Program, implicit: bool = False) -> list[Routine]:
-    """The routines a step loop calls."""
+def stage_entries(program: Program) -> tuple[int, ...]:
+    """Where the matrix of implicit stages has entries, row by row, if it is sparse."""
+    return program.routines[IMPLICIT].entries[1] if has_slopes(program) else ()
+
+
+def stage_plan(program: Program) -> Plan | None:
+    """How it is factored, if that pays."""
+    if not stage_entries(program):
+        return None
+    plan = make_plan(len(program.speeds) + len(program.states), stage_entries(program))
+    return plan if plan.pays else None
+
+
+def loop_routines(program: Program, implicit: bool = False, waiting: bool = False) -> list[Routine]:
+    """The routines a step loop calls; while it is `waiting`, those it calls as long as all gaps are open."""
+    late = late_names(program) if waiting else ()
+    return [program.routines[name] for name in loop_names(program, implicit) if name not in late]
+
+
+def late_names(program: Program) -> tuple[str, ...]:
+    """Routines that nobody asks for as long as all gaps are open."""
+    return tuple(name for name in ("derivative", "project", "guards") if f"open_{name}" in program.routines)
+
+
+def loop_names(program: Program, implicit: bool = False) -> list[str]:
+    """Their names."""
     switches = [f"switch_{k}" for k in range(guard_count(program) - len(program.laws))]
     missing = [name for name in switches if name not in program.routines]
     if missing:
@@ -147,7 +173,12 @@ def loop_routines(program: Program, implicit: bool = False) -> list[Routine]:
     names += [f"tick_{k}" for k in range(len(program.ticks))]
     names += [IMPLICIT] if implicit else []
     names += [name for name in program.routines if name.startswith(PULL)]
-    return [program.routines[name] for name in names if name in program.routines]
+    return [name for name in names if name in program.routines]
+
+
+def workspace(routine: Routine) -> int:
+    """Doubles of a workspace that a routine needs; one call of one kernel needs none."""
+    return routine.workspace if isinstance(routine, TableRoutine) or len(routine.calls) > 1 else 1
 
 
 def layout(program: Program, lanes: Lanes = ONE, implicit: bool = False) -> dict[str, tuple[int, int]]:
@@ -155,24 +186,38 @@ def layout(program: Program, lanes: Lanes = ONE, implicit: bool = False) -> dict
 
     All but time and inputs have an element for each lane. `lost` is the time each lane ceased to be finite.
     """
+    if implicit:
+        return _layout(program, lanes, implicit)
+    known = program.worked_out
+    if ("layout", lanes) not in known:
+        known["layout", lanes] = _layout(program, lanes, implicit)
+    return known["layout", lanes]
+
+
+def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[int, int]]:
     n = program.state_size
-    routines = loop_routines(program, implicit)
+    routines = [program.outline(name) for name in loop_names(program, implicit)]
     sizes = {"lost": 1, "gap": 1, "near": 2, "rank": 1}
     sizes |= dict.fromkeys(OF_STATE, n)
     sizes["spare"] = max((size for r in routines for _, size in r.outputs[1:]), default=0)
-    sizes["work"] = max(r.workspace for r in routines)
+    sizes["work"] = max(workspace(r) for r in routines)
     if guard_count(program):
-        sizes |= dict.fromkeys(("armed", "pending", "values", "trial"), guard_count(program)) | {"found": n}
+        sizes |= dict.fromkeys(("armed", "pending", "values", "trial", "below"), guard_count(program)) | {"found": n}
     if program.laws:
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
+    if lanes.count > 1 and guard_count(program):
+        sizes |= {"away": 1, "told": 1, "still": 1, "taken": 1, "near_before": 2, "rank_before": 1}  # see `lane_moves`
+        sizes |= dict.fromkeys(("glance", "arming"), guard_count(program))
     if implicit:
         unknowns = len(program.speeds) + len(program.states) if has_slopes(program) else n
-        made = dict(program.routines[IMPLICIT].outputs) if has_slopes(program) else {"square": n * n}
-        sizes |= {name: size for name, size in made.items() if name != "rate"}
+        made = dict(program.routines[IMPLICIT].outputs) if has_slopes(program) else {}
+        sizes |= {name: size for name, size in made.items() if name != "rate"} | {"square": unknowns * unknowns}
         sizes |= {"base": n, "given": len(program.parameters) + 1, "solved": unknowns, "pivots": unknowns}
-        sizes |= {"power": unknowns, "newton": 13}
+        sizes |= {"power": unknowns, "newton": 14}
+        sizes["entries"], plan = len(stage_entries(program)), stage_plan(program)
+        sizes |= {"factors": plan.starts[-1], "row": unknowns} if plan is not None else {}
     if any(routine.name.startswith(PULL) for routine in routines):
         sizes["tape"] = TAPE * n
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {

@@ -8,7 +8,8 @@ import casadi as ca
 
 from kompono.compile import cache, law_solver, newton, schedule
 from kompono.compile.emit import prelude
-from kompono.compile.lanes import Lanes
+from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_lanes import define_lanes
 from kompono.translate.laws.naming import is_solver
 
 
@@ -28,5 +29,5 @@ def closed_body(function: ca.Function, lanes: Lanes) -> str:
     """The same without what must stand before it."""
     name = function.name()
     if is_solver(name):
-        return law_solver.define(name, lanes)
+        return law_solver.define(name, lanes) if lanes == ONE else define_lanes(name, lanes)
     return newton.define(name, lanes) if newton.is_newton(name) else schedule.define_called(function, lanes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kompono.compile.emit import BOOL, REAL, Value, Variable
+from kompono.compile.emit import BOOL, REAL, Value, Variable, anywhere
 from kompono.compile.machine import Machine, tells_slopes
 
 _BEFORE, _FURTHER = 1e-4, 100.0  # so much before the top: behind it a gap widens, and its guard is low
@@ -40,7 +40,7 @@ def look_between(
     code, (time, end), (high, height) = machine.code, span, bracket
     last, hit = code.variable(REAL, 0.0), code.variable(BOOL, False)
     with code.forever():
-        share = _next_top(machine, end - time, last.get())
+        share = next_top(machine, end - time, last.get())
         code.leave((share >= 1.0) | hit.get())
         last.set(share)
         back = code.variable(REAL, _BEFORE)
@@ -55,24 +55,26 @@ def look_between(
             back.set(_FURTHER * back.get())
 
 
-def _next_top(machine: Machine, h: Value, after: Value) -> Value:
-    """The share of the step at which the next guard is highest that may come above zero; 1 if there is none."""
+def next_top(machine: Machine, h: Value, after: Value | float, before: str = "earlier", now: str = "values") -> Value:
+    """The share of the step at which the next guard is highest that may come above zero; 1 if there is none. `before`
+    and `now` are the guards at both ends of the step.
+    """
     code, count = machine.code, len(machine.program.laws)
     first = machine.guards - count
-    before, now = machine.vector("earlier"), machine.vector("values")
+    first_values, last_values = machine.vector(before), machine.vector(now)
     rising, falling, armed = machine.vector("slopes"), machine.vector("slopes_coming"), machine.vector("armed")
-    found = code.variable(REAL, 1.0)
+    found = code.variable(machine.lanes.real, 1.0)
     with code.loop(count) as i:
         k = i + first
-        a, b, low, up = h * rising[i], h * falling[i], before[k], now[k]
+        a, b, low, up = h * rising[i], h * falling[i], first_values[k], last_values[k]
         turns = (a > 0.0) & (b < 0.0) & (low <= 0.0) & (up <= 0.0) & (armed[k] > 0.0)
-        with code.when(turns):
+        with code.when(anywhere(turns)):
             rise = up - low
             bend, twist = 3.0 * rise - 2.0 * a - b, 3.0 * (a + b - 2.0 * rise)
             root = code.math("sqrt", code.math("maxnum", bend * bend - twist * a, 0.0))
             share = a / (root - bend)
             top = low + share * (a + share * (bend + share * (twist / 3.0)))
             gained = top - code.math("maxnum", low, up)
-            wanted = (top > 0.0 - _NEAR * gained) & (share > after) & (share < found.get())
+            wanted = turns & (top > 0.0 - _NEAR * gained) & (share > after) & (share < found.get())
             found.set(code.select(wanted, share, found.get()))
     return found.get()

@@ -233,9 +233,11 @@ class Code:
         return self.let(kind, f"select {condition.kind} {condition.name}, {text}")
 
     def math(self, name: str, *arguments: Value | float) -> Value:
-        """A function of single numbers that `functions` knows: sqrt, fabs, pow, minnum, maxnum."""
-        text = ", ".join(f"double {self.value(a, REAL)}" for a in arguments)
-        return self.let(REAL, f"call contract double @llvm.{name}.f64({text})")
+        """A function that `functions` knows, of LLVM's own: sqrt, fabs, pow, minnum, maxnum."""
+        kind = self._common(*arguments)
+        text = ", ".join(f"{kind} {self.value(a, kind)}" for a in arguments)
+        suffix = "f64" if kind == REAL else self.lanes.suffix
+        return self.let(kind, f"call contract {kind} @llvm.{name}.{suffix}({text})")
 
     def variable(self, kind: str, initial: Value | float | bool) -> Variable:
         """A new variable."""

@@ -10,8 +10,9 @@ so that a switch may cause the next one at the same time. What a step does twice
 Modes that laws have chosen fit to rounding, so that a guard of theirs may be a little above zero where they begin: then
 twice that is spared it, until it was below zero, else it would never be armed.
 
-The crossing is found by the ITP method (Oliveira, Takahashi 2020) on the largest armed guard: like a secant method
-where guards are smooth, never more than a few trials above bisection where they are not.
+The crossing is found by the ITP method (Oliveira, Takahashi 2020): like a secant method where guards are smooth, never
+more than a few trials above bisection where they are not. Where several guards are above zero the earliest of their own
+secants counts, so that forces and gaps, which have other units, do not disturb one another.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def note(machine: Machine, values: str) -> None:
     machine.block.set("checked", 1)
 
 
-def _spare(machine: Machine) -> None:
+def spare(machine: Machine) -> None:
     """Spare guards of laws, where modes were just chosen, what they are above zero, and as much again."""
     code, first = machine.code, machine.guards - len(machine.program.laws)
     value, spared, seen = machine.vector("values"), machine.vector("spared"), machine.vector("seen")
@@ -72,16 +73,16 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             with code.when(each):
                 machine.record(time, "state", counts=False)
     with code.when(block.checked.equals(0)):
-        _watch(machine, time, "state", "values", "known", "slopes")
+        watch(machine, time, "state", "values", "known", "slopes")
         block.set("rated", 1)
         fail_if_not_a_number(machine)
         if machine.program.laws:
-            _spare(machine)
+            spare(machine)
         note(machine, "values")
     first_law = machine.guards - len(machine.program.laws)
-    any_ = _largest(machine, "pending", "pending", (0, first_law)) > 0.0
+    any_ = largest(machine, "pending", "pending", (0, first_law)) > 0.0
     if machine.program.laws:
-        law = _largest(machine, "pending", "pending", (first_law, machine.guards)) > 0.0
+        law = largest(machine, "pending", "pending", (first_law, machine.guards)) > 0.0
         machine.fail(law & ~any_, ChunkEnd.LAWS)
     with code.when(any_):
         halting = code.variable(BOOL, False)
@@ -128,11 +129,11 @@ def cut(
     """
     code = machine.code
     dips.remember(machine)
-    _watch(machine, end, "next", "values", "coming", "slopes_coming")
+    watch(machine, end, "next", "values", "coming", "slopes_coming")
     fail_if_not_a_number(machine)
     reached, size = code.variable(REAL, end), end - time
     low, high = code.variable(REAL, 0.0), code.variable(REAL, size)
-    height = code.variable(REAL, _largest(machine, "values"))
+    height = code.variable(REAL, largest(machine, "values"))
     if look is not None:
         with code.when(machine.block.guard_checks > 1):
             _look_closer(machine, (time, end), (low, high, height), trial, look)
@@ -142,17 +143,17 @@ def cut(
         dips.pass_on(machine)
     with code.when(height.get() > 0.0):
         machine.copy("found", "next")
-        _search(machine, time, low, high, height.get(), trial)
+        _search(machine, time, low, high, trial)
         machine.copy("next", "found")
         moved = time + high.get()
         reached.set(code.select((high.get() < size) & (moved < end), moved, end))
     return reached.get(), reached.get() < end
 
 
-def fail_if_not_a_number(machine: Machine) -> None:
+def fail_if_not_a_number(machine: Machine, values: str = "values") -> None:
     """End the loop if one of the guards is NaN: it would never fire."""
-    code, value = machine.code, machine.vector("values")
-    good = code.variable(BOOL, True)
+    code, value = machine.code, machine.vector(values)
+    good = code.variable(machine.lanes.truth, True)
     with code.loop(machine.guards) as k:
         good.set(good.get() & value[k].equals(value[k]))
     machine.fail(~good.get(), ChunkEnd.GUARD_NOT_FINITE)
@@ -178,11 +179,11 @@ def _look_closer(
         code.leave(j.get() >= checks)
         size = j.get().real() / checks.real() * (end - time)
         look.at(machine, time, end, time + size)
-        _watch(machine, time + size, "stage", "trial")
-        with code.when(_largest(machine, "trial") > 0.0):
+        watch(machine, time + size, "stage", "trial")
+        with code.when(largest(machine, "trial") > 0.0):
             trial(time + size, size)
-            _watch(machine, time + size, "next", "trial")
-            there = _largest(machine, "trial")
+            watch(machine, time + size, "next", "trial")
+            there = largest(machine, "trial")
             hit.set(there > 0.0)
             with code.when(there > 0.0):
                 high.set(size)
@@ -208,8 +209,8 @@ def _look_between(
 
     def highest(at: Value, size: Value) -> Value:
         trial(at, size)
-        _watch(machine, at, "next", "trial")
-        there = _largest(machine, "trial")
+        watch(machine, at, "next", "trial")
+        there = largest(machine, "trial")
         with code.when(there > 0.0):
             code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
         with code.when(~(there > 0.0)):
@@ -252,17 +253,13 @@ class Hermite:
 
 
 def _search(
-    machine: Machine, time: Value, low: Variable, high: Variable, height: Value, trial: Callable[[Value, Value], None]
+    machine: Machine, time: Value, low: Variable, high: Variable, trial: Callable[[Value, Value], None]
 ) -> None:
     """Close in on the crossing; the state and the guards at `high` are kept in `found` and `values`."""
     code = machine.code
     width = high.get()
     close = tolerance(machine, time + width)
-    _watch(machine, time, "state", "trial")
-    below, above = (
-        code.variable(REAL, code.math("minnum", _largest(machine, "trial"), 0.0)),
-        code.variable(REAL, height),
-    )
+    watch(machine, time, "state", "below")
     reach = code.variable(REAL, _SPARE * close)  # the width bisection would have reached, and something to spare
     with code.forever():
         code.leave(~(reach.get() < _SPARE * width))
@@ -271,30 +268,35 @@ def _search(
         a, b = low.get(), high.get()
         code.leave(~(b - a > close))
         shift = code.math("maxnum", 0.2 / width * (b - a) * (b - a), 0.3 * close)
-        size = _next_trial(machine, (a, b), (below.get(), above.get()), reach.get(), shift)
+        size = _next_trial(machine, (a, b), _earliest(machine, a, b), reach.get(), shift)
         trial(time + size, size)
-        _watch(machine, time + size, "next", "trial")
-        value = _largest(machine, "trial")
-        fired = value > 0.0
+        watch(machine, time + size, "next", "trial")
+        fired = largest(machine, "trial") > 0.0
         with code.when(fired):
             high.set(size)
-            above.set(value)
             machine.copy("found", "next")
             code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
         with code.when(~fired):
             low.set(size)
-            below.set(value)
+            code.copy(machine.vector("below"), machine.vector("trial"), machine.guards)
         reach.set(0.5 * reach.get())
 
 
-def _next_trial(
-    machine: Machine, bracket: tuple[Value, Value], values: tuple[Value, Value], reach: Value, shift: Value
-) -> Value:
-    """Interpolate, shift towards the middle to have the crossing between two trials, stay where bisection would be."""
-    code = machine.code
-    (a, b), (below, above) = bracket, values
+def _earliest(machine: Machine, a: Value, b: Value) -> Value:
+    """Where the first of the guards that are above zero at b was zero, by straight lines from a; b if none is."""
+    code, found = machine.code, machine.code.variable(REAL, b)
+    armed, below, above = machine.vector("armed"), machine.vector("below"), machine.vector("values")
+    with code.loop(machine.guards) as k, code.when((armed[k] > 0.0) & (above[k] > 0.0)):
+        under = code.math("minnum", below[k], 0.0)
+        zero = (above[k] * a - under * b) / (above[k] - under)
+        found.set(code.math("minnum", found.get(), zero))
+    return found.get()
+
+
+def _next_trial(machine: Machine, bracket: tuple[Value, Value], secant: Value, reach: Value, shift: Value) -> Value:
+    """Shift the secant to the middle to have the crossing between two trials; stay where bisection would be."""
+    code, (a, b) = machine.code, bracket
     middle = 0.5 * (a + b)
-    secant = (above * a - below * b) / (above - below)
     side = code.select(secant <= middle, Value(code, "1.0", REAL), -1.0)
     far = code.math("fabs", middle - secant) >= shift  # false also for NaN
     size = code.select(far, secant + side * shift, middle)
@@ -303,16 +305,16 @@ def _next_trial(
     return code.select(near, size, middle - side * radius)
 
 
-def _largest(machine: Machine, values: str, mask: str = "armed", span: tuple[int, int] | None = None) -> Value:
+def largest(machine: Machine, values: str, mask: str = "armed", span: tuple[int, int] | None = None) -> Value:
     """The largest of the values whose mask is set, of all guards or some."""
     code, (first, end) = machine.code, span or (0, machine.guards)
     value, chosen = machine.vector(values), machine.vector(mask)
-    largest = code.variable(REAL, _NEVER)
+    most = code.variable(machine.lanes.real, _NEVER)
     with code.loop(end - first) as i:
         k = i + first
         one = code.select(chosen[k] > 0.0, value[k], _NEVER)
-        largest.set(code.math("maxnum", largest.get(), one))
-    return largest.get()
+        most.set(code.math("maxnum", most.get(), one))
+    return most.get()
 
 
 def keep_rate(machine: Machine, is_cut: Value) -> None:
@@ -324,9 +326,9 @@ def keep_rate(machine: Machine, is_cut: Value) -> None:
         block.set("rated", code.select(is_cut, Value(code, "0", INT), Value(code, "1", INT)))
 
 
-def _watch(machine: Machine, time: Value, state: str, target: str, rate: str = "", slopes: str = "") -> None:
+def watch(machine: Machine, time: Value, state: str, target: str, rate: str = "", slopes: str = "") -> None:
     """target = the values of the guards; rate and slopes that may come with them go to vectors if these are named."""
-    routine, places = machine.program.routines["guards"], {"values": target, "rate": rate, "slopes": slopes}
+    routine, places = machine.program.outline("guards"), {"values": target, "rate": rate, "slopes": slopes}
     machine.evaluate(routine, time, state, *[places[name] or "spare" for name, _ in routine.outputs])
     if machine.program.laws:
         code, value, spared = machine.code, machine.vector(target), machine.vector("spared")

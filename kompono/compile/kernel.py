@@ -7,20 +7,25 @@ import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile import schedule, sweeps
+from kompono.compile.block import guard_count
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.law_state import LawStates
+from kompono.compile.law_state import LawStates, acts
 from kompono.compile.objects import BACK, CHOOSING, LOOPS, SOLVING, Objects
-from kompono.compile.run import FixedRun, Settle, vector
+from kompono.compile.run import Settle, vector
 from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
 from kompono.compile.run_back import BackRun
+from kompono.compile.run_fixed import FixedRun
+from kompono.compile.run_lanes import ROOM_ALONE, LanesRun, one_lane
 from kompono.compile.run_stepped import SteppedRun
+from kompono.compile.tiers import Takeover
 from kompono.compile.walls.places import Places
 from kompono.errors import RunError, SealedError, nearest, suggest
 from kompono.sealed.code import complaints
@@ -127,7 +132,8 @@ class Kernel:
             else:
                 self._evaluator(name)
         if method:
-            self._objects.loop_function(_known(method), Lanes(lanes))
+            width = Lanes(lanes)
+            self._objects.loop_function(self._objects.loop_named(method, width) if soon else method, width)
 
     @property
     def lasts(self) -> bool:
@@ -186,24 +192,39 @@ class Kernel:
     def fixed(
         self, method: str, time: float, state: ArrayLike, *, step: float, parameters: ArrayLike = (),
         inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, every: int = 1, capacity: int = 4096,
-        project: bool = True, lanes: int = 1, guard_checks: int = 1,
+        project: bool = True, lanes: int = 1, filled: int | None = None, guard_checks: int = 1,
     ) -> FixedRun:  # fmt: skip
         """A run of equal steps. See `Run.set_inputs` for `inputs`. It moves by `advance`.
 
-        With several lanes, as many simulations run side by side: states are (ny, lanes), parameters (np, lanes).
+        With several lanes, as many simulations run side by side: states are (ny, lanes), parameters (np, lanes). Of a
+        model with events only the first `filled` lanes are looked at.
         """
         if _known(method) in CHOOSING:
             raise RunError(f"{method} chooses its own steps.", fix="Use `adaptive`.")
-        if lanes > 1 and (self.program.events or self.program.controllers):
-            raise RunError("a model with events or controllers runs on one lane.", fix="Use lanes=1.")
+        if lanes > 1 and (why := one_lane(self)):
+            raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
-        function = self._objects.loop_function(method, width)
+        name = self._objects.loop_named(method, width, acts(self.program, np.asarray(state)))
+        function = self._objects.loop_function(name, width)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
+        steps = {"step": step, "every": every, "guard_checks": guard_checks}
+        if lanes > 1 and guard_count(self.program):
+            alone = partial(self._alone, method, base, steps)
+            return self._relying(LanesRun(*base, **steps, filled=lanes if filled is None else filled, alone=alone))
         made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
-        run = self._relying(made(*base, step=step, every=every, guard_checks=guard_checks))
-        run.takeover = self._objects.loop_takeover(method, width)
-        return run
+        run = self._relying(made(*base, **steps))
+        return self._going_on(run, method, name, width)
+
+    def _alone(
+        self, method: str, base: tuple[Any, ...], steps: dict[str, Any], state: np.ndarray, parameters: np.ndarray
+    ) -> FixedRun:  # fmt: skip
+        """One of several runs, for where it has to do something by itself."""
+        self._objects.make([], method, ONE, soon=False)
+        function = self._objects.loop_function(method, ONE)
+        rows = max(ROOM_ALONE // (1 + len(state)), 2)
+        given = (self.program, function, base[2], state, parameters, base[5], rows, base[7], ONE, None)
+        return self._relying(FixedRun(*given, **steps))
 
     def adaptive(
         self, time: float, state: ArrayLike, *, until: float, interval: float | None = None, rtol: ArrayLike = 1e-6,
@@ -216,7 +237,8 @@ class Kernel:
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
         if getattr(self.settle, "steps", False):
             raise RunError(f"{method} chooses its steps, and contact='steps' makes equal ones.", fix="Use rk2 or rk4.")
-        function = self._objects.loop_function(method, ONE)
+        name = self._objects.loop_named(method, ONE, acts(self.program, np.asarray(state)))
+        function = self._objects.loop_function(name, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
         made = ImplicitRun if method in SOLVING else AdaptiveRun
@@ -224,8 +246,7 @@ class Kernel:
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
             max_step=max_step, guard_checks=guard_checks,
         )  # fmt: skip
-        run.takeover = self._objects.loop_takeover(method, ONE)
-        return self._relying(run)
+        return self._going_on(self._relying(run), method, name, ONE)
 
     def back(
         self, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
@@ -234,6 +255,17 @@ class Kernel:
         function = self._objects.loop_function(BACK, ONE)
         run = BackRun(self.program, function, 0.0, state, parameters, inputs, 1, True)
         run.takeover = self._objects.loop_takeover(BACK, ONE)
+        return run
+
+    def _going_on(self, run: R, method: str, name: str, lanes: Lanes) -> R:
+        """A run that takes over native code when it is there, and the whole loop when the first gap closes."""
+        run.takeover = self._objects.loop_takeover(name, lanes)
+
+        def whole(evaluations: int) -> tuple[Any, Takeover | None]:
+            function = self._objects.loop_function(method, lanes)
+            return function, self._objects.loop_takeover(method, lanes, evaluations)
+
+        run.whole = whole if name != method else None
         return run
 
     def _relying(self, run: R) -> R:
@@ -250,9 +282,9 @@ class Kernel:
         """Threads that help a run, if the model has enough to share."""
         threads = self.threads if "kick" not in self.program.routines else 1
         if threads is None:
-            work = shared_work(self.program.routines["derivative"], self.program.kernels)
+            work = shared_work(self.program.outline("derivative"), self.program.kernels)
             threads = spare_processors() if work >= PAYS_FROM else 1
-        if threads < 2 or not isinstance(self.program.routines["derivative"], TableRoutine):
+        if threads < 2 or not isinstance(self.program.outline("derivative"), TableRoutine):
             return None
         return Helpers(self._objects.worker_function("derivative"), threads - 1)
 

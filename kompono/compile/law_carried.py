@@ -37,8 +37,8 @@ def load_carried(work: Work, load: Array, row: Value, first: int, on: bool) -> N
         load[carried.rows[k] + first] = carried.shares[k] if on else 0.0
 
 
-def write_carried(work: Work) -> None:
+def write_carried(work: Work, out: Array) -> None:
     """Forces of these rows, from those of their gaps."""
     code, carried = work.code, work.carried
     with code.loop(carried.count.get()) as k:
-        work.out[carried.rows[k]] = carried.shares[k] * work.out[carried.gaps[k]]
+        out[carried.rows[k]] = carried.shares[k] * out[carried.gaps[k]]

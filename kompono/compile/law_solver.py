@@ -14,7 +14,9 @@ and `law_least` if some are redundant).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
@@ -23,19 +25,20 @@ from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
 from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
+from kompono.compile.law_slope import write_slopes
 from kompono.compile.law_symmetric import factor, refine, solve_all, solve_shared
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 4  # of the algorithm
+VERSION = 6  # of the algorithm
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
 _IMMOBILE = 1e-12  # of the most mobile row of a unit: a row that forces move less is moved by rounding
-_BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
+BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
 _ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its direction is rounding
 
 
@@ -66,26 +69,34 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
         raise CompileError("a model with laws that change its structure runs on one lane.", fix="Use lanes=1.")
     code = Code(lanes)
     work = make_work(code, known)
-    with code.loop(known.rows) as i:
+    with code.loop(known.found) as i:
         work.out[i] = 0.0
     list_carried(work)
     _count_rows(work)
     if known.purpose == "back":
         _count_nothing(work)
     count = work.active.get()
-    with code.when(count > work.most), code.loop(known.rows) as i:
+    with code.when(count > work.most), code.loop(known.found) as i:
         work.out[i] = math.nan
     with code.when((count > 0) & (count <= work.most)):
         _list_rows(work)
         _ask(work, callee)
-        _newton(work)
-        with code.loop(count) as a:
-            work.out[work.which[a]] = work.z[a]
-        write_carried(work)
+        if known.columns:
+            write_slopes(work, partial(_held_equations, work), lambda: _accept(work, Value(code, "1.0", REAL)))
+        else:
+            _write_forces(work)
     given = ", ".join(
         ["ptr noalias readonly %in", "ptr noalias %out", *(f"ptr noalias readonly {p}" for p in callee.behind)]
     )
     return code.define(f"{callee.linkage}void @{callee.solver}({given}) nounwind")
+
+
+def _write_forces(work: Work) -> None:
+    code = work.code
+    _newton(work)
+    with code.loop(work.active.get()) as a:
+        work.out[work.which[a]] = work.z[a]
+    write_carried(work, work.out)
 
 
 def _count_rows(work: Work) -> None:
@@ -104,7 +115,7 @@ def _count_nothing(work: Work) -> None:
     with code.loop(work.sizes.rows) as i, code.when(~work.law(i, "kind").equals(OFF)):
         size = code.math("fabs", work.law(i, "offset"))
         most.set(code.select(size <= most.get(), most.get(), size))
-    work.active.set(code.select(most.get() <= _BACK, Value(code, "0", INT), work.active.get()))
+    work.active.set(code.select(most.get() <= BACK, Value(code, "0", INT), work.active.get()))
 
 
 def _list_rows(work: Work) -> None:
@@ -151,7 +162,7 @@ def _newton(work: Work) -> None:
         settled.set((tries.get() > 0) & ~turned & shared)
         code.leave(settled.get())
         solve_for_slipping(work)
-        _held_equations(work)
+        _held_equations(work, lambda row: work.law(row, "offset"))
         with code.when(~limited):
             _solve_symmetric(work, sticks)
         with code.when(limited):
@@ -203,14 +214,14 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
         refine(work.held, rank, rest)
 
 
-def _held_equations(work: Work) -> None:
-    """b + A z = 0 on held rows, the multipliers of sliding rows inserted."""
+def _held_equations(work: Work, offset: Callable[[Value], Value]) -> None:
+    """b + A z = 0 on held rows, the multipliers of sliding rows inserted; `offset` tells b of a row."""
     code, held, sliding, count = work.code, work.held, work.sliding.get(), work.active.get()
     with code.loop(count - sliding) as i:
         row, target = work.which[i + sliding], held.row(held.matrix, i)
         with code.loop(count - sliding) as j:
             target[j] = work.column(j + sliding)[row]
-        right = code.variable(REAL, 0.0 - work.law(row, "offset"))
+        right = code.variable(REAL, 0.0 - offset(row))
         with code.loop(sliding) as s:
             answer, curve = work.column(s)[row], work.curve(s)
             right.set(right.get() - answer * curve[count])

@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import REAL, Value
+from kompono.compile.emit import Value
 from kompono.compile.machine import Machine
 
 
 class Leapfrog:
     """A `StepRule` for programs that have the routines `kick` and `drift`."""
 
-    alike = True
+    alike, remembers = True, ("rate0",)
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""
@@ -78,7 +78,7 @@ class Leapfrog:
         """End the loop if a body turns by more than a radian a step: the step is unstable, or much too long."""
         code, program, after = machine.code, machine.program, machine.vector("next")
         start, bodies = len(program.coordinates), len(program.speeds) // 6
-        parts = [code.variable(REAL, 0.0) for _ in range(3)]
+        parts = [code.variable(machine.lanes.real, 0.0) for _ in range(3)]
         with code.loop(bodies) as k:
             for i, part in enumerate(parts):
                 part.set(code.math("maxnum", part.get(), code.math("fabs", after[k * 6 + (start + 3 + i)])))

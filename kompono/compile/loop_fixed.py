@@ -11,7 +11,7 @@ from typing import Protocol
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import Value
 from kompono.compile.machine import Machine, stop_if_unanswered
-from kompono.compile.staying import come_back, mirror_speeds, rate_at, stage_rate
+from kompono.compile.staying import come_back, mirror_speeds, rate_at, rest, stage_rate
 from kompono.compile.tableaux import MIDPOINT, Tableau
 
 
@@ -19,6 +19,7 @@ class StepRule(Protocol):
     """A method of fixed step size."""
 
     alike: bool  # `partial` is `advance`: the method knows nothing of the steps before
+    remembers: tuple[str, ...]  # vectors that a step takes over from the one before
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""
@@ -40,7 +41,7 @@ class StepRule(Protocol):
 class RungeKutta:
     """An explicit Runge-Kutta method."""
 
-    alike = True
+    alike, remembers = True, ()
 
     def __init__(self, tableau: Tableau) -> None:
         self.tableau = tableau
@@ -75,6 +76,21 @@ def stages(machine: Machine, tableau: Tableau, time: Value, h: Value, first: str
 def weighted(h: Value, weights: tuple[float, ...], names: list[str]) -> list[tuple[Value, str]]:
     """The terms h * weight * vector that are not zero."""
     return [(h * weight, name) for weight, name in zip(weights, names, strict=False) if weight]
+
+
+def make_piece(machine: Machine, step: StepRule, span: tuple[Value, Value], short: Value) -> None:
+    """From a time to another, the whole step or, where it is `short`, a part of it; `next` is on the conditions."""
+    code, block, (time, end) = machine.code, machine.block, span
+    if step.alike:  # all its stages once
+        step.advance(machine, time, code.select(short, end - time, block.step_size))
+    else:
+        with code.when(short):
+            step.partial(machine, time, end - time)
+        with code.when(~short):
+            step.advance(machine, time, block.step_size)
+    machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
+    come_back(machine, end, "next")
+    rest(machine)
 
 
 def fixed_loop(machine: Machine, step: StepRule, name: str) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from kompono.compile import events, sampling
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, Value
-from kompono.compile.loop_fixed import StepRule
+from kompono.compile.loop_fixed import StepRule, make_piece
 from kompono.compile.machine import Machine, stop_if_unanswered
 from kompono.compile.resting import Resting
-from kompono.compile.staying import come_back, rest
 
 
 def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
@@ -68,16 +67,7 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     if machine.program.rates:
         end = sampling.stop_at(machine, whole)
     short = inside | (end < whole)
-    if step.alike:  # all its stages once
-        step.advance(machine, time, code.select(short, end - time, block.step_size))
-    else:
-        with code.when(short):
-            step.partial(machine, time, end - time)
-        with code.when(~short):
-            step.advance(machine, time, block.step_size)
-    machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
-    come_back(machine, end, "next")
-    rest(machine)
+    make_piece(machine, step, (time, end), short)
 
     def shorter(at: Value, size: Value) -> None:
         step.partial(machine, time, size)

@@ -24,7 +24,7 @@ import casadi as ca
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.straight import RESULT, ROUND, fusions, in_rounds, instructions
+from kompono.compile.straight import COSINE, RESULT, ROUND, SINE, TURNS, fusions, in_rounds, in_turns, instructions
 from kompono.errors import CompileError
 
 _ARITHMETIC = {
@@ -90,10 +90,10 @@ def check_shape(name: str, function: ca.Function) -> None:
 class Body:
     """The instructions of one function: register -> value, and the truth value behind a comparison's 0 or 1."""
 
-    def __init__(self, lines: list[str], prefix: str, lanes: Lanes, grouped: bool) -> None:
+    def __init__(self, lines: list[str], prefix: str, lanes: Lanes, grouped: bool, turns: bool = False) -> None:
         self.lines = lines
         self.prefix = prefix
-        self.lanes, self.grouped = lanes, grouped
+        self.lanes, self.grouped, self.turns = lanes, grouped, turns
         self.zero, self.one, self.minus_one = (lanes.constant(value) for value in (0.0, 1.0, -1.0))
         self.truths: dict[str, str] = {}
         self.count = 0
@@ -128,7 +128,8 @@ class Body:
         if op in _CALLS:
             name = _CALLS[op]
             arguments = ", ".join(f"{real} {v}" for v in (values if name in functions.BINARY else values[:1]))
-            return self.let(f"call {real} @{functions.symbol(name, self.lanes, grouped=self.grouped)}({arguments})")
+            symbol = functions.symbol(name, self.lanes, grouped=self.grouped, turns=self.turns)
+            return self.let(f"call {real} @{symbol}({arguments})")
         if op in _COMPARISONS:
             return self.number(self.let(f"fcmp {_COMPARISONS[op]} {real} {values[0]}, {values[1]}"))
         if op in _LOGIC:
@@ -175,6 +176,17 @@ class Body:
         calls.before = ""
         return taken
 
+    def turn(self, calls: Calls, angles: Sequence[str]) -> str:
+        """Sines and cosines of angles; names the address of the sines, behind which the cosines are."""
+        count = functions.turned_together(len(angles))
+        first = calls.reserve(3 * count)
+        for i, angle in enumerate([*angles, *[self.zero] * (count - len(angles))]):
+            place = self.let(f"getelementptr double, ptr %calls, i64 {first + i}")
+            self.lines.append(f"store double {angle}, ptr {place}")
+        given, sines = (self.let(f"getelementptr double, ptr %calls, i64 {first + k * count}") for k in range(2))
+        self.lines.append(f"call void @{functions.TURNS}(ptr {given}, ptr {sines}, i64 {count})")
+        return sines
+
     def result(self, address: str, index: int) -> str:
         """One result of a call."""
         place = self.let(f"getelementptr {self.lanes.real}, ptr {address}, i64 {index}")
@@ -200,9 +212,13 @@ class Calls:
         """Offsets of the arguments and of the results of one call."""
         if not is_far(function.name()):
             self.functions[function.name()] = function
-        first = self.size
-        self.size += function.nnz_in() + function.nnz_out()
+        first = self.reserve(function.nnz_in() + function.nnz_out())
         return first, first + function.nnz_in()
+
+    def reserve(self, count: int) -> int:
+        """The offset of so many places."""
+        self.size += count
+        return self.size - count
 
     def spell(self, function: ca.Function, lanes: Lanes, given: str, taken: str) -> str:
         """The line that calls a function, from the address of its arguments to that of its results."""
@@ -253,17 +269,20 @@ def lower(
     calls: Calls | None = None,
     constant: Callable[[float], str] | None = None,
     grouped: bool = False,
+    turns: bool = False,
 ) -> None:
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
     says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
-    same bits as several.
+    same bits as several; with `turns`, too, and makes sines and cosines together.
     """
     constant = constant or lanes.constant
-    body = Body(lines, prefix, lanes, grouped)
+    turns = turns and lanes == ONE and functions.turns()
+    body = Body(lines, prefix, lanes, grouped, turns)
     found = in_rounds(instructions(function))
+    found = in_turns(found) if turns and calls is not None else found
     fused = fusions(found)
     absorbed = {found[k].operands[side] for k, side in fused.items()}
     values: list[str] = [""] * len(found)
@@ -286,6 +305,11 @@ def lower(
             lines.extend(calls.collect())
         elif op == RESULT:
             values[k] = body.result(operands[0], instruction.index)
+        elif op == TURNS and calls is not None:
+            values[k] = body.turn(calls, operands)
+        elif op in (SINE, COSINE):
+            behind = functions.turned_together(len(found[instruction.operands[0]].operands)) if op == COSINE else 0
+            values[k] = body.result(operands[0], behind + instruction.index)
         elif k in fused:
             side = fused[k]
             factors = [values[i] for i in found[instruction.operands[side]].operands]

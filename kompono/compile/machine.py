@@ -38,8 +38,10 @@ class Machine:
     Sizes are known here, so LLVM unrolls and vectorizes what is small.
     """
 
-    def __init__(self, program: Program, lanes: Lanes = ONE, *, flush: bool = True, implicit: bool = False) -> None:
-        self.program = program
+    def __init__(
+        self, program: Program, lanes: Lanes = ONE, *, flush: bool = True, implicit: bool = False, waiting: bool = False
+    ) -> None:
+        self.program, self.waiting = program, waiting  # for the first gap that closes
         self.lanes = lanes
         self.code = Code(lanes)
         self.block = NativeBlock(self.code)
@@ -166,7 +168,7 @@ class Machine:
             self._rate(time, state, target)
 
     def _rate(self, time: Value, state: str, target: str) -> None:
-        self.evaluate(self.program.routines["derivative"], time, state, target)
+        self.evaluate(self.program.outline("derivative"), time, state, target)
         self.block.add("evaluations")
 
     def project(
@@ -181,9 +183,9 @@ class Machine:
         `note` what is projected is told the number of each projection, before it.
         """
         near = self.code.variable(self.lanes.truth, True)
-        routine = self.program.routines.get("project")
-        if routine is None:
+        if "project" not in self.program.routines:
             return near.get()
+        routine = self.program.outline("project")
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         self.far_same.set(True)
         with code.when(self._projecting()):
@@ -218,15 +220,14 @@ class Machine:
     @property
     def tells_nearness(self) -> bool:
         """Whether projections say how near to a loss of rank the state is (vector `near`)."""
-        routine = self.program.routines.get("project")
-        return routine is not None and len(routine.outputs) > 1
+        return "project" in self.program.routines and len(self.program.outline("project").outputs) > 1
 
     def evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
         """Write the outputs of a routine to vectors; those not named are not kept."""
-        other = self.program.routines.get(f"open_{routine.name}")
-        if other is None:
+        if f"open_{routine.name}" not in self.program.routines:
             self._evaluate(routine, time, state, *targets)
             return
+        other = self.program.routines[f"open_{routine.name}"]
         acting = self.block.acting > 0  # some gap is closed
         with self.code.when(acting):
             self._evaluate(routine, time, state, *targets)
@@ -324,7 +325,7 @@ def tells_rates(program: Program) -> bool:
 
 
 def _told(program: Program, what: str) -> bool:
-    return "guards" in program.routines and any(name == what for name, _ in program.routines["guards"].outputs)
+    return "guards" in program.routines and any(name == what for name, _ in program.outline("guards").outputs)
 
 
 def combine_own(machine: Machine, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:

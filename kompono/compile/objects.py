@@ -4,6 +4,9 @@ A routine is an object, and so is each loop around routines: a method's steps ca
 events need, a map calls any one routine. Loops and routines are compiled apart and linked in memory, so that nothing is
 compiled twice, and a loop is shared by all models of the same size. Only with very small routines does a loop bring its
 own copy, so that LLVM can inline them. Objects are made on first use.
+
+A loop is `waiting` as long as all gaps of laws are open: what is asked for only from the first that closes is neither
+traced nor made until then. It is the same loop, linked with functions in their place that nobody calls.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps, tiers
-from kompono.compile.block import loop_routines
+from kompono.compile.block import guard_count, late_names, loop_names, loop_routines, workspace
 from kompono.compile.called import called, seen
 from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
@@ -26,23 +29,28 @@ from kompono.compile.loop_discrete import Leapfrog
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
 from kompono.compile.loop_guarded import guarded_loop
+from kompono.compile.loop_lanes import LaneMachine, lanes_loop
 from kompono.compile.loop_map import map_loop
 from kompono.compile.loop_stiff import STIFF_STEPS
 from kompono.compile.lower import called_symbol
 from kompono.compile.machine import Machine
-from kompono.compile.newton_stage import patterns
 from kompono.compile.numbers import Shape, Table, filled, shape_of
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
+from kompono.compile.stage_matrix import patterns
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.compile.walls.station import Station
-from kompono.translate.laws.naming import is_solver
+from kompono.errors import CompileError
+from kompono.garbage import uncollected
+from kompono.translate.laws.naming import is_solver, sizes
 from kompono.translate.program import Program, Routine, TableRoutine
 
 
 def _fixed(machine: Machine, step: StepRule, name: str) -> str:
+    if isinstance(machine, LaneMachine):
+        return lanes_loop(machine, step, name)
     return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
@@ -57,6 +65,7 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
 }
 CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
 SOLVING = ("esdirk4",)  # loops that solve for their stages
+_WAITING = " waiting"  # behind the method of such a loop
 _INLINE = 100  # instructions up to which routines go into the object of their loop
 
 
@@ -98,6 +107,7 @@ class Objects:
         shall be there `soon` is walked.
         """
         keys = [("kompono.map", name, lanes) for name in maps]
+        method = self.loop_named(method, lanes) if method and soon else method
         keys += [("kompono.loop", method, lanes)] if method else []
         if all(key in self._functions and (soon or key not in self._walked) for key in keys):
             return
@@ -112,17 +122,33 @@ class Objects:
         """Whether that function is walked, so that native code may follow."""
         return ("kompono.map", name, lanes) in self._walked
 
+    def loop_named(self, method: str, lanes: Lanes, acting: bool = False) -> str:
+        """The name of a method's loop: of one that is waiting, if that can be, unless a gap is closed or the whole one
+        is there.
+        """
+        whole = acting or ("kompono.loop", method, lanes) in self._functions or lanes != ONE or method in SOLVING
+        return method if whole or not self._can_wait else method + _WAITING
+
+    @functools.cached_property
+    def _can_wait(self) -> bool:
+        program = self._program
+        if not late_names(program) or program.opaque or program.away or program.spread or tiers.patient():
+            return False
+        return not schedule.are_short(program, loop_routines(program, waiting=True), _INLINE)
+
     def loop_function(self, method: str, lanes: Lanes) -> Any:
-        """The function that runs a method's step loop."""
+        """The function that runs a step loop, by the name of the loop."""
         return self._often("kompono.loop", method, lanes, self._loop_parts, 0)
 
-    def loop_takeover(self, method: str, lanes: Lanes) -> tiers.Takeover | None:
-        """What gives the native step loop when it is worth its while, if the loop calls routines that are walked."""
+    def loop_takeover(self, method: str, lanes: Lanes, counted: int = 0) -> tiers.Takeover | None:
+        """What gives the native step loop when it is worth its while, if the loop calls routines that are walked; a run
+        that comes from another loop has `counted` its evaluations.
+        """
         key = "kompono.loop", method, lanes
         keys = self._walked.get(key)
         if keys is None:
             return None
-        return tiers.Takeover(self._functions[key], keys, lambda: self._native(*key, self._loop_parts))
+        return tiers.Takeover(self._functions[key], keys, lambda: self._native(*key, self._loop_parts), counted)
 
     def _often(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, rows: int) -> Any:
         """A function, native from when it was asked often."""
@@ -169,30 +195,46 @@ class Objects:
         return self._parts("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
 
     def _loop_parts(self, method: str, lanes: Lanes) -> list[NeededObject]:
+        method, waiting = method.removesuffix(_WAITING), method.endswith(_WAITING)
         program, solves = self._program, method in SOLVING
-        return self._parts(
-            "loop", loop_routines(program, solves), lanes,
+        machine = LaneMachine if lanes.count > 1 and guard_count(program) else Machine
+        routines = loop_routines(program, solves, waiting)
+        for routine in routines:
+            outline = program.outline(routine.name)
+            if outline.outputs != routine.outputs or workspace(outline) < workspace(routine):
+                raise CompileError(f"internal: routine {routine.name} is not what its callers take it for.")
+        parts = self._parts(
+            "loop", routines, lanes,
             lambda: (adjoint_loop if method == BACK else LOOPS[method])(
-                Machine(program, lanes, implicit=solves), "kompono.loop"
+                machine(program, lanes, implicit=solves, waiting=waiting), "kompono.loop"
             ),
             method, *(patterns(program) if solves else ()),
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, program.rates, program.ticks, len(program.modes), program.stops,
-            can_rest(program),
+            can_rest(program, waiting), seen_as=[program.outline(name) for name in loop_names(program, solves)],
         )  # fmt: skip
+        return [*parts, *([self._nobody(late_names(program))] if waiting else [])]
+
+    def _nobody(self, names: Iterable[str]) -> NeededObject:
+        """Functions in the place of routines that are not made yet; whoever called one would get no number."""
+        outlines = [self._program.outline(name) for name in names]
+        text = "".join(schedule.define_nobody(outline) for outline in outlines)
+        return NeededObject(cache.key("nobody", [], text), lambda: text, False)
 
     def _parts(
-        self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object
-    ) -> list[NeededObject]:
-        """A loop and the routines it calls."""
+        self, kind: str, routines: list[Routine], lanes: Lanes, loop: Callable[[], str], *settings: object,
+        seen_as: list[Routine] | None = None,
+    ) -> list[NeededObject]:  # fmt: skip
+        """A loop and the routines it calls, or of which it knows how to call them."""
+        outlines = routines if seen_as is None else seen_as
         inline = schedule.are_short(self._program, routines, _INLINE)
 
         def text() -> str:
-            whole = inline and schedule.define(self._program, routines, lanes)
-            return (whole or "".join(map(schedule.declare, routines))) + loop()
+            whole = inline and schedule.define(self._program, routines, lanes, turns=True)
+            return (whole or "".join(map(schedule.declare, outlines))) + loop()
 
-        shapes = [(r.name, r.inputs, r.outputs, r.workspace) for r in routines]
+        shapes = [(r.name, r.inputs, r.outputs, workspace(r)) for r in outlines]
         parts = [self._part(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
         parts += [] if inline else [self._part("routine", [routine], lanes) for routine in routines]
         return parts + self._called_parts(routines, lanes)
@@ -223,6 +265,7 @@ class Objects:
         return [replace(parts[0], symbol=symbol), *parts[1:]]
 
     def _closed_parts(self, found: Mapping[str, Any], lanes: Lanes) -> list[NeededObject]:
+        alone = {} if lanes == ONE else _asked_alone(found)
         others = [name for name in found if foreign.known(name)]  # functions of FMUs
         found = {name: function for name, function in found.items() if name not in others}
         own = {name: function for name, function in found.items() if not sealed.known(name, function)}
@@ -232,7 +275,8 @@ class Objects:
             NeededObject(closed_key(name, lanes), lambda f=f: closed_text(seen(f), lanes), is_solver(name))
             for name, f in own.items()
         ]
-        return parts + [NeededObject(key, str, False, data) for key, data in closed.items()]
+        parts += [NeededObject(key, str, False, data) for key, data in closed.items()]
+        return parts + self._closed_parts(alone, ONE) if alone else parts
 
     def _part(
         self,
@@ -247,7 +291,7 @@ class Objects:
         numbers = Table(routines[0].name, shape, coded) if shape else None
 
         def whole() -> str:
-            body = text() if text else schedule.define(self._program, routines, lanes, numbers)
+            body = text() if text else schedule.define(self._program, routines, lanes, numbers, turns=True)
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
@@ -270,6 +314,7 @@ class Objects:
             self._shapes[name] = shape_of(self._program.kernels[name])
         return self._shapes.get(name)
 
+    @uncollected()
     def _objects(self, parts: list[NeededObject], soon: bool = False) -> list[bytes]:
         """The object code of each part: from this run, from the disk, or new; what is new, and shall be there `soon`,
         is walked where that can be.
@@ -290,6 +335,18 @@ class Objects:
             if self._use_cache:
                 cache.keep(part.key, data)
         return [_whole(part, self._made[part.key]) if part.key in self._made else walked[part.key] for part in parts]
+
+
+def _asked_alone(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Closed functions that are asked lane by lane: solvers of laws, and what these ask."""
+    known = [(name, size) for name in found if (size := sizes(name)) is not None]
+    needed = [name for name, _ in known] + [size.respond for _, size in known]
+    inner = [f.name() for name in needed if name in found for f in _all_called(found[name])]
+    return {name: found[name] for name in dict.fromkeys([*needed, *inner]) if name in found}
+
+
+def _all_called(function: Any) -> list[Any]:
+    return [] if sizes(function.name()) is not None else list(seen(function).find_functions())
 
 
 def _as_walked(part: NeededObject) -> NeededObject:

@@ -7,23 +7,25 @@ the call of the loop, for whoever makes the next one may have changed a paramete
 
 from __future__ import annotations
 
-import casadi as ca
-
+from kompono.compile.block import late_names
 from kompono.compile.emit import BOOL, INT, Value, Variable
 from kompono.compile.machine import Machine
+from kompono.translate.algorithm import reads
 from kompono.translate.program import Program, Routine
 
 TWICE = 2  # steps that changed nothing: the first of them may still have armed guards
 _LOOKED_AT = ("derivative", "guards", "project", "gap", "open_derivative", "open_guards", "open_project")
 
 
-def can_rest(program: Program) -> bool:
-    """Whether laws may hold a machine at rest that depends on its state alone."""
+def can_rest(program: Program, waiting: bool = False) -> bool:
+    """Whether laws may hold a machine at rest that depends on its state alone; `waiting`, while all gaps are open."""
     if not program.laws or program.inputs or program.rates or program.opaque or program.away:
         return False
     if program.spread is not None:
         return False
-    return not any(_uses_time(program, program.routines[name]) for name in _LOOKED_AT if name in program.routines)
+    late = late_names(program) if waiting else ()
+    names = [name for name in _LOOKED_AT if name in program.routines and name not in late]
+    return not any(_uses_time(program, program.routines[name]) for name in names)
 
 
 def _uses_time(program: Program, routine: object) -> bool:
@@ -31,11 +33,12 @@ def _uses_time(program: Program, routine: object) -> bool:
     if type(routine) is not Routine:
         return True  # of a very large model: its calls are not listed
     for call in routine.calls:
-        places = [k for k, slot in enumerate(call.inputs) if slot == 0]
-        if places:
-            x = ca.SX.sym("x", len(call.inputs))
-            if ca.depends_on(program.kernels[call.kernel](x), ca.vertcat(*[x[k] for k in places])):
+        places, coded = [k for k, slot in enumerate(call.inputs) if slot == 0], program.coded.get(call.kernel)
+        if coded is not None and places == [0]:
+            if coded.timed:
                 return True
+        elif places and reads(program.kernels[call.kernel], places):
+            return True
     return False
 
 
@@ -45,7 +48,7 @@ class Resting:
     def __init__(self, machine: Machine, alike: bool) -> None:
         self.machine = machine
         self._steps: Variable | None = None
-        if alike and machine.lanes.count == 1 and can_rest(machine.program):
+        if alike and machine.lanes.count == 1 and can_rest(machine.program, machine.waiting):
             self._steps = machine.code.variable(INT, 0)
 
     @property

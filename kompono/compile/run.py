@@ -29,7 +29,7 @@ from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
 from kompono.translate.program import Program
 
-_FAR = 1 << 62
+FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
 EVENTS = 64  # room in the first event log
 
@@ -47,6 +47,7 @@ class Run(ABC):
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
     jam, implicit = "", False  # where no forces of laws fit, and why; whether stages are solved for
     takeover: Takeover | None = None  # gives native code in the place of what is walked
+    whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -57,7 +58,7 @@ class Run(ABC):
         self._places = layout(program, lanes, self.implicit)
         self._memory = zeros_on_a_line(self._places["end"][0])
         self._vector("lost")[:] = math.inf
-        self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=_FAR)
+        self._block = Block(start=time, time=time, old_error=1e-4, projecting=project, record_count=FAR)
         self._block.memory = self._memory.ctypes.data
         self._parameters = zeros_on_a_line(lanes.count * len(program.parameters))
         self._parameters[:] = vector("parameters", parameters, self._parameters.size)
@@ -161,8 +162,9 @@ class Run(ABC):
         else:
             times, values = np.zeros(1), vector("inputs", inputs, size).reshape(1, size)  # type: ignore[arg-type]
         if values.shape != (len(times), size) or not len(times) or np.any(np.diff(times) < 0):
-            message = f"a table of {size} inputs needs rising times and one row of {size} values for each."
-            raise RunError(message, fix="Sort it by time.")
+            raise RunError(
+                f"a table of {size} inputs has rising times, and {size} values each.", fix="Sort it by time."
+            )
         self._table = times, np.ascontiguousarray(values)
         self._block.table_times, self._block.table_values = times.ctypes.data, self._table[1].ctypes.data
         self._block.table_rows = len(times)
@@ -186,19 +188,28 @@ class Run(ABC):
         if self.takeover is not None:
             self._function = self.takeover(self._block.evaluations)
         while True:
+            if self.whole is not None and self._block.acting:
+                self._function, self.takeover = self.whole(self._block.evaluations)
+                self.whole = None
             self._block.budget = goal - self._taken
-            status = ChunkEnd(self._function(self._address))
-            if status is ChunkEnd.LAWS:
-                try:
-                    self._settle()
-                except NoForces as found:
-                    self.jam = found.message
-                    return ChunkEnd.NO_FORCES
-                continue
-            if status is not ChunkEnd.LOG_FULL:
-                status = self._explained(status)
-                return self._heard(status) if self._program.opaque else status
+            ended = self._after(ChunkEnd(self._function(self._address)))
+            if ended is not None:
+                return ended
+
+    def _after(self, status: ChunkEnd) -> ChunkEnd | None:
+        """Do what native code asked for when it ended so; how the chunk ended, None if it goes on."""
+        if status is ChunkEnd.LAWS:
+            try:
+                self._settle()
+            except NoForces as found:
+                self.jam = found.message
+                return ChunkEnd.NO_FORCES
+            return None
+        if status is ChunkEnd.LOG_FULL:
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
+            return None
+        status = self._explained(status)
+        return self._heard(status) if self._program.opaque else status
 
     def _explained(self, status: ChunkEnd) -> ChunkEnd:
         """The status, by another name where laws are why numbers were lost."""
@@ -215,14 +226,12 @@ class Run(ABC):
         block, first = self._block, self._guards - len(self._program.laws)
         pending, armed = self._vector("pending"), self._vector("armed")
         fired = np.flatnonzero(pending[first:] > 0)
-        inputs = inputs_at(self._table, block.time)
-        state, happened = self.settle(block.time, self.state, inputs, self._parameters, fired, self._equal_steps)
-        self.state[:] = state
+        now = block.time, self.state, inputs_at(self._table, block.time), self._parameters
+        self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
-        block.checked = block.rated = 0
-        block.settled = 1
+        block.checked, block.rated, block.settled = 0, 0, 1
         self._begin_anew()
         self._log_events([(block.time, float(number)) for number in happened])
         crowded = self.crowd.count(block.time, self._usual_step, {int(unit) for unit in fired})
@@ -235,11 +244,10 @@ class Run(ABC):
         if not end > block.time:
             return
         assert self.settle is not None
-        begun, step = block.time, cast(Any, self.settle).step
-        state, happened = step(begun, self.state, self._inputs_at, self._parameters, end - begun, True)
-        nobody = np.zeros(0, dtype=int)
-        state, more = self.settle(end, state, self._inputs_at(end), self._parameters, nobody, self._equal_steps)
-        self.state[:] = state
+        begun, leap = block.time, cast(Any, self.settle).leap
+        state, happened = leap(begun, self.state, self._inputs_at, self._parameters, end - begun)
+        now, nobody = (end, state, self._inputs_at(end), self._parameters), np.zeros(0, dtype=int)
+        self.state[:], more = self.settle(*now, nobody, self._equal_steps)
         block.acting = acts(self._program, self.state)
         self._arrive(end)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
@@ -300,7 +308,7 @@ class Run(ABC):
         return 0.0
 
     def _begin_anew(self) -> None:
-        """What comes is not the smooth continuation of what was."""
+        """What comes does not smoothly continue what was."""
         self._block.history = 0
 
     def _forget(self) -> None:
@@ -312,84 +320,6 @@ class Run(ABC):
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
         if self._program.laws:
             self._vector("spared")[:] = self._vector("seen")[:] = 0.0
-
-
-class FixedRun(Run):
-    """Equal steps; records at every `every`-th."""
-
-    def __init__(self, *base: Any, step: float, every: int, guard_checks: int = 1) -> None:
-        super().__init__(*base)
-        self._block.guard_checks = guard_checks
-        if not (step > 0 and math.isfinite(step)):
-            raise RunError(f"the step must be positive, not {step}.", fix="Use e.g. step=1e-3.")
-        if every < 1:
-            message = f"`every` counts the steps from record to record, it cannot be {every}."
-            raise RunError(message, fix="Use every=1 to record all.")
-        self._block.step_size, self._block.every = step, every
-
-    @property
-    def step(self) -> int:
-        """The number of the next step, 0 at the start; time = start + step * h."""
-        return self._block.step
-
-    @property
-    def _equal_steps(self) -> float:
-        return self._block.step_size
-
-    def restart(self, time: float, state: ArrayLike) -> None:
-        """Go on from another state: forget the past and count steps and records from here (records one at once)."""
-        self.state[:] = vector("state", state, self.state.size)
-        self._block.start = self._block.time = time
-        self._block.step = self._block.recorded = 0
-        self._block.acting = acts(self._program, self.state)
-        self._forget()
-
-    def part(self, end: float, take: Callable[[], object]) -> ChunkEnd:
-        """A part of the present step, from here to the time `end` inside it or at its end, without a record.
-
-        The grid of steps and records stays; whoever has come to the end of the step calls `join`. `take` empties the
-        buffer of records (events write there).
-        """
-        block = self._block
-        kept = block.start, block.step, block.step_size, block.recorded
-        block.start, block.step, block.step_size, block.recorded = block.time, 0, end - block.time, _FAR
-        block.history = 0
-        try:
-            status = self.advance(1)
-            while status is ChunkEnd.BUFFER_FULL:
-                take()
-                status = self.advance(1 - block.step)
-        finally:
-            block.start, block.step, block.step_size, block.recorded = kept
-            block.history = 0
-        if status is ChunkEnd.OK:
-            block.time = end
-        return status
-
-    def join(self) -> None:
-        """The parts of the present step are made: go on with the next one of the grid."""
-        block = self._block
-        block.step += 1
-        block.time = block.start + block.step * block.step_size
-
-    @property
-    def _taken(self) -> int:
-        return self._block.step
-
-    @property
-    def _usual_step(self) -> float:
-        return self._block.step_size
-
-    def _next_end(self) -> float:
-        return self._block.start + (self._block.step + 1) * self._block.step_size
-
-    def _arrive(self, end: float) -> None:
-        super()._arrive(end)
-        if end < self._next_end():  # a sample is due
-            self._block.inside = 1
-            return
-        self._block.step += 1
-        self._block.inside = self._block.event_count = 0
 
 
 def vector(name: str, values: ArrayLike, size: int) -> np.ndarray:

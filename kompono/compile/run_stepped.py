@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.run import FixedRun
+from kompono.compile.run_fixed import FixedRun
 from kompono.compile.ticker import Ticker
 from kompono.errors import NoForces
 

@@ -112,15 +112,23 @@ def define_called(function: ca.Function, lanes: Lanes) -> str:
     return declare_called(calls.functions, lanes) + text
 
 
+def define_nobody(routine: Routine) -> str:
+    """A function in the place of a routine: its first result is no number."""
+    return f"define {_head(routine, ONE)} {{\nstore double 0x7FF8000000000000, ptr %out0\nret void\n}}\n"
+
+
 def declare(routine: Routine) -> str:
     """Declaration of a routine that lives in another object."""
     count = len(routine.inputs) + len(routine.outputs) + 1
     return f"declare void @{symbol(routine.name)}({', '.join(['ptr'] * count)})\n"
 
 
-def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, numbers: Table | None = None) -> str:
+def define(
+    program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, numbers: Table | None = None, *,
+    turns: bool = False,
+) -> str:  # fmt: skip
     """Definitions of the routines and of the kernels they share; one routine of one call may have its `numbers` in a
-    table.
+    table. With `turns`, which is for this processor, sines and cosines are made together.
     """
     routines = list(routines)
     parts: list[str] = [declare_called(called(program, routines), lanes)]
@@ -133,11 +141,11 @@ def define(program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, nu
             continue
         _check(program, routine)
         if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:
-            parts.append(_direct(program, routine, lanes, numbers))
+            parts.append(_direct(program, routine, lanes, numbers, turns))
         else:
             kernels.update((call.kernel, program.kernels[call.kernel]) for call in routine.calls)
             parts.append(_tabled(program, routine, lanes))
-    parts.extend(_kernel(name, function, lanes) for name, function in kernels.items())
+    parts.extend(_kernel(name, function, lanes, turns) for name, function in kernels.items())
     return "".join(parts)
 
 
@@ -146,7 +154,7 @@ def define_walked(program: Program, routine: Routine, numbers: Table | None = No
     _check(program, routine)
     table = Walked(program, routine, numbers)
     if not table.fits:
-        body = define(program, [routine], ONE, numbers)
+        body = define(program, [routine], ONE, numbers, turns=True)
     else:
         body = declare_called(called(program, [routine]), ONE) + table.text(_head(routine, ONE), _table)
     return prelude(body, ONE) + body
@@ -194,7 +202,7 @@ def _sources(routine: Routine) -> list[tuple[int, int]]:
 # -- direct ----------------------------------------------------------------------------------------------------------
 
 
-def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None) -> str:
+def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, turns: bool = False) -> str:
     lines: list[str] = []
     real = lanes.real
     sources = _sources(routine)
@@ -243,6 +251,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
             lanes=lanes,
             calls=calls,
             constant=tabled.constant if numbers else None,
+            turns=turns,
         )
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
@@ -254,7 +263,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
 # -- tabled ----------------------------------------------------------------------------------------------------------
 
 
-def _kernel(name: str, function: ca.Function, lanes: Lanes) -> str:
+def _kernel(name: str, function: ca.Function, lanes: Lanes, turns: bool) -> str:
     """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
     lines: list[str] = []
     n, real = function.nnz_in(0), lanes.real
@@ -274,7 +283,7 @@ def _kernel(name: str, function: ca.Function, lanes: Lanes) -> str:
         return [f"store {real} {value}, ptr {place(n + j)}{lanes.aligned}"]
 
     calls = Calls()
-    lower(function, lines, read, write, lanes=lanes, calls=calls)
+    lower(function, lines, read, write, lanes=lanes, calls=calls, turns=turns)
     head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
     arguments = ("%in", "%out", "%row")
     return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size)

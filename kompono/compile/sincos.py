@@ -13,7 +13,7 @@ library knows the sine of any number (see `kompono.solve.many`). Needs fused mul
 from __future__ import annotations
 
 from kompono.compile import host
-from kompono.compile.lanes import Lanes
+from kompono.compile.lanes import ONE, Lanes
 
 NAMES = ("sin", "cos")
 LIMIT = 2.0**30
@@ -87,6 +87,46 @@ def define(name: str, lanes: Lanes) -> str:
     value = text.let(f"bitcast {integer} {signed} to {real}")
     head = f"define internal {real} @kompono.{name}.{lanes.count}({real} %x) alwaysinline nounwind memory(none) {{"
     return "\n".join([head, *text.lines, f"ret {real} {value}", "}"])
+
+
+def anywhere(name: str, symbol: str) -> str:
+    """The text of a function of any number: ours, and the C library's beyond `LIMIT`."""
+    return "\n".join([
+        f"define internal double @{symbol}(double %x) noinline nounwind willreturn memory(none) {{",
+        "%size = call double @llvm.fabs.f64(double %x)", f"%near = fcmp ole double %size, {ONE.constant(LIMIT)}",
+        "br i1 %near, label %here, label %far", "here:", f"%y = call double @kompono.{name}.1(double %x)",
+        "ret double %y", "far:", f"%z = call double @llvm.{name}.f64(double %x)", "ret double %z", "}",
+    ])  # fmt: skip
+
+
+def together(symbol: str, lanes: Lanes) -> str:
+    """The text of a function of (angles, sines and behind them cosines, their number, a multiple of the lanes)."""
+    real, count = lanes.real, lanes.count
+    lines = [
+        f"define internal void @{symbol}(ptr noalias readonly %angles, ptr noalias %sines, i64 %count) "
+        f"{lanes.stack}noinline nounwind {{",
+        "start:", "%cosines = getelementptr double, ptr %sines, i64 %count", "br label %next", "next:",
+        "%k = phi i64 [0, %start], [%k1, %done]", "%at = getelementptr double, ptr %angles, i64 %k",
+        "%s.at = getelementptr double, ptr %sines, i64 %k", "%c.at = getelementptr double, ptr %cosines, i64 %k",
+        f"%x = load {real}, ptr %at{lanes.aligned}", f"%size = call {real} @llvm.fabs.{lanes.suffix}({real} %x)",
+        f"%near = fcmp ole {real} %size, {lanes.constant(LIMIT)}", f"%bits = bitcast {lanes.truth} %near to i{count}",
+        f"%all = icmp eq i{count} %bits, -1", "br i1 %all, label %here, label %far", "here:",
+    ]  # fmt: skip
+    for name, place in (("sin", "%s.at"), ("cos", "%c.at")):
+        lines.append(f"%{name} = call {real} @kompono.{name}.{count}({real} %x)")
+        lines.append(f"store {real} %{name}, ptr {place}{lanes.aligned}")
+    lines += ["br label %done", "far:"]
+    for k in range(count):
+        lines.append(f"%x{k} = extractelement {real} %x, i64 {k}")
+        for name, place in (("sin", "%s.at"), ("cos", "%c.at")):
+            lines.append(f"%{name}{k} = call double @kompono.{name}.any(double %x{k})")
+            lines.append(f"%{name}{k}.at = getelementptr double, ptr {place}, i64 {k}")
+            lines.append(f"store double %{name}{k}, ptr %{name}{k}.at")
+    lines += [
+        "br label %done", "done:", f"%k1 = add i64 %k, {count}", "%more = icmp ult i64 %k1, %count",
+        "br i1 %more, label %next, label %end", "end:", "ret void", "}",
+    ]  # fmt: skip
+    return "\n".join(lines)
 
 
 def _reduce(text: _Text) -> tuple[str, str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from kompono.compile.kernel import Kernel
 from kompono.compile.messages import Wires
-from kompono.compile.run import FixedRun
 from kompono.compile.run_adaptive import AdaptiveRun
+from kompono.compile.run_fixed import FixedRun
 from kompono.translate.program import Program
 
 

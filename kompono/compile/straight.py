@@ -20,9 +20,12 @@ from kompono.translate.algorithm import algorithm, operand_counts
 
 RESULT = -1  # the operation of an instruction that takes one result of a call
 ROUND = -2  # what parts elsewhere were asked so far is sent, and all replies are waited for
+TURNS = -3  # sines and cosines of all its operands at once
+SINE, COSINE = -4, -5  # one of these, by its place among the operands
 
-_ANY = 1 << 120  # above all numbers of operations on values
 _PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
+_QUOTIENTS = {ca.OP_DIV, ca.OP_INV}
+_TURNED = {ca.OP_SIN: SINE, ca.OP_COS: COSINE}
 
 
 class Instruction(NamedTuple):
@@ -41,31 +44,67 @@ def instructions(function: ca.Function) -> list[Instruction]:
     counts = operand_counts(function, read.op)
     maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that made what is in it
     found: list[Instruction] = []
-    known: dict[int, int] = {}  # operation and what it works on, as one number -> the instruction
-    bits, nodes = read.constants.view(np.int64), None
-    make, rows = tuple.__new__, zip(*(column.tolist() for column in read[:4]), strict=True)
-    for k, (op, result, first, second) in enumerate(rows):
-        if op == ca.OP_OUTPUT:
-            found.append(Instruction(op, (maker[first],), second))
-            continue
-        if op == ca.OP_CALL:
-            nodes = function.instructions_sx() if nodes is None else nodes
-            _called(function, k, nodes[k].which_function(), maker, found)
-            continue
-        if op == ca.OP_CONST:
-            key, entry = _ANY + int(bits[k]), (op, (), 0, float(read.constants[k]), None)
-        elif op == ca.OP_INPUT:
-            key, entry = op << 80 | second, (op, (), second, 0.0, None)
-        elif counts[op] == 2:
+    known: dict[tuple[int, ...], int] = {}  # operation and what it works on -> the instruction
+    bits, nodes, none = read.constants.view(np.int64), None, ()
+    make, find, append, size = tuple.__new__, known.get, found.append, 0
+    rows = zip(*(column.tolist() for column in read[:4]), strict=True)
+    for k, (op, result, first, second) in enumerate(rows):  # once for each of 100,000: what is most is asked first
+        count = counts.get(op)
+        if count == 2:
             operands = maker[first], maker[second]
-            key, entry = op << 80 | operands[0] << 40 | operands[1], (op, operands, 0, 0.0, None)
-        else:
+            key, entry = (op, *operands), (op, operands, 0, 0.0, None)
+        elif count is not None:
             operands = (maker[first],)
-            key, entry = op << 80 | operands[0], (op, operands, 0, 0.0, None)
-        number = known.setdefault(key, len(found))
-        if number == len(found):
-            found.append(make(Instruction, entry))
+            key, entry = (op, *operands), (op, operands, 0, 0.0, None)
+        elif op == ca.OP_INPUT:
+            key, entry = (op, second), (op, none, second, 0.0, None)
+        elif op == ca.OP_CONST:
+            key, entry = (op, int(bits[k])), (op, none, 0, float(read.constants[k]), None)
+        else:
+            if op == ca.OP_OUTPUT:
+                append(Instruction(op, (maker[first],), second))
+            else:
+                nodes = function.instructions_sx() if nodes is None else nodes
+                _called(function, k, nodes[k].which_function(), maker, found)
+            size = len(found)
+            continue
+        number = find(key)
+        if number is None:
+            known[key] = number = size
+            append(make(Instruction, entry))
+            size += 1
         maker[result] = number
+    return with_reciprocals(found)
+
+
+def with_reciprocals(instructions: list[Instruction]) -> list[Instruction]:
+    """The same with one division for all quotients that have their divisor in common: they are products with its
+    reciprocal. A processor makes eight products in the time of a division, and sums take them in.
+    """
+    divisors = Counter([one.operands[-1] for one in instructions if one.op in _QUOTIENTS])
+    shared = {k for k, count in divisors.items() if count > 1 and instructions[k].op != ca.OP_CONST}
+    if not shared:
+        return instructions
+    found: list[Instruction] = []
+    place: list[int] = []  # of what each instruction has become
+    reciprocal: dict[int, int] = {}
+    make = tuple.__new__
+    for op, before, index, constant, function in instructions:
+        count = len(before)
+        if count == 2:
+            operands = place[before[0]], place[before[1]]
+        else:
+            operands = (place[before[0]],) if count == 1 else tuple([place[i] for i in before])
+        if op in _QUOTIENTS and before[-1] in shared:
+            if before[-1] not in reciprocal:
+                reciprocal[before[-1]] = len(found)
+                found.append(Instruction(ca.OP_INV, operands[-1:]))
+            if op == ca.OP_INV:
+                place.append(reciprocal[before[-1]])
+                continue
+            op, operands = ca.OP_MUL, (operands[0], reciprocal[before[-1]])
+        place.append(len(found))
+        found.append(make(Instruction, (op, operands, index, constant, function)))
     return found
 
 
@@ -104,6 +143,44 @@ def in_rounds(instructions: list[Instruction]) -> list[Instruction]:
             found.append(Instruction(ROUND))
         place[k] = len(found)
         found.append(instructions[k]._replace(operands=tuple([place[i] for i in instructions[k].operands])))
+    return found
+
+
+def in_turns(instructions: list[Instruction]) -> list[Instruction]:
+    """The same with sines and cosines made together, as many at a time as can be: everything that needs none of them
+    comes first, then what needs only those of the first time, and so on. One alone stays as it is, and so do those of
+    functions with calls, whose order matters.
+    """
+    if any(one.op == ca.OP_CALL for one in instructions):
+        return instructions
+    level: list[int] = []
+    angles: dict[int, dict[int, int]] = {}  # by level: instruction -> place among those of that level
+    for one in instructions:
+        level.append(max([level[i] for i in one.operands], default=0))
+        if one.op in _TURNED:
+            own = angles.setdefault(level[-1], {})
+            own.setdefault(one.operands[0], len(own))
+            level[-1] += 1
+    together = {number: own for number, own in angles.items() if len(own) > 1}
+    if not together:
+        return instructions
+    order = sorted(range(len(instructions)), key=level.__getitem__)
+    found: list[Instruction] = []
+    place, made = [0] * len(instructions), dict[int, int]()
+    now = 0
+    for k in order:
+        while now < level[k]:
+            if now in together:
+                made[now] = len(found)
+                found.append(Instruction(TURNS, tuple([place[i] for i in together[now]])))
+            now += 1
+        one = instructions[k]
+        place[k] = len(found)
+        if one.op in _TURNED and level[k] - 1 in together:
+            index = together[level[k] - 1][one.operands[0]]
+            found.append(Instruction(_TURNED[one.op], (made[level[k] - 1],), index))
+        else:
+            found.append(one._replace(operands=tuple([place[i] for i in one.operands])))
     return found
 
 

@@ -39,12 +39,13 @@ def asked_often(keys: Iterable[str], more: int) -> bool:
 class Takeover:
     """The function of a run that is walked, until native code has been made beside it.
 
-    `make` makes it, in a thread. Called between chunks with the evaluations of the run so far.
+    `make` makes it, in a thread. Called between chunks with the evaluations of the run so far; of these, so many were
+    `counted` before.
     """
 
-    def __init__(self, walked: Any, keys: Iterable[str], make: Callable[[], Any]) -> None:
+    def __init__(self, walked: Any, keys: Iterable[str], make: Callable[[], Any], counted: int = 0) -> None:
         self._now, self._keys, self._make = walked, list(keys), make
-        self._counted = 0
+        self._counted = counted
         self._thread: threading.Thread | None = None
         self._better: Any = None
         self._failed: Exception | None = None

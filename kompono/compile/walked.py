@@ -55,7 +55,7 @@ def walker_text() -> str:
     values = []
     for code in range(_CALL):
         lines.append(f"op{code}:")
-        body = Body(lines, f"v{code}.", ONE, grouped=False)
+        body = Body(lines, f"v{code}.", ONE, grouped=False, turns=True)
         if code < len(SIMPLE):
             values.append(body.operate(SIMPLE[code], ("%x1", "%x2")))
         else:

@@ -155,7 +155,8 @@ class Loaded:
 class Actuated:
     """A force gain u + bias (b0, b1, b2) of (1, x, x_dot), u a signal from outside, x the sum of `terms` (joint,
     factor); limits are None where there are none. With a `lag` u follows the signal so many seconds behind, with the
-    lag 0 it is its sum over time, held in `level_limits`.
+    lag 0 it is its sum over time, held in `level_limits`. One that is `strung` has a term of a rope instead; one with a
+    `frame` pushes that along `load`: force [N] and torque [N m] (6) in its axes, for a force of one.
     """
 
     name: str
@@ -169,16 +170,60 @@ class Actuated:
     controlled: bool = True  # False: u is zero, it is a spring
     lag: float | None = None
     level_limits: tuple[float, float] | None = None
+    strung: bool = False
+    frame: End | None = None
+    load: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Pushed:
-    """A constant force (3) [N], world axes, at a point of an instance, in its frame."""
+    """What carries the weight of a `mass` [kg] at a point of an instance, in its frame."""
 
     name: str
     path: Path
     point: np.ndarray
-    force: tuple[float, ...]
+    mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class Resisted:
+    """What resists the motion of a frame in the world, along its axes: `linear` and `quadratic` in its velocity (less
+    `wind`, world axes), the same two in its angular velocity, three numbers each.
+    """
+
+    name: str
+    frame: End
+    linear: tuple[float, ...] = (0.0, 0.0, 0.0)
+    quadratic: tuple[float, ...] = (0.0, 0.0, 0.0)
+    angular: tuple[float, ...] = (0.0, 0.0, 0.0)
+    angular_quadratic: tuple[float, ...] = (0.0, 0.0, 0.0)
+    wind: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Strung:
+    """A rope through points, its spans weighed by factors: stiffness [N/m] beyond or below two lengths at rest [m],
+    damping [N s/m], and lengths it is held between.
+    """
+
+    name: str
+    points: tuple[End, ...]
+    factors: tuple[float, ...]
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: tuple[float, float] = (0.0, 0.0)
+    limits: tuple[float, float] | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Sum of factors times coordinates between two limits."""
+
+    name: str
+    terms: tuple[tuple[str, float], ...]
+    limits: tuple[float, float]
+    where: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +275,9 @@ class Assembly:
     loads: tuple[Loaded, ...] = ()
     actuators: tuple[Actuated, ...] = ()
     pushes: tuple[Pushed, ...] = ()
+    resisted: tuple[Resisted, ...] = ()
+    strung: tuple[Strung, ...] = ()
+    bounded: tuple[Bounded, ...] = ()
     touching: tuple[Touching, ...] = ()
     starts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     gravity: tuple[float, ...] | None = None

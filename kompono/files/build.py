@@ -120,6 +120,7 @@ class Level:
         self.motions: dict[Path, Any] = {(each.name,): each.motion for each in assembly.instances}
         self.bodies: dict[Path, str] = {}
         self.controls: dict[str, str] = {}  # inputs by actuator
+        self.ropes: dict[str, str] = {}  # by name in the file
         self.activations: dict[str, str] = {}  # states between input and force, by actuator
 
     def recipe(self) -> Recipe:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kompono.errors import FileError
-from kompono.files.assembly import Actuated, Coupled, End, Loaded, Summed
-from kompono.files.place import Place
+from kompono.errors import FileError, suggest
+from kompono.files.assembly import Actuated, Coupled, Loaded, Summed
 from kompono.files.recipe import Make, Ref
+from kompono.files.strung import carried, resisted, strung, wound
 
 if TYPE_CHECKING:
     from kompono.files.build import Level
@@ -50,11 +50,11 @@ def coupled(level: Level, each: Coupled | Summed) -> None:
 
 
 def acting(level: Level) -> None:
-    """Springs, friction, rotors, constant forces and actuators."""
-    for push in level.assembly.pushes:
-        frame = level.end(End(push.path, Place(push.point)))
-        if frame.carrier != level.bodies.get(()):
-            level.members[level.names.give(push.name)] = Make("AppliedLoad", (frame,), {"force": push.force})
+    """Springs, friction, rotors, constant forces, ropes and actuators."""
+    carried(level)
+    resisted(level)
+    strung(level)
+    _bounded(level)
     for each in level.assembly.loads:
         if not _gone(level, f"{each.joint} (what acts on it)", [each.joint]):
             _loaded(level, each)
@@ -83,17 +83,32 @@ def _left_out(level: Level, each: Actuated) -> bool:
         level.told.ignored.add(each.name)
         level.told.note("ignored", each.name, "as asked")
         return True
-    return _gone(level, each.name, [name for name, _ in each.terms])
+    known = level.ropes if each.strung else level.coordinates
+    return _gone(level, each.name, [name for name, _ in each.terms], known)
 
 
-def _gone(level: Level, name: str, joints: Iterable[str]) -> bool:
-    """Whether something acts on joints that were left out; then it is, too."""
-    lost = [joint for joint in joints if joint not in level.coordinates]
+def _bounded(level: Level) -> None:
+    """Limits of sums of coordinates."""
+    for each in level.assembly.bounded:
+        if each.name in level.choices.ignore:
+            level.told.ignored.add(each.name)
+            level.told.note("ignored", each.name, "its limits, as asked")
+        elif level.choices.limits and not _gone(level, f"{each.name} (its limits)", [of for of, _ in each.terms]):
+            terms = tuple((*_joint(level, of), factor, level.coordinates[of][1]) for of, factor in each.terms)
+            lower, upper = each.limits
+            keywords = {"lower": lower, "upper": upper}
+            level.members[level.names.give(f"{each.name}_limits")] = Make("SumStops", terms, keywords, each.where)
+
+
+def _gone(level: Level, name: str, joints: Iterable[str], known: Container[str] | None = None) -> bool:
+    """Whether something acts on joints (or ropes) that were left out; then it is, too."""
+    lost = [joint for joint in joints if joint not in (level.coordinates if known is None else known)]
     if not lost:
         return False
     if not set(lost) <= level.graph.gone:
-        raise FileError(f"{name}: there is no joint {lost[0]!r}.", path=level.assembly.file)
-    level.told.note("ignored", name, f"the joint {lost[0]} was left out")
+        fix = suggest(lost[0], level.coordinates) or f'Leave it out: ignore=["{name}"].'
+        raise FileError(f"{name}: there is no joint {lost[0]!r}.", path=level.assembly.file, fix=fix)
+    level.told.note("ignored", name, f"{lost[0]}, which it acts on, was left out")
     return True
 
 
@@ -142,6 +157,9 @@ def _actuator(level: Level, each: Actuated, control: Any) -> None:
         keywords["control_limits"] = each.control_limits
     if each.force_limits is not None:
         keywords["force_limits"] = each.force_limits
+    if each.strung or each.frame is not None:
+        wound(level, each, control, keywords)
+        return
     if len(each.terms) > 1:
         terms = tuple((*_joint(level, of), factor, level.coordinates[of][1]) for of, factor in each.terms)
         keywords["tendon"] = Make("tendon", terms)

@@ -57,7 +57,7 @@ def _urdf(
 
     beside = read_loops(loops, path.parent)
     return read_urdf(
-        root, path, loops=beside.loops, motors=beside.motors, balls=beside.balls,
+        root, path, loops=beside.loops, motors=beside.motors, kinds=beside.kinds,
         floating=flag(floating, "floating =", "load", error=RunError), packages=_folders(packages),
         contact=checked_contact(contact, ("none", "ground")),
     )  # fmt: skip

@@ -7,6 +7,7 @@ density. Connectors may point against each other; a drawing that is not solved i
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,18 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import FileError
-from kompono.files.assembly import Assembly, Connection, Instance, Noted, Part
+from kompono.files.assembly import Assembly, Connection, Instance, Joined, Noted, Part
 from kompono.files.drawn import jointed
-from kompono.files.geometry import brep_shape, kernel, solid_of
+from kompono.files.freecad_joints import ANGLES, COUPLED, Known, Side, angled, coupled, limited, limits, radii
+from kompono.files.geometry import Solid, brep_shape, kernel, solid_of
+from kompono.files.masses import together
 from kompono.files.names import Names
 from kompono.files.place import Place
 from kompono.files.shown import Shown
 from kompono.files.xml import Node, parse
 
 MM = 1e-3
+DEEPEST = 20  # containers in containers
 LARGEST = 100_000_000  # bytes of one file in the zip
 JOINTS = {"Fixed": "", "Revolute": "turn", "Cylindrical": "cylinder", "Slider": "slide", "Ball": "ball"}
 
@@ -75,21 +79,49 @@ class _Reader:
         called = {name: names.give(self._label(name)) for name in used}
         parts: dict[str, Part | Assembly] = {called[name]: self._part(name, called[name]) for name in used}
         instances = tuple(Instance(called[name], called[name], self._drawn(name), name in held) for name in used)
-        found: list[Connection] = []
-        for joint, pair in sides.items():
-            ends = [((called[name],), self._drawn(name), frame) for name, frame in pair]
-            kind = self._kind(joint)
-            if kind not in JOINTS:
-                both = f"{called[pair[0][0]]} and {called[pair[1][0]]}"
-                words = f"{self._label(joint)}: a joint {kind} of {both} is not read."
-                raise FileError(words, path=self.path.name)
-            found.append(jointed(self._label(joint), JOINTS[kind], ends[0], ends[1], self.lines, self.path.name))
+        both = {
+            joint: [Side(called[name], self._drawn(name), frame) for name, frame in pair]
+            for joint, pair in sides.items()
+        }
+        found = self._connections(both)
         if not held:
             self.lines.append(Noted("assumed", self.path.stem, "nothing of it is grounded: it moves freely"))
         return Assembly(
             self.path.stem, parts, instances, tuple(found), notes=(*self.lines, *self.shown.notes()),
             file=self.path.name,
         )  # fmt: skip
+
+    def _connections(self, sides: dict[str, list[Side]]) -> list[Connection]:
+        """What the joints become; gears and racks last, which need the others."""
+        found: list[Connection] = []
+        kinds = {joint: self._kind(joint) for joint in sides}
+        known = [
+            Known(self._label(joint), JOINTS[kinds[joint]], *pair)
+            for joint, pair in sides.items()
+            if JOINTS.get(kinds[joint]) in ("turn", "slide")
+        ]
+        for joint, (one, two) in sides.items():
+            name, kind, where = self._label(joint), kinds[joint], self.path.name
+            if kind in JOINTS:
+                found.append(self._joint(joint, JOINTS[kind], one, two))
+            elif kind in ANGLES:
+                found.append(angled(name, kind, one, two, lambda part: (part,), where))
+            elif kind in COUPLED:
+                found.append(coupled(name, kind, one, two, radii(self.objects[joint]), known, where))
+            else:
+                raise FileError(f"{name}: a joint {kind} of {one.part} and {two.part} is not read.", path=where)
+        return found
+
+    def _joint(self, joint: str, kind: str, one: Side, two: Side) -> Joined:
+        """A joint of frames that meet, in its limits."""
+        ends = [((side.part,), side.drawn, side.frame) for side in (one, two)]
+        found = jointed(self._label(joint), kind, ends[0], ends[1], self.lines, self.path.name)
+        held = limits(self.objects[joint], kind, one.world, two.world)
+        if held != (None, None):
+            return replace(found, steps=(replace(found.steps[0], limits=held),))
+        if limited(self.objects[joint]):
+            self.lines.append(Noted("ignored", found.name, "its limits: it has several coordinates, or none"))
+        return found
 
     def _off(self, known: dict[str, Node]) -> bool:
         for name, off in (("Suppressed", "true"), ("Activated", "false")):
@@ -152,21 +184,52 @@ class _Reader:
 
     def _part(self, name: str, called: str) -> Part:
         """The part of a component: its own shape, or that of what it links."""
-        shape, seen = name, set()
-        while "Shape" not in self.objects[shape] and "LinkedObject" in self.objects[shape]:
-            if shape in seen:
-                raise FileError(f"{called}: it links itself.", path=self.path.name)
-            seen.add(shape)
-            shape = self._linked(self.objects[shape]["LinkedObject"])
-        node = self.objects[shape].get("Shape")
-        file = next((each.get("file") for each in node.children if each.get("file")), None) if node else None
-        if not file:
+        solids = list(self._solids(self._target(name, called), Place(), called))
+        if not solids:
             raise FileError(f"{called}: it has no shape to weigh.", path=self.path.name, fix="Give its parts as links.")
-        found = brep_shape(self.read(file), f"{self.path.name}/{file}")
-        found.Location(kernel("TopLoc").TopLoc_Location())  # where it stands is the placement's
-        solid = solid_of(found, None)
-        if not solid.volume:
-            return Part(called, shapes=solid.shapes, where=self.path.name)
         rho, origin = self.shown.density(called)
-        part = Part(called, rho * solid.volume, solid.centre, rho * solid.inertia, solid.shapes, origin)
-        return replace(part, where=f"{self.path.name}: {called}")
+        pieces = [(Part(called, rho * one.volume, one.centre, rho * one.inertia), place) for one, place in solids]
+        mass, centre, inertia = together(pieces)
+        shapes = tuple(
+            shape.at(*place.position.tolist(), orientation=place.rotation) for one, place in solids
+            for shape in one.shapes
+        )  # fmt: skip
+        if not mass:
+            return Part(called, shapes=shapes, where=self.path.name)
+        return Part(called, mass, centre, inertia, shapes, origin, f"{self.path.name}: {called}")
+
+    def _target(self, name: str, called: str) -> str:
+        """What an object links at last, or itself."""
+        seen = set()
+        while "Shape" not in self.objects[name] and "LinkedObject" in self.objects[name]:
+            if name in seen:
+                raise FileError(f"{called}: it links itself.", path=self.path.name)
+            seen.add(name)
+            name = self._linked(self.objects[name]["LinkedObject"])
+        return name
+
+    def _solids(self, name: str, place: Place, called: str, depth: int = 0) -> Iterator[tuple[Solid, Place]]:
+        """The shape of an object, or those in a container of objects, with their places in it; what is hidden there is
+        what others were made of.
+        """
+        known = self.objects[name]
+        node = known.get("Shape")
+        file = next((each.get("file") for each in node.children if each.get("file")), None) if node else None
+        if file:
+            found = brep_shape(self.read(file), f"{self.path.name}/{file}")
+            found.Location(kernel("TopLoc").TopLoc_Location())  # where it stands is the placement's
+            yield solid_of(found, None), place
+            return
+        if depth > DEEPEST:
+            raise FileError(f"{called}: it contains itself.", path=self.path.name)
+        group = known["Group"].walk() if "Group" in known else ()
+        for link in group:
+            inner = link.get("value") or ""
+            if link.tag == "Link" and inner in self.objects and not self._hidden(inner) and self._has_place(inner):
+                target = self._target(inner, called)
+                yield from self._solids(target, place @ self._drawn(inner), called, depth + 1)
+
+    def _hidden(self, name: str) -> bool:
+        node = self.objects[name].get("Visibility")
+        shown = node.find("Bool") if node else None
+        return shown is not None and shown.get("value") == "false"

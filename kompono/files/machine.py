@@ -27,10 +27,11 @@ class Machine(Subsystem):
     """A machine, or a part of one, from a file. Members have the names of the file.
 
     `imported` is the table of what became of the file; `frame(name)` a frame of the file; `keyframe(name)` one of its
-    named starts, for `simulate(machine, initial=machine.keyframe("home"))`.
+    named starts, for `simulate(machine, initial=machine.keyframe("home"))`. No file says which steps suit its machine,
+    so commands take a method that finds out.
     """
 
-    run_defaults: ClassVar[dict[str, Any]] = {"until": 1.0, "step": 1e-3}
+    run_defaults: ClassVar[dict[str, Any]] = {"until": 1.0, "step": 1e-3, "method": "dopri5"}
     recipe: ClassVar[Recipe]
     imported: ClassVar[Table]
     starts: ClassVar[Mapping[str, Mapping[str, float]]] = {}

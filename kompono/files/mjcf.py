@@ -21,12 +21,11 @@ from kompono.files.mjcf_compiled import compiled
 from kompono.files.mjcf_contact import touching
 from kompono.files.mjcf_equal import equalities
 from kompono.files.mjcf_looks import looks
-from kompono.files.mjcf_names import Compiled
+from kompono.files.mjcf_names import WORLD, Compiled, armatures
 from kompono.files.mjcf_starts import chosen_start, starts
+from kompono.files.mjcf_strung import bounded, resisting, ropes
 from kompono.files.place import Place
 from kompono.files.xml import Node
-
-WORLD = "world"
 
 
 def read_mjcf(
@@ -48,17 +47,23 @@ def read_mjcf(
         name = model.body(body)
         parts[name] = _part(model, body)
         instances.append(Instance(name, name, *_floating(model, body, q)))
+    for body, size in armatures(model):  # inertia in all directions alike: that of a ball at the origin of the body
+        extra = f"{body}_armature"
+        parts[extra] = Part(extra, size, inertia=size * np.eye(3), origin="armature")
+        instances.append(Instance(extra, extra))
+        joints.append(Joined(extra, End((body,)), End((extra,)), merges=True))
     parts[WORLD] = Part(WORLD, shapes=looks(model, 0))
     base = Joined(WORLD, End(()), End((WORLD,)), merges=True)
     gravity = tuple(model.m.opt.gravity.tolist()) if not model.disabled("GRAVITY") else (0.0, 0.0, 0.0)
-    acting = tuple(loads(model)), tuple(actuators(model)), tuple(pushed(model, gravity))
+    acting = tuple(loads(model)), tuple(actuators(model)), tuple(pushed(model))
+    held = tuple(resisting(model)), tuple(ropes(model)), tuple(bounded(model))
     connections = (base, *joints, *equalities(model))
     meeting = touching(model, contact)
     model.count()
     return Assembly(
         root.get("model") or file.stem, parts, (Instance(WORLD, WORLD), *instances), connections, loads=acting[0],
-        actuators=acting[1], pushes=acting[2], touching=meeting, starts=named, gravity=gravity, notes=tuple(notes),
-        file=file.name,
+        actuators=acting[1], pushes=acting[2], resisted=held[0], strung=held[1], bounded=held[2], touching=meeting,
+        starts=named, gravity=gravity, notes=tuple(notes), file=file.name,
     )  # fmt: skip
 
 

@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from kompono.files.assembly import Actuated, Loaded, Pushed
+from kompono.files.assembly import Actuated, End, Loaded, Pushed
 from kompono.files.mjcf_equal import reference, terms_of
-from kompono.files.mjcf_names import Compiled, finite
+from kompono.files.mjcf_names import Compiled, armatures, finite
+from kompono.files.mjcf_strung import wraps
 
+ACTED = {  # what actuators act on that is not read
+    "joint": "a joint of several coordinates",
+    "tendon": "a tendon that wraps around something",
+    "site": "a site, seen from another one",
+}
 LAGS = ("none", "integrator", "filter", "filterexact")  # kinds of dynamics that are read
 
 
@@ -22,9 +28,9 @@ def loads(model: Compiled) -> Iterable[Loaded]:
         stiffness, damping = float(m.jnt_stiffness[joint]), float(m.dof_damping[dofs[0]])
         friction, armature = float(m.dof_frictionloss[dofs[0]]), float(m.dof_armature[dofs[0]])
         if kind in ("free", "ball"):
-            several = {"stiffness": stiffness, "friction": friction, "armature": armature}
-            if kind == "free":
-                several["damping"] = damping
+            several = {"stiffness": stiffness, "friction": friction} | (
+                {} if kind == "free" else {"armature": armature}
+            )
             for what, value in several.items():
                 if value:
                     model.refuse(name, f"{what} of a {kind} joint")
@@ -38,7 +44,7 @@ def loads(model: Compiled) -> Iterable[Loaded]:
 
 
 def actuators(model: Compiled) -> Iterable[Actuated]:
-    """Actuators of joints and fixed tendons, and fixed tendons that are springs."""
+    """Actuators of joints, tendons and sites, and fixed tendons that are springs."""
     for index in range(model.m.nu):
         found = _actuator(model, index)
         if found is not None:
@@ -52,11 +58,12 @@ def _actuator(model: Compiled, index: int) -> Actuated | None:
     if name in model.ignore:
         model.note("ignored", name, "as asked")
         return None
-    terms = _driven(model, index)
+    terms, along = _driven(model, index), _pushing(model, index)
     gain, bias = m.actuator_gainprm[index], m.actuator_biasprm[index, :3]
-    if terms is None:
+    if terms is None and along is None:
         kind = model.word("mjtTrn", m.actuator_trntype[index])
-        return model.refuse(name, f"an actuator of a {kind}, or of a joint of several coordinates")
+        return model.refuse(name, f"an actuator of {ACTED.get(kind, f'a {kind}')}")
+    strung = is_strung(model, index)
     dynamics = model.word("mjtDyn", m.actuator_dyntype[index])
     if dynamics not in LAGS:
         return model.refuse(name, f"an actuator with dynamics of the kind {dynamics}")
@@ -69,16 +76,39 @@ def _actuator(model: Compiled, index: int) -> Actuated | None:
     if np.any(np.asarray(getattr(m, "actuator_delay", np.zeros((m.nu, 1)))[index]) > 0):
         return model.refuse(name, "an actuator with delay")
     b = bias.tolist() if kinds[1] == "affine" else [0.0, 0.0, 0.0]
-    b[0] += b[1] * reference(model, terms)
+    if along is not None and any(b[1:]):
+        return model.refuse(name, "an actuator of a site that depends on its motion")
+    if terms is not None and not strung:
+        b[0] += b[1] * reference(model, terms)
     limits = finite(m.actuator_ctrlrange[index]) if m.actuator_ctrllimited[index] else None
     force = finite(m.actuator_forcerange[index]) if m.actuator_forcelimited[index] else None
-    where = f"{model.file}: {name}"
-    return Actuated(name, terms, float(gain[0]), (b[0], b[1], b[2]), limits, _joint_limited(model, terms, force, name),
-                    where=where, lag=max(lag, 1e-10) if lag else lag, level_limits=held)  # fmt: skip
+    lasting: dict[str, Any] = {"lag": max(lag, 1e-10) if lag else lag, "level_limits": held}
+    if along is not None:
+        rest: dict[str, Any] = {"frame": along[0], "load": along[1]}
+    else:
+        force, rest = _limited_below(model, index, terms or (), force), {"strung": strung}
+    return Actuated(name, terms or (), float(gain[0]), (b[0], b[1], b[2]), limits, force, where=f"{model.file}: {name}",
+                    **lasting, **rest)  # fmt: skip
+
+
+def is_strung(model: Compiled, index: int) -> bool:
+    """Whether an actuator acts on a tendon through sites."""
+    m = model.m
+    tendon = model.word("mjtTrn", m.actuator_trntype[index]) == "tendon"
+    return tendon and terms_of(model, int(m.actuator_trnid[index, 0])) is None
+
+
+def _pushing(model: Compiled, index: int) -> tuple[End, tuple[float, ...]] | None:
+    """The site an actuator pushes, and along what (6) in its axes."""
+    m = model.m
+    site, seen_from = (int(k) for k in m.actuator_trnid[index])
+    if model.word("mjtTrn", m.actuator_trntype[index]) != "site" or seen_from >= 0:
+        return None
+    return model.site(site), tuple(m.actuator_gear[index].tolist())
 
 
 def _driven(model: Compiled, index: int) -> tuple[tuple[str, float], ...] | None:
-    """(joint, factor) an actuator acts on; None if it is of another kind."""
+    """(joint, factor) an actuator acts on, or (tendon, factor) of one through sites; None if it is of another kind."""
     m = model.m
     kind = model.word("mjtTrn", m.actuator_trntype[index])
     target, gear = int(m.actuator_trnid[index, 0]), float(m.actuator_gear[index, 0])
@@ -86,11 +116,29 @@ def _driven(model: Compiled, index: int) -> tuple[tuple[str, float], ...] | None
         return ((model.joint(target), gear),)
     if kind == "tendon":
         terms = terms_of(model, target)
-        return None if terms is None else tuple((joint, gear * factor) for joint, factor in terms)
+        if terms is None:
+            return None if wraps(model, target) else ((model.name("TENDON", target, "tendon"), gear),)
+        return tuple((joint, gear * factor) for joint, factor in terms)
     return None
 
 
-def _joint_limited(model: Compiled, terms: Any, force: tuple[float, float] | None, name: str) -> Any:
+def _limited_below(model: Compiled, index: int, terms: Any, force: tuple[float, float] | None) -> Any:
+    """Limits of the force, with those of the tendon or joint for all its actuators together."""
+    m = model.m
+    if model.word("mjtTrn", m.actuator_trntype[index]) != "tendon":
+        return _joint_limited(model, terms, force)
+    tendon = int(m.actuator_trnid[index, 0])
+    if not m.tendon_actfrclimited[tendon]:
+        return force
+    same = (m.actuator_trntype == m.actuator_trntype[index]) & (m.actuator_trnid[:, 0] == tendon)
+    if np.count_nonzero(same) != 1:
+        name = model.name("TENDON", tendon, "tendon")
+        model.note("ignored", name, "limits of the force of several actuators together")
+        return force
+    return _narrower(force, m.tendon_actfrcrange[tendon], 1.0)  # of the force itself, before the gear
+
+
+def _joint_limited(model: Compiled, terms: Any, force: tuple[float, float] | None) -> Any:
     """Limits of the force, with those the joint has for all its actuators together."""
     m = model.m
     if len(terms) != 1:
@@ -102,7 +150,13 @@ def _joint_limited(model: Compiled, terms: Any, force: tuple[float, float] | Non
     if np.count_nonzero(ids == joint) != 1 or not terms[0][1]:
         model.note("ignored", terms[0][0], "limits of the force of several actuators together")
         return force
-    own = sorted(float(x) / terms[0][1] for x in m.jnt_actfrcrange[joint])
+    if m.jnt_actgravcomp[joint]:
+        model.note("assumed", terms[0][0], "what carries the weight does not count towards the limits of its force")
+    return _narrower(force, m.jnt_actfrcrange[joint], terms[0][1])
+
+
+def _narrower(force: tuple[float, float] | None, below: Any, gear: float) -> tuple[float, float]:
+    own = sorted(float(x) / gear for x in below)
     low, high = force or (-np.inf, np.inf)
     return max(low, own[0]), min(high, own[1])
 
@@ -113,16 +167,10 @@ def _tendons(model: Compiled) -> Iterable[Actuated]:
     for tendon in range(m.ntendon):
         name, terms = model.name("TENDON", tendon, "tendon"), terms_of(model, tendon)
         stiffness, damping = float(m.tendon_stiffness[tendon]), float(m.tendon_damping[tendon])
-        if m.tendon_limited[tendon]:
-            model.note("ignored", name, "limits of the length of a tendon")
-        if terms is None:
-            if stiffness or damping or m.tendon_frictionloss[tendon]:
-                model.refuse(name, "a tendon through sites that acts")
-            continue
         for what, value in (("friction", m.tendon_frictionloss[tendon]), ("armature", m.tendon_armature[tendon])):
             if value:
                 model.refuse(name, f"{what} of a tendon")
-        if not stiffness and not damping:
+        if terms is None or (not stiffness and not damping):
             continue
         low, high = finite(m.tendon_lengthspring[tendon])
         if stiffness and low != high:
@@ -132,10 +180,11 @@ def _tendons(model: Compiled) -> Iterable[Actuated]:
         yield Actuated(name, terms, 0.0, (offset, -stiffness, -damping), controlled=False)
 
 
-def pushed(model: Compiled, gravity: Any) -> Iterable[Pushed]:
-    """Forces that carry the weight of bodies, wholly or in part."""
+def pushed(model: Compiled) -> Iterable[Pushed]:
+    """What carries the weight of bodies, wholly or in part; the inertia of free joints has none."""
     m = model.m
     for body in np.flatnonzero(m.body_gravcomp):
-        force = -float(m.body_gravcomp[body]) * float(m.body_mass[body]) * np.array(gravity)
-        name = model.body(int(body))
-        yield Pushed(f"{name}_gravcomp", (name,), m.body_ipos[body].copy(), tuple(force.tolist()))
+        mass, name = float(m.body_gravcomp[body] * m.body_mass[body]), model.body(int(body))
+        yield Pushed(f"{name}_gravcomp", (name,), m.body_ipos[body].copy(), mass)
+    for body, mass in armatures(model):
+        yield Pushed(f"{body}_armature_gravcomp", (body,), np.zeros(3), mass)

@@ -4,6 +4,7 @@ mass depends on them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,27 +52,39 @@ def _heard(mujoco: Any, notes: list[Noted]) -> Iterator[None]:
     before, said = mujoco.get_mju_user_warning(), []
     mujoco.set_mju_user_warning(said.append)
     try:
-        yield
+        with warnings.catch_warnings(record=True) as others:
+            warnings.simplefilter("always")
+            yield
+            said += [each.message for each in others]
     finally:
         mujoco.set_mju_user_warning(before)
         notes += [Noted("assumed", "as MuJoCo warns", " ".join(str(words).split())) for words in dict.fromkeys(said)]
 
 
-def _refuse_outside(root: Node, file: Path, folders: list[Path], depth: int = 0) -> None:
+def _refuse_outside(root: Node, file: Path, folders: list[Path]) -> None:
     """Files that would be taken in from elsewhere than beside the first one, or the folders given; those they include
-    as well.
+    as well. All of them are named at once.
     """
+    outside: dict[str, tuple[str, Path]] = {}
+    _look_at(root, file, folders, outside)
+    if outside:
+        name, (where, _) = next(iter(outside.items()))
+        allowed = ", ".join(f'"{folder}"' for folder in dict.fromkeys(folder for _, folder in outside.values()))
+        told = "which lies" if len(outside) == 1 else f"and {len(outside) - 1} more, which lie"
+        fix = f"Put that into the folder of the file, or allow where it is: packages=[{allowed}]."
+        raise FileError(f"it includes {name!r}, {told} elsewhere.", path=where, fix=fix)
+
+
+def _look_at(root: Node, file: Path, folders: list[Path], outside: dict[str, tuple[str, Path]], depth: int = 0) -> None:
     _refuse_nan(root)
     for node in root.walk():
         name = (node.get("file") or "") if node.tag == "include" else ""
         places = [(folder / name).resolve() for folder in (folders[0], file.resolve().parent)] if name else []
         for path in dict.fromkeys(places):
             if not any(path.is_relative_to(folder) for folder in folders):
-                allowed = (file.parent / name).parent
-                fix = f'Put it into the folder of the file, or allow its folder: packages=["{allowed}"].'
-                raise FileError(f"it includes {name!r}, which lies elsewhere.", path=node.where, fix=fix)
-            if path.is_file() and depth < DEEPEST:
-                _refuse_outside(parse(read_bytes(path), path.name), path, folders, depth + 1)
+                outside.setdefault(name, (node.where, (file.parent / name).parent))
+            elif path.is_file() and depth < DEEPEST:
+                _look_at(parse(read_bytes(path), path.name), path, folders, outside, depth + 1)
                 break
 
 

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from kompono.files.assembly import Connection, Coupled, End, Joined, Step, Summed
-from kompono.files.mjcf_names import Compiled
+from kompono.files.mjcf_names import WORLD, Compiled, wrapped
 from kompono.files.place import Place
-
-WORLD = "world"
 
 
 def equalities(model: Compiled) -> Iterable[Connection]:
@@ -80,7 +78,7 @@ def _tendons(model: Compiled, index: int, name: str) -> Summed | None:
 def terms_of(model: Compiled, tendon: int) -> tuple[tuple[str, float], ...] | None:
     """(joint, factor) of a fixed tendon; None of one through sites."""
     m = model.m
-    entries = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon] + m.tendon_num[tendon]))
+    entries = wrapped(model, tendon)
     joint = model.constant("mjtWrap", "mjWRAP_JOINT")
     if any(m.wrap_type[entry] != joint for entry in entries):
         return None

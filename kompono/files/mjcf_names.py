@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from kompono.errors import FileError
-from kompono.files.assembly import Noted
+from kompono.files.assembly import End, Noted
+from kompono.files.place import Place
 
+WORLD = "world"
 KINDS = ("free", "ball", "slide", "turn")
 
 
@@ -51,6 +53,11 @@ class Compiled:
         first = int(self.m.jnt_dofadr[joint])
         return range(first, first + {"free": 6, "ball": 3}.get(self.kind(joint), 1))
 
+    def site(self, index: int) -> End:
+        """The frame of a site on its body."""
+        body, place = int(self.m.site_bodyid[index]), Place.of(self.m.site_pos[index], self.m.site_quat[index])
+        return End((self.body(body) if body else WORLD,), place)
+
     def constant(self, kind: str, name: str) -> int:
         """A number of MuJoCo's: `constant("mjtEq", "mjEQ_WELD")`."""
         return int(getattr(getattr(self.mujoco, kind), name))
@@ -69,22 +76,25 @@ class Compiled:
 
     def refuse(self, name: str, what: str) -> None:
         """Refuse an element by name, unless it is to be ignored."""
+        if not self.left_out(name, what):
+            raise FileError(f"{name}: {what} is not read.", path=self.file, fix=f'Leave it out: ignore=["{name}"].')
+
+    def left_out(self, name: str, what: str) -> bool:
+        """Whether something is to be ignored; then that is told."""
         if name in self.ignore:
             self.note("ignored", name, f"{what}, as asked")
-            return
-        raise FileError(f"{name}: {what} is not read.", path=self.file, fix=f'Leave it out: ignore=["{name}"].')
+        return name in self.ignore
 
     def refuse_whole(self) -> None:
         """What concerns the model as a whole."""
         m = self.m
         for body in np.flatnonzero(m.body_mocapid >= 0):
-            self.refuse(self.body(int(body)), "a mocap body")
+            told = "a mocap body: it stands where the file puts it"
+            self.note("assumed", self.body(int(body)), told)
         if m.nflex:
             self.refuse("flex", "a flexible body")
         if m.nplugin:
             self.refuse("plugin", "a plugin")
-        if m.opt.density or m.opt.viscosity:
-            self.refuse("fluid", "drag of the medium (density, viscosity)")
         poly = ("dof_dampingpoly", "jnt_stiffnesspoly", "tendon_dampingpoly", "tendon_stiffnesspoly")
         for field in (*poly, "jnt_springyield", "actuator_armature", "actuator_damping", "actuator_dampingpoly"):
             values = np.asarray(getattr(m, field, np.zeros(0)))
@@ -107,3 +117,18 @@ class Compiled:
 def finite(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
     """Two numbers as a pair."""
     return float(values[0]), float(values[1])
+
+
+def wrapped(model: Compiled, tendon: int) -> range:
+    """What a tendon runs through, by number."""
+    first = int(model.m.tendon_adr[tendon])
+    return range(first, first + int(model.m.tendon_num[tendon]))
+
+
+def armatures(model: Compiled) -> Iterator[tuple[str, float]]:
+    """Bodies on free joints that have inertia of their own [kg, kg m^2]."""
+    m = model.m
+    for joint in range(m.njnt):
+        size = float(m.dof_armature[m.jnt_dofadr[joint]])
+        if model.kind(joint) == "free" and size:
+            yield model.body(int(m.jnt_bodyid[joint])), size

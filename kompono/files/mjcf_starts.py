@@ -66,5 +66,9 @@ def _fits(model: Compiled, q: np.ndarray) -> bool:
             low, high = m.jnt_range[joint]
             if not low <= q[m.jnt_qposadr[joint]] <= high:
                 return False
+    held = np.flatnonzero(m.tendon_limited)
+    length, (low, high) = data.ten_length[held], m.tendon_range[held].T
+    if not np.all((low <= length) & (length <= high)):
+        return False
     equal = data.efc_type[: data.nefc] == model.constant("mjtConstraint", "mjCNSTR_EQUALITY")
     return not equal.any() or float(np.abs(data.efc_pos[: data.nefc][equal]).max()) < 1e-6

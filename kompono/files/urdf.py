@@ -9,7 +9,7 @@ tags, safety controllers) is counted and told. Contact with the ground is taken 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,28 +33,30 @@ from kompono.files.looks import Looks
 from kompono.files.loops import Loop
 from kompono.files.place import Place
 from kompono.files.urdf_contact import on_the_ground, without_ground
+from kompono.files.urdf_mimic import following
 from kompono.files.urdf_origin import origin
 from kompono.files.xml import Node
 from kompono.spatial.rotation import snap
 
+_OTHER = {"ball": "is a ball, as the file of loops says", "fixed": "is firm, as the file of loops says"}
 MOST_LINKS = 5_000
 KINDS = {"revolute": "turn", "continuous": "turn", "prismatic": "slide", "planar": "plane", "floating": "free"}
 LOOPS = ("drake:ball_constraint", "drake:weld_constraint", "drake:joint", "loop_joint")
 
 
 def read_urdf(
-    root: Node, file: Path, *, loops: Sequence[Loop] = (), motors: Sequence[str] = (), balls: Sequence[str] = (),
-    floating: bool = False, packages: Any = (), contact: str = "none",
+    root: Node, file: Path, *, loops: Sequence[Loop] = (), motors: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None, floating: bool = False, packages: Any = (), contact: str = "none",
 ) -> Assembly:  # fmt: skip
     """The assembly of a `<robot>`."""
     _refuse_loops(root)
-    reader = _Reader(root, Looks(root, file, packages), frozenset(balls))
+    reader = _Reader(root, Looks(root, file, packages), kinds or {})
     if len(reader.links) > MOST_LINKS:
         raise FileError(
             f"there are {len(reader.links)} links, more than {MOST_LINKS}.", path=root.where, fix="Split it."
         )
     links = {link.named("name"): link for link in reader.links}
-    joints = reader.joints(links)
+    joints = following(reader.joints(links), reader.mimics)
     base = _root(links, joints, root)
     instances = tuple(Instance(name, name, Place() if floating and name == base else None) for name in links)
     fixed = () if floating else (Joined(f"{base}_fixed", End(()), End((base,)), merges=True),)
@@ -74,8 +76,8 @@ def read_urdf(
 
 
 class _Reader:
-    def __init__(self, root: Node, looks: Looks, balls: frozenset[str]) -> None:
-        self.root, self.looks, self.balls = root, looks, balls
+    def __init__(self, root: Node, looks: Looks, kinds: Mapping[str, str]) -> None:
+        self.root, self.looks, self.kinds = root, looks, kinds
         self.links = root.all("link")
         self.loads: list[Loaded] = []
         self.mimics: list[Coupled] = []
@@ -113,6 +115,10 @@ class _Reader:
             if name in found:
                 raise FileError(f"there are two joints {name!r}.", path=joint.where)
             found[name] = self.joint(joint, name, links)
+        lost = [name for name in self.kinds if name not in found]
+        if lost:
+            message = f"there is no joint {lost[0]!r}, which shall be another one."
+            raise FileError(message, path=self.root.file, fix=suggest(lost[0], found))
         return list(found.values())
 
     def joint(self, joint: Node, name: str, links: dict[str, Node]) -> Joined:
@@ -125,12 +131,20 @@ class _Reader:
         ends = End((parent,)), End((child,))
         self.ignored["safety controllers"] += len(joint.all("safety_controller"))
         self.ignored["calibrations"] += len(joint.all("calibration"))
-        if kind == "fixed":
+        other = self.kinds.get(name, "")
+        if other:
+            self.lines.append(Noted("assumed", name, _OTHER.get(other, f"turns about {other[0]}, then {other[1]}")))
+        if kind == "fixed" or other == "fixed":
             return Joined(name, replace(ends[0], place=place), ends[1], merges=True, where=joint.where)
         if kind == "spherical" and (joint.find("limit") or joint.find("dynamics")):
             self.lines.append(Noted("ignored", name, "limits, damping and friction of a ball"))
-        if kind == "spherical" or name in self.balls:
+        if kind == "spherical" or other == "ball":
             return Joined(name, *ends, (Step("ball", name, place),), where=joint.where)
+        if other:
+            axes = [tuple(float(axis == each) for each in "xyz") for axis in other]
+            named = [f"{name}_{axis.upper()}" for axis in other]
+            steps = Step("turn", named[0], place, axes[0]), Step("turn", named[1], axis=axes[1])
+            return Joined(name, *ends, steps, where=joint.where)
         if kind not in KINDS:
             raise FileError(f"joint {name}: its type {kind!r} is not known.", path=joint.where)
         step = Step(KINDS[kind], name, place, self.axis(joint, name), self.limits(joint, name, kind))

@@ -80,7 +80,9 @@ class _Writer:
     def component(self, recipe: Recipe) -> str:
         """One class."""
         head = "def __init__(self, *, place=Place()):" if recipe.placed else "def __init__(self):"
-        lines = [f"class {self.names[recipe]}(Subsystem):", f'    """{recipe.title}"""', "", f"    {head}"]
+        lines = [f"class {self.names[recipe]}(Subsystem):", f'    """{recipe.title}"""', ""]
+        lines += [] if recipe.placed else [f"    run_defaults = {Machine.run_defaults!r}", ""]
+        lines += [f"    {head}"]
         for name, make in recipe.members.items():
             if isinstance(make, Make):
                 lines += _wrapped(f"self.{name} = ", *self.call(make, recipe))

@@ -94,7 +94,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def parse(data: bytes, file: str) -> Node:
-    """The root of an XML file."""
+    """The root of an XML file; empty lines before its declaration do no harm, as in other readers."""
+    body = data.lstrip(b" \t\r\n")
+    above = data[: len(data) - len(body)].count(b"\n")
     if data.count(b"<") > MOST_TAGS:
         raise FileError(f"there are more than {MOST_TAGS} tags.", path=file, fix="Split the machine.")
     parser = expat.ParserCreate()
@@ -103,7 +105,7 @@ def parse(data: bytes, file: str) -> Node:
     stack: list[Node] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        node = Node(tag, attributes, file, parser.CurrentLineNumber)
+        node = Node(tag, attributes, file, parser.CurrentLineNumber + above)
         if len(stack) >= DEEPEST:
             raise FileError(f"tags are nested more than {DEEPEST} deep.", path=node.where)
         (stack[-1].children if stack else root).append(node)
@@ -117,14 +119,17 @@ def parse(data: bytes, file: str) -> Node:
             stack[-1].text += data
 
     def entity(*_: object) -> None:
-        raise FileError("it declares entities, which are not read.", path=f"{file}:{parser.CurrentLineNumber}")
+        raise FileError("it declares entities, which are not read.", path=f"{file}:{parser.CurrentLineNumber + above}")
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     parser.EntityDeclHandler = entity
     try:
-        parser.Parse(data, True)
+        parser.Parse(body, True)
     except expat.ExpatError as error:
-        raise FileError(f"it is no XML: {error}.", path=f"{file}:{error.lineno}") from None
+        words = expat.ErrorString(error.code)
+        raise FileError(
+            f"it is no XML: {words}, column {error.offset + 1}.", path=f"{file}:{error.lineno + above}"
+        ) from None
     except (ValueError, LookupError) as error:  # an encoding nobody knows
         raise FileError(f"it is no XML: {error}.", path=file) from None
     return root[0]

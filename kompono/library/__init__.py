@@ -1,7 +1,7 @@
 """The catalogue of joints, constraints, forces and solids, and a bench for parts. It uses only what a user may use."""
 
 from kompono.library import profiles, shapes, solids
-from kompono.library.actuators import Activation, Actuator, Damping
+from kompono.library.actuators import Activation, Actuator, Damping, Thruster
 from kompono.library.bench import Bench
 from kompono.library.blocks import (
     PID,
@@ -75,13 +75,15 @@ from kompono.library.joints import (
     Universal,
     Weld,
 )
+from kompono.library.medium import MediumDrag
 from kompono.library.motors import EMF, DCMotor, SynchronousMotor
 from kompono.library.pairs import OnePin, TwoPins
 from kompono.library.rods import Link, Strut
 from kompono.library.rolling import Rolling
+from kompono.library.ropes import Rope, Tether, Winch
 from kompono.library.rotors import Rotor
 from kompono.library.shafts import Drag, GearTrain, Housing, Inertia, RackAndPinion, Shaft, TorqueSource, Torsion
-from kompono.library.stops import EndStops
+from kompono.library.stops import EndStops, SumStops
 from kompono.library.thermal import Ambient, Conductor, HeatCapacity, HeatSource
 
 __all__ = [
@@ -135,6 +137,7 @@ __all__ = [
     "Link",
     "LowPass",
     "Measured",
+    "MediumDrag",
     "Noise",
     "OnePin",
     "Orifice",
@@ -157,6 +160,7 @@ __all__ = [
     "Restrictor",
     "Revolute",
     "Rolling",
+    "Rope",
     "RotationalSpringDamper",
     "Rotor",
     "Sample",
@@ -168,11 +172,14 @@ __all__ = [
     "StateSpace",
     "Strut",
     "Sum",
+    "SumStops",
     "Switch",
     "SynchronousMotor",
     "Table",
     "Table2",
     "Tank",
+    "Tether",
+    "Thruster",
     "TorqueSource",
     "Torsion",
     "TransferFunction",
@@ -182,6 +189,7 @@ __all__ = [
     "Valve",
     "VoltageSource",
     "Weld",
+    "Winch",
     "profiles",
     "shapes",
     "slide",

@@ -1,4 +1,4 @@
-"""Actuators of joints as robot files describe them, and damping of all speeds of a joint."""
+"""Actuators of joints and frames as robot files describe them, and damping of all speeds of a joint."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import casadi as ca
 from kompono.errors import ModelError
 from kompono.given import number, numbers, scalar, shown
 from kompono.library.constraints import chosen, coordinate_of
-from kompono.model.force import Effort
+from kompono.model.body import Frame
+from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
+from kompono.spatial.pose import Motion, Wrench
 
 
 class Given(NamedTuple):
@@ -50,20 +52,46 @@ class Actuator(Effort):
     ) -> None:
         super().__init__(joint)
         self.index = chosen(joint, joint.coordinates if joint.speeds is None else joint.speeds, coordinate)
-        offset, stiffness, damping = numbers(bias, (3,), "the bias", fix="Use three numbers.").tolist()
+        factors = numbers(bias, (3,), "the bias", fix="Use three numbers.").tolist()
         weight = scalar(gear, "the gear")
         length, rate = (None, weight * joint.v[self.index]) if tendon is None else _pulled(tendon)
-        force = scalar(gain, "the gain") * _clipped(scalar(control, "the control"), control_limits) + offset
-        force += damping * rate
-        if stiffness:
-            force += stiffness * (weight * coordinate_of(joint, coordinate) if length is None else length)
-        self.value = ca.SX(weight * _clipped(force, force_limits))
-        self.given = Given(gear, gain, (offset, stiffness, damping), control_limits, force_limits, tendon)
+        if length is None:
+            length = weight * coordinate_of(joint, coordinate) if factors[1] else 0.0
+        self.value = ca.SX(weight * drawn(control, gain, factors, control_limits, force_limits, length, rate))
+        self.given = Given(gear, gain, tuple(factors), control_limits, force_limits, tendon)
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)
         effort[self.index] = self.value
         return effort
+
+
+class Thruster(Force):
+    """Pushes a frame, along axes of its own, by the force gain u + bias times `force` (3) [N] and `torque` (3) [N m]: a
+    propeller, a jet. u is a `control` signal; `control_limits` and `force_limits` = (lower, upper) cut u and the force
+    off.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        control: Any,
+        *,
+        force: Sequence[float] = (0.0, 0.0, 0.0),
+        torque: Sequence[float] = (0.0, 0.0, 0.0),
+        gain: float = 1.0,
+        bias: float = 0.0,
+        control_limits: Sequence[float] | None = None,
+        force_limits: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(frame)
+        value = drawn(control, gain, (bias, 0.0, 0.0), control_limits, force_limits, 0.0, 0.0)
+        fix = "Give three numbers, along the axes of the frame."
+        self.load = [value * ca.DM(numbers(each, (3,), what, fix=fix)) for each, what in
+                     ((force, "the force"), (torque, "the torque"))]  # fmt: skip
+
+    def wrench(self, motion: Motion) -> Wrench:
+        return Wrench(motion.rotation @ self.load[0], motion.rotation @ self.load[1])
 
 
 class Activation(Subsystem):
@@ -100,6 +128,18 @@ class Damping(Effort):
 
     def effort(self, q: Any, v: Any) -> Any:
         return -self.c * v
+
+
+def drawn(
+    control: Any, gain: Any, bias: Sequence[float], control_limits: Any, force_limits: Any, length: Any, rate: Any
+) -> Any:
+    """The force of an actuator: gain u + bias (1, length, rate), both cut off at their limits."""
+    offset, stiffness, damping = numbers(bias, (3,), "the bias", fix="Use three numbers.").tolist()
+    force = scalar(gain, "the gain") * _clipped(scalar(control, "the control"), control_limits) + offset
+    force += damping * rate
+    if stiffness:
+        force += stiffness * length
+    return _clipped(force, force_limits)
 
 
 def _pulled(tendon: Any) -> tuple[Any, Any]:

@@ -47,10 +47,10 @@ class Sum(Coupling):
     def __init__(self, *terms: Sequence[Any], value: float = 0.0) -> None:
         if not terms:
             raise ModelError("a sum of no terms.", fix="Use Sum((joint, 1.0), (other, -2.0), value=0.0).")
-        weighted = [_term(term, "Sum") for term in terms]
-        super().__init__(*dict.fromkeys(joint for joint, _, _ in weighted))
-        self.residual = tendon(*weighted)[0] - number(value, "the value", fix="Give a number.")
-        units = {unit_of(joint, coordinate) for joint, _, coordinate in weighted}
+        known = weighted(terms, "Sum")
+        super().__init__(*dict.fromkeys(joint for joint, _, _ in known))
+        self.residual = tendon(*known)[0] - number(value, "the value", fix="Give a number.")
+        units = {unit_of(joint, coordinate) for joint, _, coordinate in known}
         self.units = (units.pop(),) if len(units) == 1 else ()
 
     def conditions(self) -> list[Any]:
@@ -60,11 +60,15 @@ class Sum(Coupling):
 def tendon(*terms: Sequence[Any]) -> tuple[Any, Any]:
     """Length and rate of a weighted sum of coordinates, of terms (joint, factor) or (joint, factor, coordinate)."""
     length, rate = ca.SX(0), ca.SX(0)
-    for term in terms:
-        joint, weight, coordinate = _term(term, "tendon")
+    for joint, weight, coordinate in weighted(terms, "tendon"):
         length += weight * coordinate_of(joint, coordinate)
         rate += weight * joint.v[joint.coordinates.index(coordinate) if coordinate else 0]
     return length, rate
+
+
+def weighted(terms: Sequence[Any], where: str) -> list[tuple[Joint, float, str | None]]:
+    """Joint, factor and coordinate of each term."""
+    return [_term(term, where) for term in terms]
 
 
 def _term(term: Any, where: str) -> tuple[Joint, float, str | None]:

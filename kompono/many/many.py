@@ -23,7 +23,7 @@ from kompono.many.start import Starts, start_all
 from kompono.many.vary import Variation, parameter_table, vary
 from kompono.model.subsystem import Subsystem
 from kompono.options import check_known, checked, with_kinds
-from kompono.request import OF_CONCERN, STEPS, Concern, Request
+from kompono.request import IMPACTS, OF_CONCERN, STEPS, Concern, Request
 from kompono.result import Ensemble, Status
 from kompono.selection import select_outputs
 from kompono.simulation import Simulation
@@ -77,7 +77,7 @@ def simulate_many(
     there are if no array does. A run that fails does not disturb the others (see `Ensemble.failed`).
 
     `threads` (default: one per core) each take `lanes` runs at a time (default: as many as a register of the processor
-    holds). Models with events, callable inputs, and methods that choose their own steps run one by one. `client`, a
+    holds). Models with callable inputs, and methods that choose their own steps, run one by one. `client`, a
     `dask.distributed.Client`, spreads the runs over its workers instead. `options` are further ones of `simulate`: cut,
     independent, closed, isolate, projection, metric, baumgarte, contact, errors, native, cache.
     """
@@ -91,8 +91,8 @@ def simulate_many(
     spread = _Spread(_threads(threads), _lanes(lanes), client)
     simulation = Simulation.of(model, request)
     refuse_elsewhere(simulation.program, "a cluster", client is not None)
-    if client is not None and request.contact == STEPS and simulation.program.laws:
-        raise RunError("contact='steps' is made here only.", fix="Leave out client=, or use contact='events'.")
+    if client is not None and request.contact in (IMPACTS, STEPS) and simulation.program.laws:
+        raise RunError(f"contact={request.contact!r} is made here only.", fix="Leave out client=, or contact=.")
     outputs = select_outputs(simulation.translation, request.channels)
     held = AHEAD * spread.threads * (spread.lanes or native_lanes())  # groups that wait count, too
     size = estimate(settings, outputs, simulation.program, variation.runs, held)
@@ -100,10 +100,10 @@ def simulate_many(
     table = parameter_table(simulation, variation)
     begun = clock.perf_counter()
     feed = simulation.feed(request.inputs)
-    starts = start_all(simulation, variation, table, feed)
-    _look_at_first(simulation, starts, table, feed)
+    starts = start_all(simulation, variation, table, feed, settings)
+    _look_at_first(simulation, starts, feed)
     seconds_start = clock.perf_counter() - begun
-    gather = _Gather(simulation, settings, outputs, variation, starts, table)
+    gather = _Gather(simulation, settings, outputs, variation, starts)
     _run(gather, spread, request)
     gather.statistics |= {"seconds_translate": simulation.seconds_translate, "seconds_start": seconds_start}
     return _told(gather.ensemble())
@@ -117,10 +117,11 @@ def _check_engine(request: Request) -> None:
         raise RunError(f"many runs side by side do not go with engine={request.engine!r}: {reason}.", fix=fix)
 
 
-def _look_at_first(simulation: Simulation, starts: Starts, table: np.ndarray, feed: Feed) -> None:
+def _look_at_first(simulation: Simulation, starts: Starts, feed: Feed) -> None:
     """Look at the first run: at digits that are lost, and at guards, unless they may depend on what callables will
     say.
     """
+    table = starts.parameters
     first = next((i for i in range(len(table)) if i not in starts.failed), None)
     if first is None:
         return
@@ -161,17 +162,16 @@ class _Gather:
         outputs: Outputs,
         variation: Variation,
         starts: Starts,
-        parameters: np.ndarray,
     ) -> None:
         self.simulation, self.settings, self.outputs, self.variation = simulation, settings, outputs, variation
-        self.starts, self.parameters = starts, parameters
+        self.starts, self.parameters = starts, starts.parameters
         self.times = record_times(settings)
         self.table = np.full((variation.runs, len(self.times), len(outputs.wanted)), np.nan)
         self.status = [Status(False, INTERRUPTED, 0.0, Ending.INTERRUPTED)] * variation.runs
         for i, reason in starts.failed.items():
             self.status[i] = Status(False, reason, 0.0, Ending.NOT_ASSEMBLED)
         self.good = np.array([i for i in range(variation.runs) if i not in starts.failed])
-        self.counts = dict.fromkeys(("steps", "evaluations", "rejected"), 0)
+        self.counts = dict.fromkeys(("steps", "steps_on_lanes", "evaluations", "rejected"), 0)
         self.events: dict[int, list[Any]] = {}
         self.statistics: dict[str, Any] = {}
 
@@ -227,6 +227,7 @@ class _Gather:
             statistics={
                 **about,
                 **self.counts,
+                "steps_alone": self.counts["steps"] - self.counts["steps_on_lanes"],
                 "degrees_of_freedom": self.starts.degrees_of_freedom,
                 "redundant": list(self.starts.redundant),
                 "bytes": self.table.nbytes,
@@ -267,6 +268,8 @@ def _run(gather: _Gather, spread: _Spread, request: Request) -> None:
 def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[str]:
     """The routines a run calls."""
     names = [routine.name for routine in loop_routines(simulation.program)]
+    if simulation.program.laws:  # what they are settled with
+        names += [name for name in simulation.program.routines if name.startswith("law_") or name == "rates"]
     return list(dict.fromkeys([*names, outputs, *routines_of(settings.method, simulation.program.routines)]))
 
 

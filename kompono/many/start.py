@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kompono.errors import AssemblyError, KomponoError, ModelWarning, warn
+from kompono.beginning import FreshBegin
+from kompono.errors import AssemblyError, KomponoError, ModelWarning, NoForces, warn
 from kompono.many.vary import Variation
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
+from kompono.solve.settings import Settings
 from kompono.translate.program import Program, Routine
 
 NATIVE = 8  # different starts from which native code for the assembly pays
@@ -18,21 +20,24 @@ NATIVE = 8  # different starts from which native code for the assembly pays
 
 @dataclass
 class Starts:
-    """States (runs, n), and for runs that cannot be assembled the reason."""
+    """States (runs, n), all parameters (runs, p), and for runs that cannot be assembled the reason."""
 
     states: np.ndarray
+    parameters: np.ndarray
     failed: dict[int, str] = field(default_factory=dict)
     degrees_of_freedom: int | None = None
     redundant: tuple[str, ...] = ()
 
 
-def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarray, feed: Feed) -> Starts:
-    """The start of each run, with `parameters` (runs, p)."""
+def start_all(
+    simulation: Simulation, variation: Variation, parameters: np.ndarray, feed: Feed, settings: Settings
+) -> Starts:
+    """The start of each run, with `parameters` (runs, p) of the model."""
     seen = _seen_by_assembly(simulation)
     columns = [*variation.initial.values(), *parameters[:, seen].T]
     keys = np.column_stack(columns) if columns else np.zeros((variation.runs, 0))
     distinct, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    starts = Starts(np.full((variation.runs, simulation.near.program.state_size), np.nan))
+    starts = Starts(np.full((variation.runs, simulation.near.program.state_size), np.nan), parameters)
     told: dict[int, list[str]] = {}
     error: KomponoError | None = None
     member = member.reshape(-1)
@@ -50,8 +55,8 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
         starts.degrees_of_freedom, starts.redundant = assembly.degrees_of_freedom, assembly.redundant
         said = remarks(assembly)
         told.update((int(i), said) for i in runs if said)
-    if simulation.settler is not None:
-        error = _choose_modes(simulation, starts, parameters, feed) or error
+    if simulation.settler is not None or simulation.links is not None or simulation.translation.model.soft:
+        error = _begin_all(simulation, starts, feed, settings) or error
     if error and len(starts.failed) == variation.runs:
         raise error
     if told:
@@ -61,12 +66,19 @@ def start_all(simulation: Simulation, variation: Variation, parameters: np.ndarr
     return starts
 
 
-def _choose_modes(simulation: Simulation, starts: Starts, parameters: np.ndarray, feed: Feed) -> KomponoError | None:
-    """Let laws choose what holds and what slides at the start of each run, for limits may differ; the first error."""
+def _begin_all(simulation: Simulation, starts: Starts, feed: Feed, settings: Settings) -> KomponoError | None:
+    """What a single run does before it begins: laws choose what holds and what slides, for limits may differ, soft ones
+    and links of the discrete engine are as strong as the step allows; the first error.
+    """
     error: KomponoError | None = None
-    for run in [run for run in range(len(parameters)) if run not in starts.failed]:
+    given = starts.parameters
+    starts.parameters = np.full((len(given), len(simulation.program.parameters)), np.nan)
+    for run in [run for run in range(len(given)) if run not in starts.failed]:
         try:
-            starts.states[run] = simulation.started(starts.states[run], parameters[run], feed)
+            begin = FreshBegin(simulation, settings, given[run], feed, starts.states[run], {})
+            starts.states[run], starts.parameters[run], jam = begin.settled()
+            if jam:
+                raise NoForces(jam)
         except KomponoError as cause:
             error = error or cause
             starts.failed[run] = str(cause)

@@ -58,6 +58,8 @@ def _cost(result: Result | Ensemble) -> list[str]:
     if how:
         lines.append(_line("method", ", ".join(how)))
     work = [f"{known[key]} {key}" for key in ("steps", "evaluations", "rejected") if key in known]
+    if known.get("steps_on_lanes"):
+        work[0] += f" ({known['steps_on_lanes']} on lanes, {known['steps_alone']} alone)"
     work += [f"{known['walked']} evaluations before native code"] if known.get("walked") else []
     if work:
         lines.append(_line("work", ", ".join(work)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kompono.compile.law_state import shortest
 from kompono.errors import AssemblyError
 from kompono.solve.bodies import bring_near, follow, turn_roots
 from kompono.solve.close import LoopGap, close
@@ -137,7 +138,8 @@ def _check_speeds(loops: Loops, state: np.ndarray, closed: LoopGap) -> None:
 
 def _check_accelerations(loops: Loops, state: np.ndarray, closed: LoopGap) -> None:
     _, _, matrix, bias = loops.conditions(state)
-    acceleration = loops.evaluate("derivative", state)[0][loops.nq : loops.nq + loops.nv]
+    derivative = shortest("derivative", loops.kernel.program, state)
+    acceleration = loops.evaluate(derivative, state)[0][loops.nq : loops.nq + loops.nv]
     residual = matrix @ acceleration + bias
     scale = 1.0 + np.abs(bias).max(initial=0.0) + (np.abs(matrix) @ np.abs(acceleration)).max(initial=0.0)
     if np.abs(residual).max(initial=0.0) > (1e-6 + 100 * closed.gap) * scale:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kompono.errors import AssemblyError
-from kompono.solve.loops import COARSE, RANK, TOLERANCE, LoopGroup, Loops
+from kompono.solve.loops import COARSE, RANK, TOLERANCE, LoopGroup, Loops, closed
 from kompono.solve.newton import NewtonTask, newton
-from kompono.solve.search import closed, search
+from kompono.solve.search import search
 from kompono.solve.speeds import levels_of
 from kompono.translate.starts.asked import BODY
 

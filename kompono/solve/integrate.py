@@ -16,6 +16,7 @@ import numpy as np
 from kompono.compile.block import ChunkEnd
 from kompono.compile.kernel import Unanswered
 from kompono.compile.listening import listen
+from kompono.compile.run_lanes import LanesRun
 from kompono.compile.snapshot import recall, snapshot
 from kompono.elsewhere.filed import filed
 from kompono.ending import Ending
@@ -31,6 +32,7 @@ from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import integrate_scipy
 from kompono.solve.settings import Settings, check_events, check_settings, check_stages
+from kompono.translate.program import Program
 
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
@@ -49,6 +51,7 @@ class Trajectory:
     lost: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))  # when lanes ceased to be finite [s]
     cause: BaseException | None = None  # what a callable raised
     table: np.ndarray | None = None  # channels at the rows, where they were computed as the run went on
+    on_lanes: LanesRun | None = None  # the runs of several lanes, if each has events and an end of its own
 
 
 @dataclass
@@ -64,6 +67,7 @@ class Problem:
     feed: Feed
     read: Callable[[float, np.ndarray, np.ndarray, str], float]  # time, state, inputs, channel name
     lanes: int = 1
+    filled: int | None = None  # lanes that have a run; None: all
     watch: Callable[[float, np.ndarray], None] | None = None  # told time and state about ten times a second
     started: Callable[[float, np.ndarray], None] | None = None  # told time and inputs before anything moves
     is_open: Callable[[float, np.ndarray], bool] | None = None  # whether conditions are violated, asked as often
@@ -125,7 +129,7 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
     run = problem.kernel.fixed(
         settings.method, settings.begin, problem.state, step=settings.step, parameters=problem.parameters,
         inputs=feed.table(), every=settings.every, project=settings.stabilize, lanes=problem.lanes,
-        guard_checks=settings.guard_checks,
+        filled=problem.filled, guard_checks=settings.guard_checks,
     )  # fmt: skip
     _listen(problem, run)
     course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run), settings.begin)
@@ -317,21 +321,27 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
         rows, table = rows[:, : len(last)], rows[:, len(last) :]
     if ended is Ending.DONE and recorder.every > 1:
         ended = Ending.NO_ROOM
-    statistics: dict[str, Any] = _counts(run)
-    if run.takeover is not None:
-        statistics["walked"] = run.takeover.walked
-    names = problem.kernel.program.events
-    if names:
-        if run.leaps:
-            statistics["fallback"] = list(run.leaps)
-        statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
     return Trajectory(
         rows,
         _named(ended, problem.feed),
         f"{recorder.remark}{reason(ended, problem, settings, run)}",
         float(run.time),
-        statistics,
+        statistics_of(problem.kernel.program, run),
         run.lost,
         problem.feed.cause,
         table,
+        run if isinstance(run, LanesRun) else None,
     )
+
+
+def statistics_of(program: Program, run: Any) -> dict[str, Any]:
+    """What a run counted, and its events."""
+    statistics: dict[str, Any] = _counts(run)
+    if run.takeover is not None:
+        statistics["walked"] = run.takeover.walked
+    names = program.events
+    if names:
+        if run.leaps:
+            statistics["fallback"] = list(run.leaps)
+        statistics["events"] = [(float(time), names[int(guard)]) for time, guard in run.events]
+    return statistics

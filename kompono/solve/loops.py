@@ -203,3 +203,10 @@ class Loops:
         slides = [abs(state[k]) for k in part.coordinates if self.start.units[k] == "m"]
         size = max(levers, *slides, 0.0) if slides else levers
         return float(size) if size > 1e-9 else 1.0
+
+
+def closed(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], gaps: np.ndarray) -> np.ndarray:
+    """Which parts are closed, and not half a turn off."""
+    good = gaps <= TOLERANCE
+    good[list(loops.as_meant(state, parts))] = False
+    return good

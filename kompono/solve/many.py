@@ -1,9 +1,10 @@
 """Many runs of one kernel: lanes times threads.
 
 Runs are taken in groups as wide as the machine's registers; a group is one run of the native loop on several lanes.
-What lanes cannot do (events, adaptive methods, callable inputs) runs one by one, and so does a run that a lane lost: it
-is repeated alone, which gives what a single run would have given, failure and all, or goes on where only the lane's
-sine has a limit. A thread takes one group after the other; native code runs without the interpreter's lock.
+A run with events is alone for steps that hold one (see `compile/lane_moves`). What lanes cannot do (adaptive methods,
+callable inputs) runs one by one, and so does a run without events that a lane lost: it is repeated alone, which gives
+what a single run would have given, failure and all, or goes on where only the lane's sine has a limit. A thread takes
+one group after the other; native code runs without the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.block import guard_count
+from kompono.compile.run_lanes import one_lane
 from kompono.ending import Ending
 from kompono.solve.endings import NO_ROOM
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Problem, Settings, Trajectory, integrate
+from kompono.solve.lane_ends import each_lane
 from kompono.solve.methods import METHODS, Family
 from kompono.solve.outcome import Outcome, Outputs, channels, conclude, opening, reporter
 from kompono.solve.progress import Progress
@@ -52,11 +56,10 @@ class Batch:
 
 
 def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
-    """Whether runs can go side by side: equal steps, no events, no inputs that depend on the run, no lanes inside."""
-    if hasattr(kernel.program.routines["derivative"], "loops"):  # a table routine of a large model
-        return False
-    free = not kernel.program.events and not any(source.is_callable for source in feed.callables)
-    return free and METHODS[settings.method].family is Family.FIXED and hasattr(kernel, "fixed")
+    """Whether runs can go side by side: equal steps, no inputs that depend on the run, no lanes inside."""
+    free = not any(source.is_callable for source in feed.callables)
+    fixed = METHODS[settings.method].family is Family.FIXED and hasattr(kernel, "fixed")
+    return free and fixed and not one_lane(kernel)
 
 
 def record_times(settings: Settings) -> np.ndarray:
@@ -89,6 +92,8 @@ def prepare(kernel: Any, batch: Batch) -> None:
     kernel.threads = 1  # runs are spread over threads, not the parts of a run
     method = settings.method if METHODS[settings.method].native else ""
     kernel.prepare(routine=batch.outputs.routine, method=method, lanes=batch.lanes)
+    if batch.lanes > 1 and guard_count(kernel.program):
+        kernel.prepare(method=method)  # for runs that leave their lanes
     kernel.prepare(routines=routines_of(settings.method, kernel.program.routines))
 
 
@@ -184,14 +189,16 @@ def _group(kernel: Any, batch: Batch, make_feed: MakeFeed, read: MakeReader, pro
 
 
 def _on_lanes(kernel: Any, batch: Batch, feed: Feed, progress: Progress) -> list[Outcome | None]:
-    """All runs of a group at once; None for those lost. Lanes to spare repeat the last run."""
+    """All runs of a group at once; None for those lost. Lanes to spare repeat the last run, or are empty."""
     lanes, count = batch.lanes, len(batch.states)
     chosen = np.minimum(np.arange(lanes), count - 1)
     states, parameters = (np.ascontiguousarray(values[chosen].T) for values in (batch.states, batch.parameters))
     with kernel.begun(states.ravel(), lanes) as state:
-        problem = Problem(kernel, state, parameters.ravel(), feed, _no_reader, lanes)
+        problem = Problem(kernel, state, parameters.ravel(), feed, _no_reader, lanes, count)
         problem.report, problem.columns = _reporter(kernel, batch, parameters.ravel(), lanes)
         whole = integrate(problem, batch.settings, progress)
+        if whole.on_lanes is not None:
+            return _each_with_events(kernel, batch, problem, whole)
         if not np.isinf(whole.lost[:count]).any():
             return [None] * count
         tables = channels(kernel, batch.outputs, whole.rows, parameters, lanes, whole.table)
@@ -212,8 +219,21 @@ def _each(kernel: Any, batch: Batch, whole: Trajectory, tables: np.ndarray) -> l
         table = tables[i]
         if not np.isfinite(table).all() and not kernel.program.opaque:  # perhaps a sine beyond its limit
             table = channels(kernel, batch.outputs, rows, batch.parameters[i])
-        trajectory = Trajectory(rows, whole.ended, whole.message, whole.time, dict(whole.statistics))
+        statistics = {**whole.statistics, "steps_on_lanes": whole.statistics["steps"]}
+        trajectory = Trajectory(rows, whole.ended, whole.message, whole.time, statistics)
         outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i], False))
+    return outcomes
+
+
+def _each_with_events(kernel: Any, batch: Batch, problem: Problem, whole: Trajectory) -> list[Outcome | None]:
+    """The outcome of each lane of a model with events."""
+    tables = channels(kernel, batch.outputs, whole.rows, problem.parameters, batch.lanes)
+    outcomes: list[Outcome | None] = []
+    for i, trajectory in enumerate(each_lane(problem, batch.settings, whole)):
+        table, values = tables[i], batch.parameters[i]
+        if len(table) != len(trajectory.rows) or not np.isfinite(table).all():
+            table = channels(kernel, batch.outputs, trajectory.rows, values)
+        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False))
     return outcomes
 
 

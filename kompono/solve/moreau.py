@@ -21,12 +21,14 @@ from dataclasses import replace
 import numpy as np
 
 from kompono.errors import NoForces
+from kompono.solve.instant import RESTING, SLOW, STRIKES, Instant
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Kind, NoForcesFit, UnitChoice, UnitMode
-from kompono.solve.settling import RESTING, SLOW, STRIKES, Instant, Settler
+from kompono.solve.settling import Settler
 
 Feed = Callable[[float], np.ndarray]
 LEAST = 10  # steps a rebound must last; a shorter one is none
+PROJECTIONS, NEAR = 12, 1e-7  # at most; one that moves less leaves its square
 
 
 class MoreauStep:
@@ -133,7 +135,11 @@ class MoreauStep:
             shut[[unit.modes[0] for unit in inside]] = 1.0
             closed = self._evaluate("project", time, self.law_states.with_modes(end, shut), inputs)
             end = self.law_states.with_modes(self.law_states.faster(closed, end), modes)
-        self.end = self._evaluate("project", time, end, inputs)
+        for _ in range(PROJECTIONS):
+            before, end = end, self._evaluate("project", time, end, inputs)
+            if self.kernel.program.opaque or np.abs(end - before).max() <= NEAR:
+                break
+        self.end = end
 
     def _write(self, chosen: Sequence[int], found: UnitChoice | None) -> None:
         """Modes at the end: what parts from what it struck is open."""

@@ -1,8 +1,9 @@
 """Ways to a closed position when Newton's method does not get there from the start as given.
 
 First the machine is closed with everything free, and what was asked for is then approached in small steps along the
-motion, as a person would turn the crank. If that ends short of it, other guesses of what may move are tried, the
-near ones first; they are random, with a fixed seed, so that the same model always starts the same way.
+motion, as a person would turn the crank. If that ends short of it, directions that are opposed are turned round
+(`turning.py`). Then other guesses of what may move are tried, the near ones first; they are random, with a fixed seed,
+so that the same model always starts the same way.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kompono.solve.loops import COARSE, TOLERANCE, LoopGroup, Loops
+from kompono.solve.loops import COARSE, TOLERANCE, LoopGroup, Loops, closed
 from kompono.solve.newton import NewtonTask, newton
+from kompono.solve.turning import turned_round
 
 LARGEST_CHANGE = 0.7  # of a coordinate [rad or sizes of the machine] within one small step: more is another branch
 SHORTEST = 1.0 / 512  # of the way to what was asked
@@ -26,7 +28,7 @@ def search(
     """The state with as many parts closed as were found, and which (parts)."""
     found, result = np.zeros(len(parts), dtype=bool), state.copy()
     tight = [_tight(loops, state, part, task) for part in parts]
-    for attempt in (_from_neutral, _from_start, _few, _from_elsewhere):
+    for attempt in (_from_neutral, _from_start, _few, turned_round, _from_elsewhere):
         left = [k for k in range(len(parts)) if not found[k] and tight[k] == (attempt is _few)]
         if attempt is _few:
             left = [k for k in left if not _rounded(loops, state, parts[k])]
@@ -57,13 +59,6 @@ def _rounded(loops: Loops, state: np.ndarray, part: LoopGroup) -> bool:
     scale = np.array([size if loops.start.units[k] == "m" else 1.0 for k in part.coordinates])
     change = np.abs(near - state)[part.coordinates]
     return bool(closed(loops, near, [part], gaps)[0] and (change < AGREES * scale).all())
-
-
-def closed(loops: Loops, state: np.ndarray, parts: Sequence[LoopGroup], gaps: np.ndarray) -> np.ndarray:
-    """Which parts are closed, and not half a turn off."""
-    good = gaps <= TOLERANCE
-    good[list(loops.as_meant(state, parts))] = False
-    return good
 
 
 def _free(loops: Loops) -> NewtonTask:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any, cast
 
 import numpy as np
 
@@ -93,9 +95,6 @@ def unsolvable(program: Program) -> tuple[str, str, str] | None:
     if program.opaque or program.away:
         first = program.opaque[0][0] if program.opaque else next(iter(program.away.values()))[0]
         return first, "this part runs elsewhere", explicit
-    if program.laws:
-        fix = f"{explicit[:-1]}, or contact='soft'."
-        return program.laws[0].path, "contact, stops and dry friction change what moves, event by event", fix
     if program.groups:
         return "", "with errors='parts' closed parts tell only the level of their error", "Leave errors= out."
     if program.spread is not None or isinstance(program.routines["derivative"], TableRoutine):
@@ -111,10 +110,10 @@ def check_settings(settings: Settings) -> None:
             fix=nearest(str(settings.method), METHODS) or f"Methods: {', '.join(METHODS)}.",
         )
     for name in ("begin", "until", "step", "rtol", "atol"):
-        value = getattr(settings, name)
-        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
+        value: Any = getattr(settings, name)
+        if not isinstance(value, Real) or not 0 <= cast(Any, value) <= sys.float_info.max:
             what = "tolerances must be positive numbers" if name.endswith("tol") else "that is no time to run with"
-            raise RunError(f"{name} = {value!r}: {what}.", fix=f"Give {name} as a positive number.")
+            raise RunError(f"{name} = {shown(value)}: {what}.", fix=f"Give {name} as a positive number.")
     if settings.step == 0:
         raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
     if settings.until > 2**53 * settings.step:

@@ -1,54 +1,30 @@
-"""What laws do at an event: who strikes whom, then what holds and what slides from here on.
+"""Whoever runs a program with laws has a settler: it gives the state behind an event at which guards of laws rose.
 
-The native loop stops where a guard of a law has risen through zero. Here the rows that are concerned (gaps that are
-closed or touch, friction that acts) are asked for their answer to each other's forces, A = W M^-1 W^T with all joints
-held. Where something approaches, speeds jump (`laws/impact.py`). Then modes are chosen so that accelerations and forces
-fit (`laws/select.py`), and what holds is brought to rest exactly. A contact whose rebound would be lower than
-`LOWEST` closes for good, so that a bouncing ball comes to rest.
+The native loop stops there; what happens at such an instant is in `instant.py`. The start of a run is one, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kompono.errors import AssemblyError, NoForces, RunError
-from kompono.solve.laws.alone import impulse_alone, mode_alone
-from kompono.solve.laws.impact import impact
-from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
+from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
+from kompono.solve.instant import STRIKES, Instant
+from kompono.solve.laws.units import NoForcesFit
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
-TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
-RESTING = 1e-9  # a speed [m/s, rad/s] of a gap below this is none
 OVERLAP = 1e-6  # [m, rad] at the start
-SLOW = 1e-8  # a slip speed [m/s, rad/s] below this is none
-BRIEF = 1e-6  # a step [s] where its length is not known
-STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
-LOWEST = 5e-12  # a rebound [m] below this is none
-STILL = np.zeros(2)
-STRIKES, CLOSES, OPENS, STICKS, SLIPS = range(len(LAW_EVENTS))
-
-
-@dataclass
-class LawView:
-    """The laws at a state: gap, rate and free acceleration of the rows, free measures, five numbers of each unit."""
-
-    gap: np.ndarray
-    rate: np.ndarray
-    w: np.ndarray
-    measures: np.ndarray
-    numbers: np.ndarray
+PIECES = 8  # of a step over crowded events
 
 
 class Settler:
     """Chooses modes of all laws of a program."""
 
-    def __init__(self, kernel: Any, steps: bool = False) -> None:
+    def __init__(self, kernel: Any, steps: bool = False, impacts: bool = False) -> None:
         self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
+        self.impacts = impacts  # whether what jams is stopped by an impact
         self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
@@ -63,7 +39,13 @@ class Settler:
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
         try:
             struck = instant.strike(fired)
-            changed = instant.choose(fired)
+            try:
+                changed = instant.choose(fired)
+            except NoForcesFit as found:
+                stopped = instant.unjam(found)
+                if not stopped:
+                    raise
+                struck, changed = struck + stopped, instant.choose(())
         except NoForcesFit as found:
             raise NoForces(instant.jam(found)) from found
         return instant.settled(), [
@@ -82,6 +64,18 @@ class Settler:
         made = MoreauStep(self, time, state, feed, parameters, size, out)
         return made.end, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in made.happened]
 
+    def leap(
+        self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float
+    ) -> tuple[np.ndarray, list[int]]:  # fmt: skip
+        """The same in some pieces, where events crowd: what is stable in steps of a size need not be so in these, which
+        are of second order.
+        """
+        happened: list[int] = []
+        for k in range(PIECES):
+            state, more = self.step(time + k / PIECES * size, state, feed, parameters, size / PIECES, True)
+            happened += more
+        return state, happened
+
     def unsettled(
         self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float
     ) -> str:
@@ -95,293 +89,34 @@ class Settler:
     ) -> np.ndarray:
         """A state with modes that fit, before anything moves."""
         gaps = self.kernel.evaluate("law_view", time, state, inputs, parameters)[0]
-        for unit in self.units:
-            if unit.level == "position" and gaps[unit.row] < -OVERLAP:
-                raise AssemblyError(
-                    f"the gap is {gaps[unit.row]:.3g} at the start: two bodies overlap.", path=unit.path,
-                    fix="Start where nothing overlaps.",
-                )  # fmt: skip
-        return self(time, state, inputs, parameters, (), step)[0]
+        overlaps = [u for u in self.units if u.level == "position" and gaps[u.row] < -OVERLAP]
+        if overlaps:
+            deepest = min(overlaps, key=lambda unit: gaps[unit.row])
+            more = len(overlaps) - 1
+            others = f" {more} more {'gap overlaps' if more == 1 else 'gaps overlap'} less." if more else ""
+            raise AssemblyError(
+                f"the gap is {gaps[deepest.row]:.3g} at the start: two bodies overlap, or a limit is broken.{others}",
+                path=deepest.path, fix="Start where nothing overlaps.",
+            )  # fmt: skip
+        state, happened = self(time, state, inputs, parameters, (), step)
+        kinds = len(LAW_EVENTS)
+        units = [
+            (number - self.first_event) // kinds
+            for number in happened
+            if (number - self.first_event) % kinds == STRIKES
+        ]
+        struck = sorted({self.units[unit].path for unit in units})
+        if struck:
+            what = "strikes" if len(struck) == 1 else "strike"
+            warn(f"{', '.join(struck)} {what} at the start: speeds are those after that blow.", ModelWarning)
+        return state
 
 
-def settler_of(kernel: Any, steps: bool = False) -> Settler | None:
+def settler_of(kernel: Any, steps: bool = False, impacts: bool = False) -> Settler | None:
     """What chooses the modes of a program's laws, told to whoever runs it; None if it has none."""
     if not kernel.program.laws:
         return None
     if not hasattr(kernel, "settle"):
         raise RunError("contact and dry friction are solved in native code only.", fix="Use native=True.")
-    kernel.settle = Settler(kernel, steps)
+    kernel.settle = Settler(kernel, steps, impacts)
     return kernel.settle
-
-
-class Instant:
-    """One moment of a machine whose laws settle; `state` changes."""
-
-    def __init__(
-        self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
-    ) -> None:
-        self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = step or BRIEF
-        self.units = settler.units
-        self._columns: dict[int, tuple[np.ndarray, ...]] = {}
-        self._modes = settler.states.modes(state)  # all of them, as they change
-        self.asked: list[int] = []  # units of the last small problem
-        self.before = self.modes()
-        self.view = self.look()
-        self.touching = self._touching()
-
-    def modes(self) -> list[np.ndarray]:
-        """The modes of each unit now."""
-        return [self._modes[list(unit.modes)] for unit in self.units]
-
-    def settled(self) -> np.ndarray:
-        """The state with the modes that were chosen."""
-        return self.settler.states.with_modes(self.state, self._modes)
-
-    def look(self) -> LawView:
-        """What the laws are at the present state."""
-        found = self.settler.kernel.evaluate("law_view", self.time, self.state, self.inputs, self.parameters)
-        return LawView(found[0], found[1], found[2], found[3], found[4].reshape(-1, 5))
-
-    def column(self, row: int) -> tuple[np.ndarray, ...]:
-        """What a unit force on a row does: to rows, measures and speeds."""
-        if row not in self._columns:
-            force = np.zeros(len(self.view.gap))
-            force[row] = 1.0
-            given = np.concatenate([self.parameters, force])
-            self._columns[row] = self.settler.kernel.evaluate("law_respond", self.time, self.state, self.inputs, given)
-        return self._columns[row]
-
-    def rows(self, number: int) -> list[int]:
-        """The rows of a unit."""
-        unit = self.units[number]
-        return [unit.row, unit.row + 1] if unit.kind == Kind.PLANAR else [unit.row]
-
-    def _touching(self) -> list[bool]:
-        """Of each unit: whether its gap is closed, or was; whether friction acts there."""
-        found = []
-        for number, unit in enumerate(self.units):
-            if unit.kind != Kind.ONE_SIDED:
-                found.append(unit.contact < 0 or found[unit.contact])
-            elif unit.level == "speed":
-                found.append(bool(self.before[number][0] > 0 or self.view.rate[unit.row] < SLOW))
-            else:
-                found.append(bool(self.before[number][0] > 0 or self.view.gap[unit.row] < TOUCHING))
-        return found
-
-    # -- impacts
-
-    def strike(self, fired: Sequence[int]) -> list[tuple[int, int]]:
-        """Let what approaches strike: speeds jump. What happened, by unit."""
-        approach = [
-            k for k, unit in enumerate(self.units)
-            if unit.kind == Kind.ONE_SIDED and self.touching[k] and self.view.rate[unit.row] < -RESTING
-        ]  # fmt: skip
-        if not approach:
-            return []
-        chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._given(k)]
-        if len(chosen) == 1 and self._mobility(approach[0]) > 0.0:
-            row, a = self.units[approach[0]].row, self._mobility(approach[0])
-            self._push([row], [impulse_alone(a, float(self.view.rate[row]), self._restitution(approach[0]))])
-        else:
-            self._strike_together(approach, chosen)
-        self.view = self.look()
-        return [(k, STRIKES) for k in approach]
-
-    def _strike_together(self, approach: Sequence[int], chosen: Sequence[int]) -> None:
-        """The impulses of several rows that may move one another."""
-        part = self._part(chosen, self.view.rate)
-        rebound = np.array([self._restitution(k) for k in chosen])
-        named = {self.units[k].impact for k in approach}
-        law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
-        impulses, _ = impact(part.problem, part.units, rebound, law)
-        self._push(part.rows, impulses)
-
-    def _mobility(self, number: int) -> float:
-        """How a force on the first row of a unit moves that row."""
-        row = self.units[number].row
-        return float(self.column(row)[0][row])
-
-    def _given(self, number: int) -> bool:
-        """Whether a unit is friction that no impulse limits: it gives way."""
-        unit = self.units[number]
-        return unit.kind != Kind.ONE_SIDED and unit.contact < 0 and not (unit.count and self.view.numbers[number, 0])
-
-    def _restitution(self, number: int) -> float:
-        """That of a unit, none where the rebound would be too low to matter, or it does not approach: what rests closed
-        while another contact is struck bears the blow, and rounding of its speed must not decide on that.
-        """
-        unit = self.units[number]
-        if unit.kind != Kind.ONE_SIDED:
-            return 0.0
-        given, speed = self.view.numbers[number, 4], -self.view.rate[unit.row]
-        back = max(-self.view.w[unit.row], 0.0)
-        return 0.0 if speed <= RESTING or given * speed <= np.sqrt(2 * back * LOWEST) else float(given)
-
-    def _push(self, rows: Sequence[int], impulses: Sequence[float] | np.ndarray) -> None:
-        """Change the speeds by impulses on some rows."""
-        for row, impulse in zip(rows, impulses, strict=True):
-            if impulse:
-                self.state = self.settler.states.faster(self.state, self.state, impulse, self.column(row)[2])
-
-    # -- modes
-
-    def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
-        """Choose modes that fit and bring to rest what holds. What happened, by unit."""
-        chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._leaves(k)]
-        for number in set(range(len(self.units))) - set(chosen):
-            self._write(number, UnitMode.OFF)
-        if len(chosen) == 1 and self._chosen_alone(chosen[0], chosen[0] in fired):
-            return self._changes()
-        if chosen:
-            part = self._part(chosen, self.view.w)
-            start = self._start(chosen)
-            free = np.array([self._free(k) for k in chosen])
-            left = {i: UnitMode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
-            found = self._selected(part, start, free, left)
-            slow = self._slow(part, found)
-            for i, number in enumerate(chosen):
-                self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])
-            self._rest(chosen, found)
-        return self._changes()
-
-    def _chosen_alone(self, number: int, fired: bool) -> bool:
-        """Choose the mode of the only unit that acts, if that is obvious."""
-        unit = self.units[number]
-        if unit.kind == Kind.PLANAR or unit.count:
-            return False
-        slip, numbers = float(self.view.rate[unit.row]), self.view.numbers[number]
-        way = float(np.sign(slip)) if unit.kind == Kind.DRY and abs(slip) > SLOW else 0.0
-        limits, left = (float(numbers[2]), float(numbers[3])), fired and self._held(number)
-        found = mode_alone(unit.kind, self._mobility(number), float(self.view.w[unit.row]), limits, way, left)
-        if found is None:
-            return False
-        self._write(number, found[0], np.array([found[1], 0.0]))
-        if found[0] == UnitMode.HELD and slip:
-            self._push([unit.row], [-slip / self._mobility(number)])
-        return True
-
-    def _selected(self, part: LawsInPlay, start: UnitChoice, free: np.ndarray, left: dict[int, UnitMode]) -> UnitChoice:
-        """Modes that fit. What left its mode need not, where directions of slip that leaned are chosen anew."""
-        try:
-            return select(part.problem, part.units, start, free, left)
-        except NoForcesFit:
-            if not left:
-                raise
-        return select(part.problem, part.units, start, free)
-
-    def _leaves(self, number: int) -> bool:
-        """Whether a gap opens by its speed, or friction is that of such a gap."""
-        unit = self.units[number]
-        number = number if unit.kind == Kind.ONE_SIDED else unit.contact
-        return number >= 0 and bool(self.view.rate[self.units[number].row] > RESTING)
-
-    def _held(self, number: int) -> bool:
-        """Whether a unit was closed, or did stick."""
-        unit, before = self.units[number], self.before[number][0]
-        return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
-
-    def _acted(self, number: int) -> bool:
-        contact = self.units[number].contact
-        return contact < 0 or bool(self.before[contact][0] > 0)
-
-    def _free(self, number: int) -> bool:
-        """Whether a unit may change: one that slips goes on."""
-        unit = self.units[number]
-        return unit.kind == Kind.ONE_SIDED or bool(np.linalg.norm(self.view.rate[self.rows(number)]) <= SLOW)
-
-    def _start(self, chosen: Sequence[int]) -> UnitChoice:
-        """The modes there are; what slips does so in the direction of its speed."""
-        modes, directions = np.zeros(len(chosen), dtype=int), np.zeros((len(chosen), 2))
-        for i, number in enumerate(chosen):
-            unit, slip = self.units[number], self.view.rate[self.rows(number)]
-            if unit.kind == Kind.ONE_SIDED:
-                modes[i] = UnitMode.HELD if self.before[number][0] > 0 else UnitMode.OFF
-                continue
-            modes[i] = UnitMode.HELD
-            speed = float(np.linalg.norm(slip))
-            if speed > SLOW:
-                modes[i] = UnitMode.SLIDES
-                directions[i, : len(slip)] = slip / speed
-        return UnitChoice(modes, directions, np.zeros(sum(len(self.rows(number)) for number in chosen)))
-
-    def _rest(self, chosen: Sequence[int], found: UnitChoice) -> None:
-        """Bring rows that hold to rest, and give gaps that are closed no speed."""
-        held = [row for i, number in enumerate(chosen) if found.modes[i] == UnitMode.HELD for row in self.rows(number)]
-        if not held or not np.any(self.view.rate[held]):
-            return
-        matrix = np.array([self.column(row)[0][held] for row in held]).T
-        self._push(held, -np.linalg.lstsq(matrix, self.view.rate[held], rcond=1e-10)[0])
-
-    def _slow(self, part: LawsInPlay, found: UnitChoice) -> np.ndarray:
-        """The slip speed (units) below which the direction of planar friction leans to the chosen one."""
-        problem, sides = part.problem, np.zeros(len(part.rows))
-        reaction = problem.n0 + problem.B @ found.z
-        for i, unit in enumerate(part.units):
-            if unit.kind == Kind.PLANAR and found.modes[i] == UnitMode.SLIDES:
-                size = np.linalg.norm(reaction[unit.first : unit.first + unit.count])
-                sides[unit.row : unit.row + 2] = problem.mu[i] * size + problem.limit[i]
-        speeds = STEPS * self.step * (np.abs(problem.A) @ sides)
-        ends = [unit.row + (unit.kind == Kind.PLANAR) for unit in part.units]
-        return np.array([max(speeds[unit.row], speeds[end], SLOW) for unit, end in zip(part.units, ends, strict=True)])
-
-    def _write(self, number: int, mode: UnitMode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
-        unit = self.units[number]
-        if unit.kind == Kind.ONE_SIDED:
-            values = [float(mode == UnitMode.HELD)]
-        elif unit.kind == Kind.DRY:
-            values = [float(np.sign(direction[0])) if mode == UnitMode.SLIDES else 0.0]
-        else:
-            values = [slow * (mode == UnitMode.SLIDES), *direction]
-        for place, value in zip(unit.modes, values, strict=True):
-            self._modes[place] = value
-
-    def _changes(self) -> list[tuple[int, int]]:
-        found, now = [], self.modes()
-        for number, (unit, old, new) in enumerate(zip(self.units, self.before, now, strict=True)):
-            if unit.kind == Kind.ONE_SIDED:
-                if old[0] != new[0]:
-                    found.append((number, CLOSES if new[0] > 0 else OPENS))
-                continue
-            acts = unit.contact < 0 or now[unit.contact][0] > 0
-            if acts and (np.sign(old[0]) != np.sign(new[0]) or not self._acted(number)):
-                found.append((number, SLIPS if new[0] else STICKS))
-        return found
-
-    def jam(self, found: NoForcesFit) -> str:
-        """Where no forces fit, and what friction there is too much, in words."""
-        concerned = [self.asked[k] for k in found.units if k < len(self.asked)]
-        paths = sorted({self.units[number].path for number in concerned}) or [self.units[0].path]
-        why = ""
-        if found.critical is not None:
-            mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
-            paths = [self.units[concerned[0]].path]
-            why = f" (mu {max(mu):.6g} is above {found.critical:.6g} here)"
-        return f"no contact forces fit: {', '.join(paths)}{why}"
-
-    # -- a small problem of some units
-
-    def _part(self, chosen: Sequence[int], b: np.ndarray) -> LawsInPlay:
-        self.asked = list(chosen)
-        rows = [row for number in chosen for row in self.rows(number)]
-        place = {row: i for i, row in enumerate(rows)}
-        at = {number: i for i, number in enumerate(chosen)}
-        units = [
-            SolvedUnit(Kind(unit.kind), place[unit.row], at.get(unit.contact), unit.first, unit.count, unit.path)
-            for unit in (self.units[number] for number in chosen)
-        ]
-        columns = [self.column(row) for row in rows]
-        matrix = np.array([column[0][rows] for column in columns]).T.reshape(len(rows), len(rows))
-        measured = np.array([column[1] for column in columns]).T.reshape(len(self.view.measures), len(rows))
-        mu, mu_static, limit, limit_static, _ = self.view.numbers[chosen].T
-        problem = LawProblem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
-        return LawsInPlay(units, rows, problem)
-
-
-@dataclass(frozen=True)
-class LawsInPlay:
-    """Some units, their rows in all rows, and what they answer each other."""
-
-    units: list[SolvedUnit]
-    rows: list[int]
-    problem: LawProblem

@@ -44,7 +44,7 @@ def unsettled(settler: Any, time: float, state: np.ndarray, feed: Feed, paramete
 
 
 def _named(settler: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> str:
-    from kompono.solve.settling import Instant
+    from kompono.solve.instant import Instant
 
     now = Instant(settler, time, state, inputs, parameters, 0.0)
     if not np.all(np.isfinite(now.view.w)):

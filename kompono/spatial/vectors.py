@@ -22,6 +22,13 @@ def twist_matrix(pose: Pose) -> Any:
     return ca.sparsify(ca.vertcat(upper, ca.horzcat(ca.SX(3, 3), turned)))
 
 
+def turn_and_shift(pose: Pose) -> tuple[Any, Any]:
+    """The same matrix as a product: it shifts first, then turns."""
+    turned, shifted = ca.SX(pose.rotation).T, ca.SX(ca.DM.eye(6))
+    shifted[:3, 3:] = -skew(pose.position)
+    return ca.sparsify(ca.diagcat(turned, turned)), ca.sparsify(shifted)
+
+
 def carry_twist(pose: Pose, twist: Any) -> Any:
     """twist_B = X twist_A without forming X."""
     linear, angular = twist[:3], twist[3:]

@@ -9,6 +9,7 @@ function written in another way is asked as before.
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 from typing import NamedTuple
 
 import casadi as ca
@@ -37,12 +38,18 @@ class Algorithm(NamedTuple):
 def algorithm(function: ca.Function, text: str = "") -> Algorithm:
     """All instructions of an SX function; `text` is what `serialize` gives, if that is known."""
     count = function.n_instructions()
-    records = _found(function, text or function.serialize(), count) if count else np.zeros((0, 4), dtype="<i4")
+    records = _found(function, text or function.serialize(), count) if count > 2 * _LOOKS else None
     if records is None:
-        records = np.array([_told(function, k) for k in range(count)], dtype="<i4")
+        records = np.array([_told(function, k) for k in range(count)], dtype="<i4").reshape(count, 4)
     constants = np.ascontiguousarray(records[:, 2:]).view("<f8").ravel()
     op, result, first, second = np.ascontiguousarray(records.T)
     return Algorithm(op, result, first, second, constants)
+
+
+def reads(function: ca.Function, places: Collection[int], text: str = "") -> bool:
+    """Whether some of these places of the first argument of an SX function matter to it."""
+    found = algorithm(function, text)
+    return bool(np.isin(found.second[(found.op == ca.OP_INPUT) & (found.first == 0)], list(places)).any())
 
 
 def operand_counts(function: ca.Function, op: np.ndarray) -> dict[int, int]:

@@ -1,11 +1,11 @@
 """Numbers of a model that are symbols while it is traced, and are put in afterwards.
 
-Masses and inertias decide nothing about the structure of the equations, as long as they are not zero. So they are
-traced as symbols, and what is kept of a translation serves every model that differs in them alone; whoever asks for a
-routine gets it with the numbers in place. Zeros stay zeros, and equal entries of one inertia tensor stay equal, for
-terms vanish by them: which these are is the *pattern* of a solid, and part of the name of a translation. What is
-found numerically from masses and goes into the equations, such as the sizes pivots are compared with, is a number
-among these: it is found anew for each model, by the same code.
+Masses, inertias and the numbers in laws of forces and efforts (see `open_laws`) decide nothing about the structure of
+the equations, as long as they are not zero. So they are traced as symbols, and what is kept of a translation serves
+every model that differs in them alone; whoever asks for a routine gets it with the numbers in place. Zeros stay zeros,
+and equal entries of one inertia tensor stay equal, for terms vanish by them: which these are is the *pattern* of a
+solid, and part of the name of a translation. What is found numerically from masses and goes into the equations, such
+as the sizes pivots are compared with, is a number among these: it is found anew for each model, by the same code.
 
 A kernel is the same to the bit whether its expressions were traced or found on a shelf: both ways the numbers are put
 into the same expressions.
@@ -16,12 +16,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from kompono.model.body import Body, MassProperties
+from kompono.model.element import Element
+from kompono.translate.algorithm import reads
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Coded
 
@@ -71,7 +74,11 @@ class OpenNumbers:
     needed.
     """
 
-    def __init__(self, bodies: Mapping[str, Body]) -> None:
+    def __init__(
+        self, bodies: Mapping[str, Body], laws: Callable[[dict[Element, Any]], Mapping[str, tuple[Element, Any]]]
+    ) -> None:
+        self._open_laws = laws
+        self.asked: dict[Element, Any] = {}  # laws as the name of the model counts them
         self.solids: dict[Body, MassProperties] = {}
         self.opened: dict[str, Open] = {}  # kernels with numbers in place -> before that
         self.coded: dict[str, Coded] = {}  # the same for who compiles them
@@ -87,7 +94,18 @@ class OpenNumbers:
                 mass = self._symbolic(f"{path} mass", [[body.solid.mass]])
                 inertia = self._symbolic(f"{path} inertia", body.solid.inertia.tolist(), alike=True)
                 self.solids[body] = MassProperties(mass, inertia)
-        self._declared = frozenset(self._values)
+        self._declared = set(self._values)
+
+    @cached_property
+    def laws(self) -> dict[Element, Any]:
+        """Forces and efforts with symbols in the place of their numbers."""
+        found: dict[Element, Any] = {}
+        for path, (element, law) in self._open_laws(self.asked).items():
+            found[element] = law
+            for k, (symbol, value) in enumerate(zip(law.symbols, law.values, strict=True)):
+                self._note(f"{path} law {k}", symbol, value)
+                self._declared.add(f"{path} law {k}")
+        return found
 
     def found(self, name: str, values: np.ndarray) -> ca.SX:
         """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros."""
@@ -113,10 +131,12 @@ class OpenNumbers:
 
     def _symbol(self, name: str, value: float) -> ca.SX:
         if name not in self._symbols:
-            self._symbols[name] = symbol = ca.SX.sym(f"number_{len(self._symbols)}")  # a path may hold anything
-            self._names[symbol.element_hash()] = name
-            self._values[name] = value
+            self._note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
         return self._symbols[name]
+
+    def _note(self, name: str, symbol: ca.SX, value: float) -> None:
+        self._symbols[name], self._values[name] = symbol, value
+        self._names[symbol.element_hash()] = name
 
     @property
     def pattern(self) -> str:
@@ -134,10 +154,12 @@ class OpenNumbers:
         return [name for s in symbols if (name := self._names.get(s.element_hash())) is not None]
 
     def known(self, names: Iterable[str]) -> bool:
-        """Whether there are such numbers; those that are found from the model are found now."""
-        if not all(name in self._values for name in names):
-            self._completed()
-        return all(name in self._values for name in names)
+        """Whether there are such numbers; those of laws, and those that are found from the model, are found now."""
+        names = set(names)
+        for find in (lambda: self.laws, self._completed):
+            if not names <= self._values.keys():
+                find()
+        return names <= self._values.keys()
 
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether these numbers need not be found."""
@@ -162,8 +184,9 @@ class OpenNumbers:
         self.opened[kernel] = opened
         called = tuple(function.name() for function in opened.code.find_functions())
         digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
+        timed = reads(opened.code, [0], opened.texts[0])
         self.coded[kernel] = Coded(
-            lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called
+            lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed
         )
         return kernel
 

@@ -10,9 +10,11 @@ model does not list its calls: it is a `TableRoutine`, kernels of component type
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -33,7 +35,8 @@ class Routine:
     """A schedule of calls from (time, state, inputs, parameters) to named outputs.
 
     `inputs` and `outputs` are (name, size) pairs; `result` gives for each output in turn, scalar by scalar, the
-    workspace slot (int) it is read from, or its constant value (float).
+    workspace slot (int) it is read from, or its constant value (float). Of outputs that are sparse matrices `entries`
+    has, in the place of an empty tuple, where each number lies in the whole one.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Routine:
     calls: tuple[Call, ...]
     result: tuple[tuple[int | float, ...], ...]
     workspace: int
+    entries: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True)
 
     def counts(self) -> dict[str, int]:
         """How often each kernel runs."""
@@ -52,7 +56,8 @@ class Routine:
 class Coded:
     """A kernel as code and numbers: `code` is a function of one column, that of the kernel and behind it the `numbers`;
     a model with other numbers may have the same code, which `digest` names. `length` is about that of the kernel in
-    instructions; `called` are the names of closed functions it calls, also through others.
+    instructions; `called` are the names of closed functions it calls, also through others; `timed` is whether its
+    first input, the time of a routine, matters.
     """
 
     code: Callable[[], ca.Function]
@@ -60,6 +65,21 @@ class Coded:
     numbers: np.ndarray
     length: int
     called: tuple[str, ...]
+    timed: bool
+
+    def as_data(self) -> Coded:
+        """The same with its code at hand, which may go to another machine."""
+        return replace(self, code=KnownCode(self.code()))
+
+
+@dataclass(frozen=True)
+class KnownCode:
+    """Code that is there."""
+
+    function: ca.Function
+
+    def __call__(self) -> ca.Function:
+        return self.function
 
 
 HEADER = 8  # doubles at the start of the workspace of a table routine that no kernel touches
@@ -224,6 +244,7 @@ class Program:
     stops: tuple[int, ...] = ()  # numbers of the events that end a run
     independent: int = 0  # how many conditions are independent, if some of them
     slips: int = 0  # are implied by others wherever the machine can go
+    locked: tuple[int, ...] = ()  # places in the state of coordinates and speeds that the conditions keep at zero
     away: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # functions that run elsewhere, by how their
     # names begin, and the paths of the parts they belong to
     spread: Spread | None = None  # if this is the part of one process
@@ -244,8 +265,22 @@ class Program:
         own = len(self.coordinates) + len(self.speeds) + len(self.modes) + len(self.states)
         return own + len(self.opaque)
 
+    @functools.cached_property
+    def worked_out(self) -> dict[Any, Any]:
+        """What others have worked out of it and need again and again."""
+        return {}
+
+    def outline(self, name: str) -> Routine:
+        """A routine as those see it who call it: its name, inputs and outputs. One that has a twin for open gaps, of
+        the same inputs and outputs, is not traced for that.
+        """
+        twin = self.routines.get(f"open_{name}")
+        return self.routines[name] if twin is None or len(twin.calls) > 1 else replace(twin, name=name)
+
     def only(self, names: Iterable[str]) -> Program:
         """The program reduced to these routines, as plain data that may go to another machine."""
         routines = {name: self.routines[name] for name in names}
         used = {name for routine in routines.values() for name in routine.counts()}
-        return replace(self, kernels={name: self.kernels[name] for name in used}, routines=routines, coded={})
+        kernels = {name: self.kernels[name] for name in used}
+        coded = {name: self.coded[name].as_data() for name in used if name in self.coded}
+        return replace(self, kernels=kernels, routines=routines, coded=coded)

@@ -16,16 +16,19 @@ and only speeds and states of one's own, z, are left to be solved for: half the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 
-from kompono.translate.held import derived
+from kompono.translate.held import along
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Program, Routine
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import addressed
 
 IMPLICIT = "implicit"
+SPARSE_FROM, SPARSE = 20, 0.35  # unknowns, and share of S that may not be zero, from which on it is sparse
 
 
 def symbolic(kernels: Mapping[str, ca.Function], routine: Routine, inputs: Vector) -> list[Vector]:
@@ -42,7 +45,7 @@ def symbolic(kernels: Mapping[str, ca.Function], routine: Routine, inputs: Vecto
 def jacobian(whole: Routine, kernels: dict[str, ca.Function]) -> Routine:
     """d rate / d state (column by column) from the inlined derivative; what is always zero is no work."""
     x, rate = _rate(whole, kernels)
-    matrix = derived(rate, lambda found: ca.jacobian(found, x[1 : 1 + rate.numel()]))
+    matrix = along(rate, x[1 : 1 + rate.numel()])[1]
     return routine_of("jacobian", whole.inputs, x, {"jacobian": matrix}, kernels)
 
 
@@ -50,19 +53,38 @@ def implicit(whole: Routine, kernels: dict[str, ca.Function], coordinates: int, 
     """rate, S (row by row), W (row by row), X and F (column by column) from the inlined derivative.
 
     The first `coordinates` numbers of the state are q, those at the places `moving` z; others (modes) stay. The last
-    of its parameters, behind those of the model, is g [s].
+    of its parameters, behind those of the model, is g [s]. X and F are sparse, and so are S and W where most of S is
+    always zero.
     """
     x, rate = _rate(whole, kernels)
     g = ca.SX.sym("g")
-    matrix = ca.SX(derived(rate, lambda found: ca.jacobian(found, x[1 : 1 + rate.numel()])))
     q, z = list(range(coordinates)), list(moving)
+    matrix = ca.SX(rate.numel(), rate.numel())
+    rate, matrix[:, [*q, *z]] = along(rate, ca.vertcat(x[1 : 1 + len(q)], x[[1 + place for place in z]]))
     turning = _inverse(ca.SX.eye(len(q)) - g * matrix[q, q])
     coupling = ca.mtimes(g * matrix[z, q], turning)
     following = ca.mtimes(turning, g * matrix[q, z])
     square = ca.SX.eye(len(z)) - g * matrix[z, z] - ca.mtimes(coupling, g * matrix[q, z])
     *most, (label, size) = whole.inputs
-    outputs = {"rate": rate, "square": square.T, "coupling": coupling.T, "turning": turning, "following": following}
-    return routine_of(IMPLICIT, (*most, (label, size + 1)), ca.vertcat(x, g), outputs, kernels)
+    sparse = len(z) >= SPARSE_FROM and square.nnz() < SPARSE * square.numel()
+    outputs: dict[str, Matrix] = {"rate": rate, "square": square.T, "coupling": coupling.T}
+    entries: list[tuple[int, ...]] = [(), (), ()]
+    for k, name in enumerate(("square", "coupling") if sparse else ()):
+        outputs[name], entries[k + 1] = _compact(outputs[name])
+    for name, matrix_there in (("turning", turning), ("following", following)):
+        outputs[name], places = _compact(matrix_there)
+        entries.append(places)
+    routine = routine_of(IMPLICIT, (*most, (label, size + 1)), ca.vertcat(x, g), outputs, kernels)
+    return replace(routine, entries=tuple(entries))
+
+
+def _compact(matrix: Matrix) -> tuple[Vector, tuple[int, ...]]:
+    """What of a matrix is not always zero, column by column, and where it lies there."""
+    rows, columns = matrix.sparsity().get_triplet()
+    values: list[Any] = matrix.nonzeros()
+    kept = [k for k, value in enumerate(values) if not value.is_zero()]
+    places = tuple(columns[k] * matrix.shape[0] + rows[k] for k in kept)
+    return ca.vertcat(ca.SX(0, 1), *[values[k] for k in kept]), places
 
 
 def moving_places(program: Program) -> list[int]:
@@ -81,16 +103,24 @@ def _rate(whole: Routine, kernels: Mapping[str, ca.Function]) -> tuple[Vector, V
 def _inverse(matrix: Matrix) -> Matrix:
     """The inverse of a sparse matrix near 1, without a search for pivots; entries that are zero stay so."""
     size = matrix.shape[0]
-    rows = [{j: matrix[i, j] for j in range(size) if not matrix[i, j].is_zero()} for i in range(size)]
+    rows: list[dict[int, ca.SX]] = [{} for _ in range(size)]
+    users: list[set[int]] = [set() for _ in range(size)]  # rows that have an entry in a column
+    values: list[Any] = matrix.nonzeros()
+    for i, j, value in zip(*matrix.sparsity().get_triplet(), values, strict=True):
+        if not value.is_zero():
+            rows[i][j] = value
+            users[j].add(i)
     found = [{i: ca.SX(1)} for i in range(size)]
     for k in range(size):
         pivot = rows[k][k]
         for held in (rows, found):
             held[k] = {j: value / pivot for j, value in held[k].items()} if not pivot.is_one() else held[k]
-        for i in range(size):
+        for i in sorted(users[k]):
             factor = rows[i].get(k) if i != k else None
             if factor is None:
                 continue
+            for j in rows[k]:
+                users[j].add(i)
             for held in (rows, found):
                 for j, value in held[k].items():
                     held[i][j] = held[i].get(j, 0) - factor * value

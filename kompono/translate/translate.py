@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +14,25 @@ import casadi as ca
 from kompono import kinds
 from kompono.errors import RunError
 from kompono.foreign.element import Fmu
+from kompono.garbage import uncollected
+from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
-from kompono.request import SOFT, Request
+from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
+from kompono.translate.declared.open_laws import open_law
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
-from kompono.translate.elimination.inertia_form import closing_elements
+from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.judging import Close
 from kompono.translate.engines.large.cells import Apart
 from kompono.translate.engines.large.engine import NestedEngine
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.engines.registry import EngineEntry, engine_named
-from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
@@ -90,7 +94,8 @@ class Routines(Mapping[str, Routine]):
     def __getitem__(self, name: str) -> Routine:
         if name not in self._made:
             make = self._makers[name]
-            self._made[name] = make() if self.kept is None else self.kept.routine(name, make)
+            with uncollected():
+                self._made[name] = make() if self.kept is None else self.kept.routine(name, make)
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
@@ -111,20 +116,6 @@ class Routines(Mapping[str, Routine]):
         return len(self._makers)
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection: a large model is many objects that all stay, and looking at them again and again takes
-    longer than translating them.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def translate(
     model: Subsystem,
     *,
@@ -139,7 +130,7 @@ def translate(
     return translated(model, Request(**options), inline_limit=inline_limit, shelf=shelf, close=close)
 
 
-@_uncollected()
+@uncollected()
 def translated(
     model: Subsystem,
     request: Request,
@@ -176,7 +167,9 @@ def translated(
     numbers = None
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     if entry.tables and parted is None and not sealed and not elaborated.soft:
-        numbers = OpenNumbers({elaborated.path(body): body for body in elaborated.bodies})
+        numbers = OpenNumbers(
+            {elaborated.path(body): body for body in elaborated.bodies}, functools.partial(_open_laws, elaborated)
+        )
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -187,7 +180,8 @@ def translated(
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
-    asked = (*asked, request.contact) if declared.laws else asked
+    contact = EVENTS if request.contact == IMPACTS else request.contact  # the same equations
+    asked = (*asked, contact) if declared.laws else asked
     kept = None if sealed else find_kept(shelf, declared, asked, kernels, numbers)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
@@ -197,6 +191,16 @@ def translated(
         return found
     groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
+
+
+def _open_laws(model: Elaborated, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
+    """Forces and efforts by path, with symbols in the place of their numbers; those that were not `asked` before are
+    asked now.
+    """
+    kinds: dict[type, bool] = {}
+    elements = (*model.forces, *model.efforts)
+    opened = [(e, asked[e] if e in asked else open_law(e, kinds)) for e in elements]
+    return {model.path(element): (element, law) for element, law in opened if law is not None}
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -213,21 +217,28 @@ def _finished(
     chosen = make(head.shared) if head else None
     if chosen is None and kept and (head := kept.open_head()):
         chosen = make(head.shared)
-        head = head if (head.independent, head.slips) == chosen.independence else None
+        judged = (*chosen.independence, _locked(chosen))
+        head = head if (head.independent, head.slips, head.locked) == judged else None
         if head is not None:
             kept.put_head(head)
     if chosen is None or head is None:
         chosen = chosen or choose()
-        head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence)
+        head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence, _locked(chosen))
         if kept:
             kept.put_head(head)
     if kept and head.shared:
         kept.numbers = None  # they stand in shared kernels as they are
     routines = _routines(chosen, kept, head.strays)
-    program = replace(_program(chosen, routines, head.channels), independent=head.independent, slips=head.slips)
+    judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
+    program = replace(_program(chosen, routines, head.channels), **judged)
     if opens:
         _add_slopes(program, routines, lambda: make(False).opened_derivative())
     return Translation(chosen.model, chosen.topology, chosen, program, make)
+
+
+def _locked(engine: TracedEngine) -> tuple[int, ...]:
+    """Places in the state of coordinates and speeds that conditions keep at zero."""
+    return engine.locked_places if isinstance(engine, RelativeEngine) else ()
 
 
 def _checked(model: Subsystem) -> Elaborated:

@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.translate.declared.network_newton import solver_of
-from kompono.translate.held import derived
+from kompono.translate.held import along
+from kompono.translate.laws.naming import sizes
 from kompono.translate.program import Program, Routine
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
@@ -44,11 +46,21 @@ class ModelVariation:
         for name in self.near.routines:
             if name in ("project",) or name.startswith("tick_"):
                 makers[name] = lambda name=name: self._moved(name)
-            elif name in ("gap", "guards"):
+            elif name == "gap":
                 makers[name] = lambda name=name: self._same(name)
+            elif name == "guards":
+                makers[name] = self._guards
             elif name.startswith("switch_"):
                 makers[name] = lambda name=name: self._switched(name, int(name.removeprefix("switch_")))
         return replace(program, routines=Routines(makers))
+
+    def directions(self) -> np.ndarray:
+        """How parameters change along the columns (parameters, columns)."""
+        found = np.zeros((len(self.near.parameters), len(self.places)))
+        for k, (place, scale) in enumerate(zip(self.places, self.scales, strict=True)):
+            if place is not None:
+                found[place, k] = scale
+        return found
 
     def add_channels(self, program: Program, selected: str) -> str:
         """Offer a routine of channels and their derivatives, from one of the model; its name."""
@@ -77,10 +89,9 @@ class ModelVariation:
         size, inputs = self.near.state_size, len(self.near.inputs)
         return ca.vertcat(own[1 : 1 + size], own[1 + size + inputs :])
 
-    def _pushed(self, value: Vector, own: Vector, seeds: Vector) -> Vector:
-        """Derivatives of a value along the seeds, column by column."""
-        known = self._known(own)
-        return ca.densify(ca.vec(derived(value, lambda found: ca.jtimes(found, known, seeds))))
+    def _pushed(self, value: Vector, own: Vector, seeds: Vector, shares: bool = False) -> Vector:
+        """Derivatives of a value along the seeds, column by column; `shares` as of `along`."""
+        return ca.densify(ca.vec(along(value, self._known(own), seeds, shares)[1]))
 
     def _routine(self, name: str, x: Vector, outputs: dict[str, Vector]) -> Routine:
         sizes = self.near.routines["derivative"].inputs
@@ -93,7 +104,8 @@ class ModelVariation:
         product = self.near.routines[routine]
         first, *others = symbolic(self.near.kernels, product, own)
         labels = [label for label, _ in product.outputs]
-        values = [ca.vertcat(first, self._pushed(first, own, seeds)), *others]
+        told = routine not in ("derivative", "project") and not routine.startswith("tick_")
+        values = [ca.vertcat(first, self._pushed(first, own, seeds, told)), *others]
         return self._routine(name or routine, x, dict(zip(labels, values, strict=True)))
 
     def _same(self, routine: str) -> Routine:
@@ -101,6 +113,17 @@ class ModelVariation:
         product = self.near.routines[routine]
         labels = [label for label, _ in product.outputs]
         return self._routine(routine, x, dict(zip(labels, symbolic(self.near.kernels, product, own), strict=True)))
+
+    def _guards(self) -> Routine:
+        """Guards as they are; the rate of the state that may come with them is that of the columns as well."""
+        x, own, seeds = self._symbols()
+        product = self.near.routines["guards"]
+        values = dict(
+            zip([label for label, _ in product.outputs], symbolic(self.near.kernels, product, own), strict=True)
+        )
+        if "rate" in values:
+            values["rate"] = ca.vertcat(values["rate"], self._pushed(values["rate"], own, seeds))
+        return self._routine("guards", x, values)
 
     def _switched(self, routine: str, number: int) -> Routine:
         """A reset at an event whose time depends on the parameters."""
@@ -111,12 +134,12 @@ class ModelVariation:
         after = symbolic(kernels, routines["derivative"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
         guard = symbolic(kernels, routines["guards"], own)[0][number]
         moved = self._pushed(guard, own, seeds)
-        state, time = own[1 : 1 + size], own[0]
-        speed = ca.jtimes(guard, state, before) + ca.jacobian(guard, time)
+        flow = ca.vertcat(1, before)
+        speed = along(guard, own[: 1 + size], flow)[1]
         later = -moved / speed  # (columns)
-        along = ca.jtimes(reset, state, before) + ca.jacobian(reset, time)
+        passing = along(reset, own[: 1 + size], flow)[1]
         columns = ca.reshape(self._pushed(reset, own, seeds), size, len(self.places))
-        columns = columns + ca.mtimes(along - after, later.T)
+        columns = columns + ca.mtimes(passing - after, later.T)
         return self._routine(routine, x, {"state": ca.vertcat(reset, ca.densify(ca.vec(columns)))})
 
 
@@ -158,14 +181,14 @@ def no_variation(program: Program, routines: Sequence[str] = ("derivative", "pro
         return program.hidden[0], "what is sealed, or an FMU, only answers"
     if program.opaque or program.away:
         return (program.opaque[0][0] if program.opaque else next(iter(program.away.values()))[0]), "it runs elsewhere"
-    if program.laws:
-        return program.laws[0].path, "contact, stops and dry friction change what moves, event by event"
     if program.controllers:
         return program.controllers[0].path, "a Python callable has no derivatives"
     for name in routines:
         if name in program.routines and not hasattr(program.routines[name], "loops"):
             for call in program.routines[name].calls:
-                if any(not solver_of(f.name()) for f in program.kernels[call.kernel].find_functions()):
+                found = [f.name() for f in program.kernels[call.kernel].find_functions()]
+                known = {made.respond for name in found if (made := sizes(name)) is not None}
+                if any(not (solver_of(name) or sizes(name) or name in known) for name in found):
                     return "", "closed parts only answer"
         elif name in program.routines:
             return "", "a large model is translated by types of components"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from compile.programs import chain, circle, model, pendulum, tangle
 from compile.test_lower import BINARY, EDGES, UNARY
 
 from kompono.compile import ChunkEnd, Kernel, split
+from kompono.compile.run_lanes import LanesRun
 from kompono.errors import RunError
 from kompono.translate.program import Program
 
@@ -138,11 +141,50 @@ def test_only_lanes_that_need_it_are_projected_again() -> None:
     assert np.array_equal(wide.state.reshape(2, 2)[:, 0], alone.state)
 
 
-def test_models_with_events_have_one_lane() -> None:
-    program = model(1, lambda t, y, u, p: [1.0])
-    program = Program(program.kernels, program.routines, ("q",), (), (), (), events=("e",))
-    with pytest.raises(RunError, match="events"):
-        Kernel(program, cache=False).fixed("rk4", 0.0, np.zeros((1, 2)), step=0.1, lanes=2)
+def test_what_cannot_run_on_lanes_is_said() -> None:
+    """Parts elsewhere tell of their events to one run at a time."""
+    program = model(1, lambda t, y, u, p: [1.0], guards=lambda t, y, u, p: [y[0]], switches=[lambda t, y, u, p: [0.0]])
+    kernel = Kernel(replace(program, away={"part": ("part",)}), cache=False)
+    with pytest.raises(RunError, match="events and parts elsewhere runs on one lane"):
+        kernel.fixed("rk4", 0.0, np.zeros((1, 2)), step=0.1, lanes=2)
+
+
+@pytest.mark.parametrize("method", ["rk2", "rk4", "adams"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_events_on_lanes(method: str, seed: int) -> None:
+    """Oscillators with guards at random places, whose switches turn a mode and push; chunks change nothing."""
+    random = np.random.default_rng(seed)
+    pull, places = random.normal(size=(2, 4)) * 4, random.normal(size=(3, 4))
+
+    def rate(t: ca.SX, y: ca.SX, u: ca.SX, p: ca.SX) -> list:
+        forces = [-p[0] * (1 + 0.5 * y[4]) * y[i] + 0.1 * ca.dot(ca.DM(pull[i]), y[:4]) for i in range(2)]
+        return [y[2], y[3], *forces, 0.0]
+
+    program = model(
+        5, rate, parameters=1,
+        guards=lambda t, y, u, p: [ca.dot(ca.DM(place[:2]), y[:2]) - 0.1 for place in places],
+        switches=[
+            lambda t, y, u, p, k=k: [y[0], y[1], 0.97 * y[2], y[3], ca.if_else(y[4] > 0.5, 0.0, 1.0 + 0.01 * k)]
+            for k in range(3)
+        ],
+    )  # fmt: skip
+    kernel, lanes = Kernel(program, cache=False), 4
+    states, springs = random.normal(size=(5, lanes)), random.uniform(20, 60, lanes)
+    states[4] = 0.0
+    wide = kernel.fixed(method, 0.0, states, step=0.01, parameters=springs, lanes=lanes, filled=3, every=10)
+    for steps in (1, 99, 7, 93):
+        assert wide.advance(steps) is ChunkEnd.OK
+    records = wide.take()
+    assert isinstance(wide, LanesRun)
+    for k in range(3):
+        single = kernel.fixed(method, 0.0, states[:, k], step=0.01, parameters=springs[k : k + 1], every=10)
+        assert single.advance(200) is ChunkEnd.OK
+        assert len(single.events) > 3
+        np.testing.assert_allclose(wide.runs[k].events, single.events, rtol=0, atol=1e-9)
+        own = np.column_stack([records[:, 0], records[:, 1:].reshape(len(records), 5, lanes)[:, :, k]])
+        np.testing.assert_allclose(own, single.take(), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(wide.state.reshape(5, lanes)[:, k], single.state, rtol=0, atol=1e-9)
+        assert wide.taken[k] + wide.runs[k].accepted == single.accepted
 
 
 def test_numbers_that_shrink_to_nothing_become_zero() -> None:

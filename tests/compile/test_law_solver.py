@@ -15,11 +15,12 @@ from scipy.optimize import root
 
 from kompono.compile import Kernel, law_solver, schedule
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_lanes import define_lanes
 from kompono.compile.law_work import MOST
 from kompono.errors import CompileError
 from kompono.solve.laws.forces import System, solve, state_of
 from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit, UnitChoice, UnitMode
-from kompono.translate.laws.naming import HELD, OFF, OWN, PUSHES, SLIDES, is_solver, name_of, sizes
+from kompono.translate.laws.naming import HELD, OFF, OWN, PUSHES, SLIDES, Sizes, is_solver, sizes
 from kompono.translate.laws.stand_in import make_stand_in
 
 
@@ -91,10 +92,9 @@ def close(z: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> None
 
 
 def test_names_tell_sizes() -> None:
-    name = name_of("respond_abc_2", 12, 3, 4)
-    assert sizes(name) == (12, 3, 4, "respond_abc_2", "laws")
-    assert sizes(name_of("respond_abc_2", 12, 3, 4, "back")) == (12, 3, 4, "respond_abc_2", "back")
-    assert is_solver(name)
+    for known in (Sizes(12, 3, 4, "respond_abc_2", "back"), Sizes(12, 3, 4, "respond_abc_2", "slope", 7)):
+        assert sizes(known.name) == known
+        assert is_solver(known.name)
     assert sizes("respond_abc_2") is None
     assert not is_solver("laws_1_2_respond")
 
@@ -111,11 +111,47 @@ def test_the_stand_in_is_found_and_gives_no_numbers() -> None:
         make_stand_in(respond_of(3, 2), 15, 4, 2)
 
 
-def test_several_lanes_are_refused() -> None:
+def test_what_is_no_solver_is_refused() -> None:
     with pytest.raises(CompileError, match="one lane"):
-        law_solver.define(name_of("respond", 1, 1, 0), Lanes(4))
+        law_solver.define(Sizes(1, 1, 0, "respond").name, Lanes(4))
+    with pytest.raises(CompileError, match="not the name"):
+        define_lanes("respond", Lanes(4))
     with pytest.raises(CompileError, match="not the name"):
         law_solver.define("respond", ONE)
+
+
+@pytest.mark.parametrize(("rows", "measures"), [(1, 0), (3, 4), (6, 3), (8, 2)])
+def test_lanes_give_what_single_ones_do(rows: int, measures: int) -> None:
+    """Each lane with a machine, redundant or not, whose rows are held, slide by a limit or a reaction, or are off."""
+    lanes, given, expected = 8, [], []
+    for seed in range(10 * lanes):
+        rng = np.random.default_rng(seed)
+        laws = machine(rng, rows, rows - (rng.random() < 0.3 and rows > 1), measures)
+        laws.big_b *= 0.1
+        for row in range(rows):
+            kind = rng.choice(["hold", "limit", "reaction", "off", "off"])
+            if kind == "hold":
+                laws.hold(row)
+            elif kind == "limit" or (kind == "reaction" and not measures):
+                laws.slide(row, rng.choice([-1.0, 1.0]), limit=rng.random())
+            elif kind == "reaction":
+                count = int(rng.choice([PUSHES, *range(1, measures + 1)]))
+                first = int(rng.integers(0, measures - max(count, 1) + 1))
+                laws.slide(row, rng.choice([-1.0, 1.0]), 0.4 * rng.random(), rng.choice([0.0, 0.2]), first, count)
+        if seed == 5:
+            laws.hold(0).table[:, 2] = np.nan  # a lane that is lost
+        factor = np.vstack([laws.a, laws.big_b]).ravel(order="F")
+        given.append(np.concatenate([factor, laws.table.ravel(), laws.n0]))
+        expected.append(laws.solve())
+    wide = np.array(given).reshape(-1, lanes, len(given[0])).transpose(0, 2, 1).reshape(10, -1)
+    kernel = solver(rows, measures)
+    found = kernel.map("derivative", np.zeros(10), wide, np.zeros((10, 0)), lanes=lanes)
+    found = found.reshape(10, rows, lanes).transpose(0, 2, 1).reshape(-1, rows)
+    assert np.isnan(found[5]).all()
+    found[5] = expected[5]
+    scale = np.nanmax(np.abs(expected), axis=1, keepdims=True, initial=1.0)
+    np.testing.assert_allclose(found / scale, np.array(expected) / scale, rtol=0, atol=1e-9)
+    assert np.isfinite(found).all(axis=1).sum() > 60
 
 
 def test_nothing_active_gives_zero_without_asking() -> None:

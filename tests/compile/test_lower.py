@@ -8,6 +8,7 @@ import pytest
 from compile.programs import model, single
 
 from kompono.compile import Kernel
+from kompono.compile.straight import instructions
 from kompono.errors import CompileError
 from kompono.translate.program import Program
 
@@ -93,3 +94,12 @@ def test_a_function_of_matrices_is_refused() -> None:
     broken = Program({name: ca.Function("f", [x], [x[0]])}, program.routines, ("q",), (), (), ())
     with pytest.raises(CompileError, match="SX"):
         Kernel(broken, cache=False).evaluate("derivative", 0.0, [0.5])
+
+
+def test_quotients_with_one_divisor_are_divided_once() -> None:
+    x, y = ca.SX.sym("x", 3), ca.SX.sym("y")
+    function = ca.Function("f", [ca.vertcat(x, y)], [ca.densify(ca.vertcat(x / y, 1 / y, x[0] / x[1], x / 7))])
+    operations = [one.op for one in instructions(function)]
+    assert (operations.count(ca.OP_INV), operations.count(ca.OP_DIV)) == (1, 4)
+    functions = {str(k): lambda a, b, k=k: ca.vertcat(a / b, 2 * a / b, 1 / b, a / 7)[k] for k in range(4)}
+    compare(functions, *both(functions, 2, np.random.default_rng(2).normal(0, 2, (100, 2))))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from compile.programs import model
+from compile.programs import model, single
 
 from kompono.compile import Kernel, sincos
+from kompono.compile.straight import COSINE, SINE, TURNS, in_turns, instructions
+from kompono.translate.program import Program
 
 mpmath = pytest.importorskip("mpmath")
 needs_fused = pytest.mark.skipif(not sincos.available(), reason="this processor takes the C library's")
@@ -70,3 +72,37 @@ def test_beyond_its_limit_it_does_not_guess(evaluate) -> None:
     values = evaluate(x)
     assert np.isnan(values[:, :5]).all()
     assert list(values[:, 5]) == [0.0, 1.0]
+
+
+@needs_fused
+def test_sines_made_together_are_those_made_alone() -> None:
+    """Eleven angles of one model fill one register and a half; some are beyond what lanes know."""
+    count = 11
+    routine, kernels = single(
+        "derivative",
+        lambda s: ca.vertcat(*[f(s[1 + i]) for f in (ca.sin, ca.cos) for i in range(count)]),
+        (1, count, 0, 0),
+        "rate",
+    )
+    program = Program(kernels, {"derivative": routine}, ("q",) * count, (), (), ())
+    alone, names = single("derivative", lambda s: ca.sin(s[1]), (1, 1, 0, 0), "rate")
+    one = Kernel(Program(names, {"derivative": alone}, ("q",), (), (), ()), cache=False)
+    angles = np.random.default_rng(4).normal(0, 100, (50, count))
+    angles[::7, 3], angles[::5, 9], angles[2, 0], angles[3, 1] = 1e12, -(2.0**31), np.inf, np.nan
+    found = Kernel(program, cache=False).map("derivative", np.zeros(50), angles)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(found, np.hstack([np.sin(angles), np.cos(angles)]), rtol=0, atol=3e-16)
+    sines = one.map("derivative", np.zeros(angles.size), angles.reshape(-1, 1)).reshape(angles.shape)
+    assert np.array_equal(found[:, :count], sines, equal_nan=True)
+
+
+def test_sines_of_sines_wait_for_one_another() -> None:
+    x = ca.SX.sym("x", 4)
+    inner = ca.sin(x[:2]) + 0.3
+    function = ca.Function("f", [x], [ca.vertcat(ca.cos(inner), ca.sin(x[2]), inner * x[3])])
+    found = in_turns(instructions(function))
+    batches = [len(one.operands) for one in found if one.op == TURNS]
+    assert batches == [3, 2]
+    made = {k for k, one in enumerate(found) if one.op == TURNS}
+    assert all(operand < k for k, one in enumerate(found) for operand in one.operands)
+    assert all(one.operands[0] in made for one in found if one.op in (SINE, COSINE))

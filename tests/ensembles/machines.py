@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
+from nonsmooth.law_machines import Stop
 
 from kompono import Body, Ground, Input, Parameter, Subsystem
 from kompono.library import Gravity, JointEffort, Prismatic, Revolute, RotationalSpringDamper, SpringDamper, solids
@@ -60,3 +61,14 @@ class Sliding(Subsystem):
         self.c = Revolute(self.ground.at(1.2, 0, 0), self.right.at(0, 0, 0.5), axis="y", angle=0.1)
         self.d = Revolute(self.right.at(0, 0, -0.5), self.board.at(0.5 * self.length, 0, 0), axis="y")
         self.friction = RotationalSpringDamper(self.a, k=0.0, c=0.1)
+
+
+class Bouncing(Subsystem):
+    """A ball between a floor and a ceiling, with restitution that may differ."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.ball, self.back = Body(mass=1.0, inertia=(0.01,) * 3), Parameter(0.5)
+        self.rail = Prismatic(self.ground, self.ball, axis="z", displacement=1.0)
+        self.floor, self.ceiling = Stop(self.rail, 0.0), Stop(self.rail, 1.2, 0.5, -1.0)
+        self.floor.restitution = self.back

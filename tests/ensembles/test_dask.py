@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ensembles.machines import Fragile, Tunable
+from ensembles.machines import Bouncing, Fragile, Tunable
 
 from kompono import RunError, simulate_many
 
@@ -40,6 +40,17 @@ def test_failures_come_back_with_their_reasons(client: Any) -> None:
     near = simulate_many(Fragile(), until=2.0, step=0.01, parameters={"limit": limits})
     assert far.failed == near.failed == [3, 17]
     assert far.status == near.status
+
+
+def test_laws_travel(client: Any) -> None:
+    """Impacts are settled where the runs are."""
+    given = {"initial": {"rail.displacement": np.linspace(0.05, 0.2, 9)}}
+    settings = {"until": 0.3, "step": 2e-3, "channels": "rail.*"}
+    far = simulate_many(Bouncing(), **given, **settings, client=client)
+    near = simulate_many(Bouncing(), **given, **settings)
+    assert far.statistics["events"] == near.statistics["events"]
+    assert all(far.statistics["events"])
+    np.testing.assert_allclose(far.table, near.table, rtol=0, atol=1e-12)
 
 
 def test_what_cannot_travel_is_refused(client: Any) -> None:

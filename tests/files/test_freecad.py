@@ -117,3 +117,79 @@ def test_what_is_refused(written: Write, tmp_path: Path) -> None:
 def test_a_real_excavator() -> None:
     report = inspect(load(MACHINES / "cad" / "freecad" / "AssemblyExample.FCStd"))
     assert (report.bodies, report.degrees_of_freedom, len(report.loops)) == (13, 4, 4)
+
+
+def wheels(kind: str, axis: float = 1.0) -> str:
+    """A base with a wheel on a hinge, and another part beside it: a wheel, or a rack on a slider along x."""
+    names = "".join(f'<Enum value="{each}"/>' for each in (*KINDS, kind))
+
+    def joint(name: str, what: str, one: str, two: str, places: str, more: str = "") -> tuple[str, str]:
+        number = (*KINDS, kind).index(what)
+        refs = "".join(
+            f'<Property name="Reference{k}"><XLinkSub file="" name="{each}"><Sub value="Face1"/></XLinkSub></Property>'
+            for k, each in ((1, one), (2, two))
+        )
+        enum = f'<Integer value="{number}" CustomEnum="true"/><CustomEnumList>{names}</CustomEnumList>'
+        return "App::FeaturePython", f'{label(name)}<Property name="JointType">{enum}</Property>{refs}{places}{more}'
+
+    def value(name: str, number: float) -> str:
+        return f'<Property name="{name}"><Float value="{number}"/></Property>'
+
+    def both(first: tuple[float, float, float], second: tuple[float, float, float], turn: tuple[float, ...]) -> str:
+        return placement("Placement1", first, turn) + placement("Placement2", second, turn)
+
+    half = np.sqrt(0.5)
+    up, flat = (0, 0, 0, 1) if axis > 0 else (1, 0, 0, 0), (0, half, 0, half)  # z along z (or -z), and z along x
+    rack = kind == "RackPinion"
+    on = '<Property name="EnableLengthMax"><Bool value="true"/></Property>' + value("LengthMax", 30)
+    sliding = both((0, 100, 0), (0, 0, 0), flat), on
+    other = joint("b", "Slider", "Base", "Two", *sliding) if rack else (
+        joint("b", "Revolute", "Two", "Base", both((0, 0, 0), (0, 100, 0), (0, 0, 0, 1))))  # fmt: skip
+    objects = {
+        "Box": ("Part::Feature", '<Property name="Shape"><Part file="box.brp"/></Property>'
+                + placement("Placement", (0, 0, 0))),
+        "Case": ("App::Part", '<Property name="Group"><LinkList><Link value="Box"/><Link value="Old"/></LinkList>'
+                 "</Property>" + placement("Placement", (0, 0, 0))),
+        "Old": ("Part::Feature", '<Property name="Shape"><Part file="box.brp"/></Property><Property name="Visibility">'
+                '<Bool value="false"/></Property>' + placement("Placement", (7, 0, 0))),
+        **{name: ("App::Link", label(name) + placement("LinkPlacement", at)
+                  + f'<Property name="LinkedObject"><XLink file="" name="{of}"/></Property>')
+           for name, at, of in (("Base", (0, 0, 0), "Box"), ("One", (0, 0, 0), "Box"), ("Two", (0, 100, 0), "Case"))},
+        "Ground": ("App::FeaturePython", '<Property name="ObjectToGround"><Link value="Base"/></Property>'),
+        "A": joint("a", "Revolute", "Base", "One", both((0, 0, 0), (0, 0, 0), (0, 0, 0, 1))),
+        "B": other,
+        "C": joint("c", kind, "One", "Two", both((0, 0, 0), (0, 0, 0), up if not rack else (0, 0, 0, 1)),
+                   value("Distance", 40) + value("Distance2", 60)),
+    }  # fmt: skip
+    listed = "".join(f'<Object type="{each}" name="{name}"/>' for name, (each, _) in objects.items())
+    data = "".join(f'<Object name="{n}"><Properties>{text}</Properties></Object>' for n, (_, text) in objects.items())
+    return f'<?xml version="1.0"?><Document><Objects>{listed}</Objects><ObjectData>{data}</ObjectData></Document>'
+
+
+@pytest.mark.parametrize("axis", [1.0, -1.0])
+@pytest.mark.parametrize(("kind", "way"), [("Gears", -40 / 60), ("Belt", 40 / 60), ("RackPinion", -0.04)])
+def test_wheels_turn_as_drawn(written: Write, tmp_path: Path, kind: str, way: float, axis: float) -> None:
+    content = packed({"Document.xml": wheels(kind, axis).encode(), "box.brp": box(tmp_path, 200, 20, 20)})
+    drawn = load(written(content, "wheels.FCStd"), density=1000.0, limits=False)
+    assert inspect(drawn).degrees_of_freedom == 1
+    assert drawn.Two.solid.mass == pytest.approx(0.08, rel=1e-12)  # what is hidden in its container does not count
+    here = evaluate(drawn, {"a.angle.rate": 1.0})
+    if kind == "RackPinion":  # the rim moves against x where the rack is
+        assert here["Two.velocity.x"] == pytest.approx(way, abs=1e-12)
+        held = load(tmp_path / "wheels.FCStd", density=1000.0).b._stops
+        assert held is not None
+        assert [name for name, _ in held.gaps] == ["upper"]
+    else:
+        assert here["Two.angular_velocity.z"] == pytest.approx(way, abs=1e-12)
+
+
+def test_axes_at_an_angle_and_wheels_that_hang_on_nothing(written: Write, tmp_path: Path) -> None:
+    shape = box(tmp_path, 200, 20, 20)
+    content = packed({"Document.xml": wheels("Parallel").encode(), "box.brp": shape})
+    assert inspect(load(written(content, "wheels.FCStd"))).degrees_of_freedom == 2  # hinges hold that already
+    loose = wheels("Gears").replace(
+        '<XLinkSub file="" name="One"><Sub value="Face1"/>', '<XLinkSub file="" name="Two"><Sub/>', 1
+    )
+    content = packed({"Document.xml": loose.encode(), "box.brp": shape})
+    with pytest.raises(FileError, match="c: One turns on no hinge"):
+        load(written(content, "wheels.FCStd"))

@@ -26,7 +26,7 @@ KNOWN: dict[str, int | str] = {  # freedoms, or why it is refused
     "closed_loop/5bar_linkage_iso6d/robot.urdf": 2,
     "closed_loop/cassie_like/robot.urdf": 7,
     "closed_loop/robot_delta/robot.urdf": 5,
-    "closed_loop/wl16_like/robot.urdf": "closes only half a turn off",  # so it is drawn, in all five loops
+    "closed_loop/wl16_like/robot.urdf": 12,  # drawn half a turn off, in all five loops
     "mjcf/agility_cassie/cassie.nomesh.xml": 22,
     "mjcf/agility_cassie/cassie.xml": 22,
     "mjcf/iit_softfoot/softfoot.nomesh.xml": 37,

@@ -94,9 +94,10 @@ def apart(
         if model.jnt_type[joint] == 0:
             called = machine.frame(model.body(body).name).body.path
             turning = d.xmat[body].reshape(3, 3) @ v[3:6]
-            velocity = v[:3] + np.cross(turning, d.xipos[body] - d.xpos[body])
+            centre = d.xipos[body] + here_centre(machine, model, d, body)
+            velocity = v[:3] + np.cross(turning, centre - d.xpos[body])
             for k, axis in enumerate("xyz"):
-                at[f"{called}.position.{axis}"] = d.xipos[body][k]
+                at[f"{called}.position.{axis}"] = centre[k]
                 at[f"{called}.velocity.{axis}"] = velocity[k]
                 at[f"{called}.angular_velocity.{axis}"] = turning[k]
             at |= {f"{called}.orientation.e{k}": d.qpos[model.jnt_qposadr[joint] + 3 + k] for k in range(4)}
@@ -195,15 +196,19 @@ def test_activations_of_actuators_are_states_that_move_as_mujocos(written: Write
 @pytest.mark.parametrize(
     ("old", "new", "name"),
     [
-        ('<option gravity="0.5 0 -9"/>', '<option density="1.2"/>', "fluid"),
+        (
+            '<option gravity="0.5 0 -9"/>',
+            '<option density="1.2"/><default><geom fluidshape="ellipsoid"/></default>',
+            "fluid",
+        ),
         (
             '<general name="puller" tendon="belt" gainprm="4"',
             '<general name="puller" tendon="belt" gaintype="affine" gainprm="4 1 0"',
             "puller",
         ),
-        ('<motor name="knee motor" joint="knee"', '<motor name="knee motor" site="eye"', "knee motor"),
+        ('<motor name="knee motor" joint="knee"', '<motor name="knee motor" site="eye" refsite="eye"', "knee motor"),
         ('<general name="puller"', '<general dyntype="user" name="puller"', "puller"),
-        ('<body name="wheel"', '<body name="hand" mocap="true"/><body name="wheel"', "hand"),
+        ('<fixed name="rope"', '<fixed name="rope" frictionloss="0.1"', "rope"),
     ],
 )
 def test_what_has_no_counterpart_is_refused_by_name_or_ignored(written: Write, old: str, new: str, name: str) -> None:
@@ -228,6 +233,25 @@ def test_what_has_no_counterpart_is_refused_by_name_or_ignored(written: Write, o
 def test_bad_files(written: Write, content: str, words: str) -> None:
     with pytest.raises(FileError, match=words):
         load(written(content, "machine.xml"))
+
+
+def test_steps_too_long_for_stiff_servos_and_stops_are_told(written: Write) -> None:
+    links = ""
+    for name, mass, length, at, most in (
+        ("c", 0.02, 0.1, 0.2, 0.5),
+        ("b", 0.05, 0.2, 0.3, 0.5),
+        ("a", 0.5, 0.3, 0, 0.8),
+    ):
+        geom = f'<geom type="capsule" fromto="0 0 0 {length} 0 0" size="0.02" mass="{mass}"/>'
+        joint = f'<joint name="{name}" axis="0 1 0" range="-{most} {most}" limited="true"/>'
+        links = f'<body name="link {name}" pos="{at} 0 0">{joint}{geom}{links}</body>'
+    servos = "".join(f'<position name="{name}" joint="{name}" kp="500"/>' for name in "abc")
+    file = written(f"<mujoco><worldbody>{links}</worldbody><actuator>{servos}</actuator></mujoco>", "a.xml")
+    given: dict[str, Any] = {"until": 0.05, "step": 1e-3, "inputs": {f"ctrl.{name}": 0.6 for name in "abc"}}
+    rough = simulate(load(file), **given)
+    assert not rough.status.ok
+    assert "step" in rough.status.message
+    assert simulate(load(file), method="dopri5", **given).status.ok
 
 
 @real

@@ -14,6 +14,7 @@ import pytest
 from files.robots import ARM, FOUR_BAR, MACHINES, random_urdf
 
 from kompono import Body, FileError, Ground, ModelWarning, Subsystem, evaluate, inspect, load, simulate
+from kompono.files import Place
 from kompono.library import Chain, Gravity, Revolute, Spherical, Weld
 
 Write = Callable[..., Path]
@@ -137,6 +138,31 @@ def test_loops_by_argument_and_by_file(written: Write) -> None:
     assert "ctrl.drive" in by_file.ctrl["drive"].path
 
 
+def test_joints_are_what_the_file_of_loops_says(written: Write) -> None:
+    pytest.importorskip("yaml")
+    file = written(ARM)
+    text = "joint_name: [shoulder, yaw, reach]\njoint_type: [{}, {}, {}]\n"
+    written(text.format("UJOINT_ZX", "FIXED", "SPHERICAL"), "other.yaml")
+    arm = load(file, loops="other.yaml", friction=False)
+    assert inspect(arm).degrees_of_freedom == 5
+    assert {"shoulder_Z", "shoulder_X", "reach"} == set(arm.coordinates)
+    assert {line.name for line in arm.imported.of("assumed")} >= {"shoulder", "yaw", "reach"}
+    half = np.pi / 2  # about z, then about the turned x, which is y of the joint's frame
+    here = evaluate(arm, {arm.coordinates["shoulder_Z"]: half, arm.coordinates["shoulder_X"]: 0.3})
+    tilt = np.array([[np.cos(0.2), 0, np.sin(0.2)], [0, 1, 0], [-np.sin(0.2), 0, np.cos(0.2)]])  # rpy of its origin
+    up = tilt @ np.array([np.sin(0.3), 0, np.cos(0.3)])  # where z of the link points
+    frame = arm.frame("upper")
+    turned = Place.of((0, 0, 0), [here[f"upper.orientation.e{k}"] for k in range(4)]).rotation
+    assert np.allclose(turned @ np.asarray(frame.pose.rotation)[:, 2], up, atol=1e-12)
+    for kinds, words in ((("UJOINT_XX", "FIXED", "FIXED"), "shall be UJOINT_XX"), (("FIXED", "FIXED"), "one entry")):
+        written(f"joint_name: [shoulder, yaw, reach]\njoint_type: [{', '.join(kinds)}]\n", "other.yaml")
+        with pytest.raises(FileError, match=words):
+            load(file, loops="other.yaml")
+    written("joint_name: [sholder]\njoint_type: [FIXED]\n", "other.yaml")
+    with pytest.raises(FileError, match=r"'sholder', which shall be another one.*shoulder"):
+        load(file, loops="other.yaml")
+
+
 def test_mimic_and_transmission(written: Write) -> None:
     extra = (
         '<joint name="copy" type="continuous"><parent link="base"/><child link="twin"/><axis xyz="0 0 1"/>'
@@ -151,6 +177,18 @@ def test_mimic_and_transmission(written: Write) -> None:
     assert here["copy.angle.rate"] == pytest.approx(-2.0, abs=1e-12)
     pushed = evaluate(arm, {"shoulder.angle": 0.3}, inputs={"ctrl.motor": 0.1})
     assert pushed["motor_drive.torque.y"] == pytest.approx(5.0)
+
+
+def test_joints_that_follow_start_where_their_leader_has_them(written: Write) -> None:
+    text = ARM.replace('<limit lower="-2" upper="2"', '<limit lower="0.3" upper="2"')
+    mimic = (
+        '<mimic joint="shoulder" multiplier="2" offset="0.1"/><limit lower="0.6" upper="3" effort="1" velocity="1"/>'
+    )
+    text = text.replace('<joint name="yaw" type="continuous">', f'<joint name="yaw" type="revolute">{mimic}')
+    arm = load(written(text), friction=False)
+    result = simulate(arm, until=0.01)  # where a limit is broken at the start, it is refused
+    assert result.status.ok
+    assert result[arm.coordinates["yaw"]][0] == pytest.approx(2 * 0.3 + 0.1, abs=1e-12)
 
 
 def test_impossible_inertia_is_refused_or_repaired(written: Write) -> None:

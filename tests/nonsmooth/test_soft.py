@@ -157,6 +157,12 @@ def test_all_methods_have_soft_laws(method: str) -> None:
     assert apexes(result)[0] == pytest.approx(0.64, rel=0.03)
 
 
+def test_rare_records_do_not_make_a_floor_soft() -> None:
+    """Methods that choose their steps: `step` is the distance of records."""
+    result = simulate(Ball(), until=1.0, contact="soft", method="dopri5", step=0.05).check()
+    assert result["ball.position.z"].min() > -0.02
+
+
 def test_ensembles_stay_on_lanes() -> None:
     heights = np.linspace(0.5, 1.0, 20)
     many = simulate_many(Ball(), until=1.0, contact="soft", initial={"slide.displacement": heights})

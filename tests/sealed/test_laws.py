@@ -14,7 +14,7 @@ from nonsmooth.rubbing_machines import Belt, Oscillator
 from nonsmooth.rubbing_parts import Carried, Double, Heavy, Rocked, Rough, Skid, Swung, Tray
 from nonsmooth.test_soft_parts import Floored, Hung
 
-from kompono import Body, Ground, Input, ModelError, Sealed, SealedError, Subsystem, seal, simulate
+from kompono import Body, Ground, Input, ModelError, Sealed, SealedError, State, Subsystem, seal, simulate
 from kompono.compile import targets
 from kompono.examples.servo import TARGET, GearedServo, Servo
 from kompono.library import Weld
@@ -58,6 +58,23 @@ def test_a_sealed_part_is_like_an_open_one(
     check_events(first, second)
     for name in names:
         assert np.abs(first[name] - second[name]).max() < exact, name
+
+
+def test_stiff_machines_with_sealed_friction_are_stepped_implicitly(tmp_path: Path, me: keys.Identity) -> None:
+    """Slopes are differences there; modes inside are not moved by them."""
+    file = tmp_path / "made.part"
+    seal(Skid, file, author=me, targets=HERE)
+    results = []
+    for model in (Rocked(), Rocked(lambda: Sealed(file))):
+        stiff: Any = model
+        stiff.shadow = State(0.0)
+        stiff.shadow.rate = 1e5 * (stiff.pin.angle - stiff.shadow)
+        results.append(simulate(stiff, **{**RUN, "step": 1e-2}, method="esdirk4", rtol=1e-9).check())
+    for result in results:
+        assert result.statistics["implicit_steps"] > 50
+    events = [result.statistics["events"] for result in results]
+    assert len(events[0]) == len(events[1]) >= 3
+    assert np.abs(np.subtract(*[[when for when, _ in found] for found in events])).max() < 1e-6
 
 
 def test_names_are_told_if_they_are_public(tmp_path: Path, me: keys.Identity) -> None:

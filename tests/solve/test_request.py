@@ -119,7 +119,7 @@ def test_a_new_entry_is_known_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     result = simulate(Pendulum(angle=0.3), until=0.1, engine="floating")
     assert result.status.ok
     assert (result.statistics["method"], result.statistics["step"]) == ("heun", 1e-2)
-    with pytest.raises(RunError, match=r"it is shy.*Use engine='relative' or 'absolute'"):
+    with pytest.raises(RunError, match=r"it is shy.*Use engine='relative', 'absolute' or 'discrete'"):
         simulate_many(Pendulum(), until=0.1, runs=2, engine="floating")
     with pytest.raises(RunError, match=r"Did you mean 'floating'"):
         simulate(Pendulum(), until=0.1, engine="floatin")

@@ -190,9 +190,9 @@ def test_a_run_without_an_end_under_a_limit_of_the_system_ends_with_its_rows() -
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
-    for _ in range(2):  # a library that asks for memory in the wrong moment may end the process
+    for _ in range(4):  # a library that asks for memory in the wrong moment may end the process
         done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, preexec_fn=limit)
-        if done.returncode != -signal.SIGABRT:
+        if done.returncode not in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
             break
     assert done.returncode == 0, done.stderr
     rows, names, message = json.loads(done.stdout)

@@ -12,10 +12,21 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Force, Ground, Motion, Simulation, Subsystem, Wrench, simulate
-from kompono.library import DryFriction, EndStops, Gravity, Prismatic, Revolute, SpringDamper, Universal, solids
+from kompono import Body, Force, Ground, Motion, Simulation, State, Subsystem, Wrench, simulate
+from kompono.library import (
+    DryFriction,
+    EndStops,
+    Gravity,
+    PointOnPoint,
+    Prismatic,
+    Revolute,
+    SpringDamper,
+    Universal,
+    solids,
+)
 from kompono.starting import closed_start
 from kompono.translate import Translation, translate
+from kompono.translate.declared.sameness import Names, names_of
 from kompono.translate.tracer import InlineTracer
 
 FULL = np.array([[0.02, 0.003, -0.003], [0.003, 0.03, 0.001], [-0.003, 0.001, 0.04]])
@@ -186,3 +197,48 @@ def test_native_code_of_another_mass_is_its_own(tmp_path: Path, monkeypatch: pyt
     assert np.array_equal(native[0], native[2])
     assert not np.allclose(native[0], native[1])
     np.testing.assert_allclose(native[:2], plain, rtol=1e-12)
+
+
+class Started(FourBar):
+    """The same with a memory, friction that reactions may limit, and a loose body."""
+
+    def __init__(self, angle: float, rate: float, level: float = 0.3, place: float = 0.2, mu: float = 0.0) -> None:
+        super().__init__(10.0, laws=mu > 0)
+        self.a.start.update({"angle": angle})
+        self.b.start.update({"angle": -angle})
+        self.c.start.update({"angle": angle, "angle.rate": rate})
+        self.level, self.loose = State(level), Body(mass=1.0, inertia=FULL, start_position=(0, place, 2))
+        self.level.rate = -self.level
+        self.string = SpringDamper(self.loose, self.coupler, k=30.0, rest=0.3)
+        if mu:
+            self.rubbing = DryFriction(self.b, mu=mu, radius=0.01)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.2])
+def test_another_start_is_another_start_and_nothing_else(mu: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf, traced, routine = Shelf(), set[str](), InlineTracer.routine
+    translated(Started(0.7, 0.2, mu=mu), shelf).program.routines["derivative"]
+    other = Started(0.5, 1.5, 7.0, 0.4, mu)
+    new = translated(other, None).program
+    monkeypatch.setattr(
+        InlineTracer, "routine", lambda self, name, *rest: traced.add(name) or routine(self, name, *rest)
+    )
+    kept = translated(other, shelf).program
+    for name in ("derivative", "project", "outputs"):
+        assert (
+            kept.kernels[kept.routines[name].calls[0].kernel].serialize()
+            == new.kernels[new.routines[name].calls[0].kernel].serialize()
+        )
+    assert ("derivative" in traced) is (mu > 0)  # who bears what there is found from the start, and is no number
+
+
+def test_starts_of_mated_bodies_are_structure() -> None:
+    def names(place: float, *, mated: bool) -> Names:
+        model = Started(0.7, 0.2, place=place)
+        if mated:
+            model.mate = PointOnPoint(model.ground, model.loose)
+        return names_of(model, ())
+
+    assert names(0.2, mated=False).open == names(0.4, mated=False).open
+    assert names(0.2, mated=False).exact != names(0.4, mated=False).exact
+    assert names(0.2, mated=True).open != names(0.4, mated=True).open

@@ -28,7 +28,7 @@ OF_A_METHOD = ("method", "step", "every", "rtol", "atol")  # defaults of a model
 
 def add_request(parser: argparse.ArgumentParser) -> None:
     """Add the model and the options that say how it shall run, common to commands that run one."""
-    target = "the model (or package.module[:NAME], or an example: examples/car.py)"
+    target = "the model (or package.module[:NAME], an example: examples/car.py, or a robot or CAD file: arm.urdf)"
     parser.add_argument("target", metavar="FILE.py[:NAME]", help=target)
     add_values(parser)
     add_solver(parser)

@@ -27,7 +27,9 @@ def add_command(commands: Any) -> None:
     parser.set_defaults(command=command)
     parser.usage = "%(prog)s FILE.py[:NAME] | RESULT [options]"
     parser.add_argument(
-        "target", metavar="FILE.py[:NAME] | RESULT", help="a model, or a result (h5, hdf5, parquet, csv)"
+        "target",
+        metavar="FILE.py[:NAME] | RESULT",
+        help="a model, also of a robot or CAD file, or a result (h5, hdf5, parquet, csv)",
     )
     add = parser.add_argument_group("what is shown").add_argument
     add("--run", action="store_true", help="simulate the model first (its run_defaults, or the options below)")
@@ -37,7 +39,7 @@ def add_command(commands: Any) -> None:
     add("--model", metavar="FILE.py[:NAME]", help="the model of a result that does not hold one (csv)")
     add("--speed", type=float, default=1.0, metavar="X", help="of time at the start (default: 1)")
     add = parser.add_argument_group("where").add_argument
-    add("--html", metavar="FILE", help="write one self-contained page instead of serving it")
+    add("--html", "--out", metavar="FILE", help="write one self-contained page instead of serving it")
     add("--host", default="127.0.0.1", metavar="NAME", help="listen here (default: this machine only; 0.0.0.0: all)")
     add("--port", type=int, default=8080, metavar="N", help="listen here, or on the next free one (default: 8080)")
     add_values(parser)
@@ -81,7 +83,19 @@ def _source(options: argparse.Namespace) -> tuple[Any, Any, dict[str, Any] | Non
         return loaded.model, None, None
     wanted = request(options, loaded)
     result = _simulated(options, loaded, wanted)
-    return result, loaded.model if options.live or result.scene is None else None, wanted  # large ones keep none
+    model = loaded.model if options.live or result.scene is None else None  # large ones keep none
+    return result, model, _in_equal_steps(options, wanted)
+
+
+def _in_equal_steps(options: argparse.Namespace, wanted: dict[str, Any]) -> dict[str, Any]:
+    """How a machine lives in a page, which makes equal steps: a method that chooses its own, if it is the model's and
+    not the command's, gives way to the usual one.
+    """
+    from kompono.edges.view.living import METHODS
+
+    if not options.live or options.method is not None or wanted.get("method", "rk4") in METHODS:
+        return wanted
+    return {name: value for name, value in wanted.items() if name not in ("method", "rtol", "atol")}
 
 
 def _simulated(options: argparse.Namespace, loaded: Loaded, wanted: dict[str, Any]) -> Result:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Body, Carrier, Frame, Ground, MassProperties
+from kompono.model.body import STARTS, Body, Carrier, Frame, Ground, MassProperties
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
 from kompono.model.element import Element
@@ -30,9 +30,11 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Output, time
+from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
+from kompono.translate.declared.open_laws import OpenLaw, open_law
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
 from kompono.translate.numbers import pattern_of
 
@@ -90,6 +92,14 @@ def _changes(base: type, kind: type) -> tuple[frozenset[str], list[str]]:
     return frozenset(public), [n for n in public if getattr_static(kind, n) is not getattr_static(base, n)]
 
 
+def _counts(name: str, value: Any, opened: OpenLaw | None) -> bool:
+    """Whether an attribute has part in a name; numbers and expressions of an `opened` law are in what it returns."""
+    if opened is None or name in _OWN:
+        return name not in _OWN
+    number = type(value) is float or (isinstance(value, np.ndarray | np.generic) and value.dtype == float)
+    return not number and not isinstance(value, ca.SX | ca.DM)
+
+
 class Nameless(Exception):
     """Something a translation may depend on cannot be followed."""
 
@@ -108,13 +118,21 @@ def fingerprint(model: Subsystem | Elaborated, options: Any) -> str:
     return names_of(model, options).exact
 
 
-def names_of(model: Subsystem | Elaborated, options: Any, *, again: bool = False) -> Names:
-    """The names of a model with options, or Nameless; one that had a name before is not looked at twice `again`."""
+def names_of(
+    model: Subsystem | Elaborated, options: Any, *, again: bool = False, asked: dict[Element, Any] | None = None
+) -> Names:
+    """The names of a model with options, or Nameless; one that had a name before is not looked at twice `again`. Laws
+    whose numbers are apart are noted where they are `asked` for.
+    """
     elaborated = elaborate(model) if isinstance(model, Subsystem) else model
     scribe = _Scribe(elaborated, options)
     content = scribe.content()
-    if scribe.traced and not again and _Scribe(elaborated, options).content() != content:
-        raise Nameless("a law that gives something else each time")
+    if scribe.traced and not again:
+        other = _Scribe(elaborated, options)
+        if (other.content(), repr(other.numbers)) != (content, repr(scribe.numbers)):
+            raise Nameless("a law that gives something else each time")
+    if asked is not None:
+        asked.update(scribe.asked)
     opened = hashlib.sha256(content).hexdigest()
     return Names(hashlib.sha256(f"{opened} {scribe.numbers!r}".encode()).hexdigest(), opened)
 
@@ -126,7 +144,8 @@ class _Scribe:
         self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
-        self.numbers: list[Any] = []  # of solids, apart from the words
+        self.numbers: list[Any] = []  # of solids and laws, apart from the words
+        self.asked: dict[Element, OpenLaw | None] = {}
         self.traced = False
         self._strict = False  # whether any attribute may matter
         self._ours: dict[type, bool] = {}
@@ -135,6 +154,7 @@ class _Scribe:
         self._elements: list[Element] = [model.model, *model.model.walk()]
         self._numbers = {id(element): number for number, element in enumerate(self._elements)}
         self._open: set[int] = set()
+        self._loose = not model.constraints  # whether starts of bodies are nothing but that
         self._solids = {id(solid): solid for body in model.bodies if isinstance(solid := body.solid, MassProperties)}
         self.visit(options)
         for element in self._elements:
@@ -177,31 +197,65 @@ class _Scribe:
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        if self._ours[kind] and self._attributes(element):
+        opened = open_law(element, self._ours)
+        if isinstance(element, Force | Effort):
+            self.asked[element] = opened
+        begins = self._start(element) if self._ours[kind] else ()
+        if self._ours[kind] and self._attributes(element, opened, begins):
             return
         self.words.append(("foreign", type(element).__qualname__))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self._look(element)
+                self._look(element, opened, begins)
         except Exception as error:
             raise Nameless(f"{element.label}: {error}") from error
 
-    def _attributes(self, element: Element) -> bool:
-        """Write down class and attributes of an element of ours; False if one of them is not plain data."""
+    def _attributes(self, element: Element, opened: OpenLaw | None, begins: tuple[str, ...]) -> bool:
+        """Write down class and attributes of an element of ours; False if one of them is not plain data. Numbers of an
+        `opened` law count by what it returns; how it `begins` is told.
+        """
         words, expressions = len(self.words), len(self._expressions)
         self._strict = True
         self.words.append(("ours", type(element).__module__, type(element).__qualname__))
+        held = {name: value for name, value in vars(element).items() if _counts(name, value, opened)}
         try:
-            self._mapping({name: value for name, value in vars(element).items() if name not in _OWN})
+            self._mapping({name: value for name, value in held.items() if name not in begins})
         except Nameless:
             del self.words[words:], self._expressions[expressions:]
             return False
         finally:
             self._strict = False
+        self._law(opened)
         return True
 
-    def _look(self, element: Element) -> None:
+    def _start(self, element: Element) -> tuple[str, ...]:
+        """Write down what of a start is given, and where it is, apart: what follows from that is found anew. Gives the
+        attributes that are told by it. Poses of mates are those of the start.
+        """
+        if isinstance(element, Joint):
+            self.words.append(("start", tuple(element.start)))
+            self.numbers.append(tuple(element.start.values()))
+            return ("start",)
+        if isinstance(element, Mode | State):
+            self.numbers.append(element.start)
+            return ("start",)
+        if isinstance(element, Body) and self._loose:
+            names = tuple(f"start_{kind}" for kind in STARTS)
+            self.words.append(("start", element.given_start))
+            self.numbers.append(tuple(np.asarray(getattr(element, name)).tobytes() for name in names))
+            return names
+        return ()
+
+    def _law(self, opened: OpenLaw | None) -> None:
+        """Write down expressions and, apart, the numbers in them."""
+        if opened is not None:
+            self.words.append(("open law", opened.told, len(opened.expressions)))
+            for part in (opened.arguments, ca.vertcat(*opened.symbols), *opened.expressions):
+                self.visit(part)
+            self.numbers.append(opened.values)
+
+    def _look(self, element: Element, opened: OpenLaw | None, begins: tuple[str, ...]) -> None:
         """Write down what a translation sees of an element of a user."""
         base = next(kind for kind in type(element).__mro__ if written_by_us(kind))
         self.words.append((base.__module__, base.__qualname__))
@@ -218,9 +272,11 @@ class _Scribe:
                     self.visit(getattr(element, name))
         self._strict = False
         for name, value in vars(element).items():
-            if name not in _OWN:
+            if _counts(name, value, opened) and name not in begins:
                 self._held(element, name, value)
-        for name, expressions in laws(element):
+        self._law(opened)
+        self.traced |= opened is not None
+        for name, expressions in laws(element) if opened is None else ():
             self.traced = True
             self.words.append(("law", name, None if expressions is None else len(expressions)))
             for expression in expressions or ():

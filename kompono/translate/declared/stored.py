@@ -37,8 +37,9 @@ class Shelf(Protocol):
 
 
 class Head(NamedTuple):
-    """Whether kernels are shared, all channels, whether stages of a step may leave the conditions, and how many of
-    these are independent and how many implied by others wherever the machine can go.
+    """Whether kernels are shared, all channels, whether stages of a step may leave the conditions, how many of
+    these are independent and how many implied by others wherever the machine can go, and where locked coordinates and
+    their speeds are in the state.
     """
 
     shared: bool
@@ -46,6 +47,7 @@ class Head(NamedTuple):
     strays: bool
     independent: int
     slips: int
+    locked: tuple[int, ...] = ()
 
 
 class KeptTranslation:
@@ -55,6 +57,7 @@ class KeptTranslation:
         self.shelf, self.kernels, self.numbers = shelf, kernels, numbers
         self._find_names, self.names = name, name()
         self._waiting: list[tuple[str, str, Any]] | None = None  # what is kept when somebody is done
+        self._heads: list[tuple[str, str, Any]] = []  # the same with the next of that
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -82,13 +85,14 @@ class KeptTranslation:
         if data is None:
             return None
         channels = tuple(Channel(*item) for item in data["channels"])
-        return Head(data["shared"], channels, data["strays"], data["independent"], data["slips"])
+        judged = (data["independent"], data["slips"], tuple(data["locked"]))
+        return Head(data["shared"], channels, data["strays"], *judged)
 
     def put_head(self, head: Head) -> None:
-        """Remember that this model was translated."""
+        """Remember that this model was translated, with the first routine that is kept."""
         channels = [[channel.name, channel.unit, channel.angle] for channel in head.channels]
         for model in self.names if self.numbers is not None else self.names[:1]:
-            self._write(model, "head", head._asdict() | {"channels": channels})
+            self._heads.append((model, "head", head._asdict() | {"channels": channels}))
 
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""
@@ -111,14 +115,14 @@ class KeptTranslation:
         coded = self.numbers.coded.get(routine.calls[0].kernel) if self.numbers and len(routine.calls) == 1 else None
         if coded is None:
             return self._text(routine)
-        told = [coded.digest, coded.numbers.astype("<f8").tobytes().hex(), coded.length, coded.called]
+        told = [coded.digest, coded.numbers.astype("<f8").tobytes().hex(), coded.length, coded.called, coded.timed]
         return self._plain(routine) | {"kernels": {}, "coded": told}
 
     def _promised(self, data: dict[str, Any], name: str, make: Callable[[], Routine]) -> Routine:
         """A routine whose kernel is made when somebody wants to see it."""
         assert self.numbers is not None
         routine = self._routine(data)
-        (call,), (digest, numbers, length, called) = routine.calls, data["coded"]
+        (call,), (digest, numbers, length, called, timed) = routine.calls, data["coded"]
 
         @cache
         def code() -> ca.Function:
@@ -134,7 +138,7 @@ class KeptTranslation:
         found, values = self.numbers, np.frombuffer(bytes.fromhex(numbers), dtype="<f8").astype(float)
         if call.kernel not in self.kernels:
             self.kernels.promised[call.kernel] = kernel
-        found.coded.setdefault(call.kernel, Coded(code, digest, values, length, tuple(called)))
+        found.coded.setdefault(call.kernel, Coded(code, digest, values, length, tuple(called), timed))
         return routine
 
     def _opened(self, routine: Routine) -> dict[str, Any] | None:
@@ -175,6 +179,7 @@ class KeptTranslation:
             "result": routine.result,
             "workspace": routine.workspace,
             "name": routine.name,
+            "entries": routine.entries,
         }
 
     def _routine(self, data: dict[str, Any]) -> Routine:
@@ -184,7 +189,8 @@ class KeptTranslation:
         calls = tuple(Call(kernel, tuple(i), tuple(o), path) for kernel, i, o, path in data["calls"])
         sizes = [tuple((name, size) for name, size in data[key]) for key in ("inputs", "outputs")]
         result = tuple(tuple(row) for row in data["result"])
-        return Routine(data["name"], sizes[0], sizes[1], calls, result, data["workspace"])
+        entries = tuple(tuple(row) for row in data["entries"])
+        return Routine(data["name"], sizes[0], sizes[1], calls, result, data["workspace"], entries=entries)
 
     def _read(self, model: str, part: str) -> Any:
         data = self.shelf.get(_name(model, part))
@@ -198,11 +204,14 @@ class KeptTranslation:
             self._put([(model, part, content)])
 
     def _put(self, waiting: Sequence[tuple[str, str, Any]]) -> None:
+        if not waiting and not self._heads:
+            return
         try:
-            same = not waiting or self._find_names(again=True) == self.names
+            same = self._find_names(again=True) == self.names
         except Nameless:
             same = False
-        for model, part, content in waiting if same else ():
+        heads, self._heads = self._heads, []
+        for model, part, content in (*heads, *waiting) if same else ():
             self.shelf.put(_name(model, part), json.dumps(content).encode())
 
 
@@ -224,7 +233,7 @@ def find_kept(
         return None
 
     def name(*, again: bool = False) -> Names:
-        return names_of(model, options, again=again)
+        return names_of(model, options, again=again, asked=None if again or numbers is None else numbers.asked)
 
     try:
         return KeptTranslation(shelf, name, kernels, numbers)

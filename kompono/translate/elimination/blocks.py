@@ -30,6 +30,8 @@ from kompono.translate.numbers import OpenNumbers
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
+Factors = dict[Unknown, tuple[Matrix, ...]]  # of T, by unknown
+
 
 @dataclass
 class Hang:
@@ -41,6 +43,11 @@ class Hang:
     coupled: dict[Unknown, Matrix]
     path: str
     through: dict[Unknown, Matrix] = field(default_factory=dict)  # hung before: their offsets are in d as well
+    factors: Factors = field(default_factory=dict)
+
+    def parts(self, k: Unknown) -> tuple[Matrix, ...]:
+        """Factors of T_k; the last one acts first."""
+        return self.factors.get(k, (self.maps[k],))
 
 
 @dataclass
@@ -141,23 +148,33 @@ class Elimination:
         return len(self.neighbours[key])
 
     def hang(
-        self, key: Unknown, maps: dict[Unknown, Matrix], path: str, through: dict[Unknown, Matrix] | None = None
-    ) -> None:
-        """Substitute y_key = sum_k T_k y_k + d (d is given to `solve`)."""
+        self, key: Unknown, maps: dict[Unknown, Matrix], path: str, through: dict[Unknown, Matrix] | None = None,
+        factors: Factors | None = None,
+    ) -> None:  # fmt: skip
+        """Substitute y_key = sum_k T_k y_k + d (d is given to `solve`); T_k of which `factors` are known is applied one
+        after the other: to turn a matrix and then to shift it is less work than both at once.
+        """
         own = self.blocks.pop((key, key))
         coupled = {other: self._take(other, key) for other in self._sorted(self.neighbours[key])}
-        self.steps.append(Hang(key, maps, own, coupled, path, through or {}))
+        step = Hang(key, maps, own, coupled, path, through or {}, factors or {})
+        self.steps.append(step)
         self._hung(key, maps, path)
-        targets = list(maps)
+        targets, call = list(maps), self.tracer.call
         for i, k in enumerate(targets):
-            moved = self.tracer.call(lambda t, h: t.T @ h, maps[k], own, path=path)
-            for other in targets[i:]:
-                term = self.tracer.call(
-                    lambda a, t, same=other == k: symmetric(a @ t) if same else a @ t, moved, maps[other], path=path
-                )
+            outer, *inner = step.parts(k)
+            moved = call(lambda t, h: t.T @ h, outer, own, path=path)
+            term = call(lambda a, t: symmetric(a @ t), moved, outer, path=path)
+            for t in inner:
+                moved = call(lambda t, a: t.T @ a, t, moved, path=path)
+                term = call(lambda t, h: symmetric(t.T @ h @ t), t, term, path=path)
+            self._accumulate(k, k, term, path)
+            for other in targets[i + 1 :]:
+                term = moved
+                for t in step.parts(other):
+                    term = call(lambda a, t: a @ t, term, t, path=path)
                 self._accumulate(k, other, term, path)
             for other, block in coupled.items():
-                term = self.tracer.call(
+                term = call(
                     lambda t, h, same=other == k: symmetric(t.T @ h.T + h @ t) if same else t.T @ h.T,
                     maps[k],
                     block,
@@ -278,8 +295,11 @@ class Elimination:
             if isinstance(step, Hang):
                 offset = self._offset(step, right)
                 load = call(lambda f, h, d: f + h @ d, own, step.own, offset, path=step.path)
-                for k, t in step.maps.items():
-                    _add(p, k, call(lambda t, f: t.T @ f, t, load, path=step.path), call, step.path)
+                for k in step.maps:
+                    moved = load
+                    for t in step.parts(k):
+                        moved = call(lambda t, f: t.T @ f, t, moved, path=step.path)
+                    _add(p, k, moved, call, step.path)
                 for k, block in step.coupled.items():
                     _add(p, k, call(lambda h, d: h @ d, block, offset, path=step.path), call, step.path)
             else:
@@ -305,8 +325,12 @@ class Elimination:
         for step in reversed(self.steps):
             if isinstance(step, Hang):
                 total = self._offset(step, right)
-                for k, t in step.maps.items():
-                    total = call(lambda s, t, x: s + t @ x, total, t, y[k], path=step.path)
+                for k in step.maps:
+                    outer, *inner = step.parts(k)
+                    moved = y[k]
+                    for t in reversed(inner):
+                        moved = call(lambda t, x: t @ x, t, moved, path=step.path)
+                    total = call(lambda s, t, x: s + t @ x, total, outer, moved, path=step.path)
                 y[step.key] = total
             elif isinstance(step, PortPair):
                 own, biases = (eliminated[key] for key in step.keys)

@@ -1,183 +1,29 @@
-"""The order of elimination follows the components: parts condense first, then their owner, leaves to root.
-
-Inside one component the deepest bodies go first. Each operation belongs to a component: hanging a body belongs to the
-owner of its tree joint, closing a loop to the lowest component that contains the whole loop. A joint's acceleration
-stays an unknown only as long as an operation still to come, here or in an owner, looks at what moves with it. Bodies
-welded together are hung as one. What is
-left of a component when its own operations are done is its answer at its ports: the motion of its base and of the
-joints leading to ports in use.
+"""The equations of motion of a tree, factored in the order of its plan (see `plan`): bodies are hung on their parents
+through the free directions of their joints, wrench = I a + p, and only loops have multipliers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import casadi as ca
 
-from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Pose
-from kompono.spatial.vectors import carry_twist, symmetric, twist_matrix
-from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import Elimination, PivotReference, RightSide
+from kompono.spatial.vectors import carry_twist, symmetric, turn_and_shift, twist_matrix
+from kompono.translate.elimination.blocks import Elimination, Factors, PivotReference, RightSide
 from kompono.translate.elimination.linear import LinearSet
 from kompono.translate.elimination.pivots import TOLERANCE
-from kompono.translate.elimination.rigid import RigidGroups
+from kompono.translate.elimination.plan import EliminationPlan, chain_to_unknown
 from kompono.translate.elimination.unknowns import Solution, Unknown
-from kompono.translate.motion.conditions import Closing, Closures, path_joints
+from kompono.translate.motion.conditions import Closing, Closures
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
-from kompono.translate.structure.topology import Link, Topology, common_owner
+from kompono.translate.structure.topology import Link
 from kompono.translate.symbolic import Matrix, Scalar, Vector
-
-_Loops = dict[Subsystem, list[tuple[Closing, set[Joint]]]]  # what each component closes, and over which joints
-
-
-@dataclass(frozen=True)
-class EliminationStep:
-    """Hang one body, or close one loop."""
-
-    level: Subsystem
-    link: Link | None = None
-    element: Closing | None = None
-
-
-@dataclass(frozen=True)
-class EliminationPlan:
-    """All operations in order, and after which of them each joint's acceleration can go."""
-
-    operations: tuple[EliminationStep, ...]
-    last_use: dict[Joint, int]  # index of operation, by joint
-    groups: RigidGroups
-
-
-def closing_elements(model: Elaborated, topology: Topology) -> tuple[Closing, ...]:
-    """Everything that closes loops, in order of declaration by kind."""
-    held = {constraint for pair in topology.mated for constraint in pair.constraints}
-    constraints = (constraint for constraint in model.constraints if constraint not in held)
-    return (*topology.closing, *constraints, *model.couplings)
-
-
-def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Closing]) -> EliminationPlan:
-    """Order the operations by component and find the last use of each joint."""
-    by_level: dict[Subsystem, list[Link]] = {subsystem: [] for subsystem in model.subsystems}
-    groups = RigidGroups(topology)
-    levels, crossed = _levels(topology, groups, by_level), any(link.crosses for link in topology.links)
-    for link in topology.links:
-        if link.joint is not None and not link.rigid:
-            by_level[levels[link.carrier]].append(link)
-    loops: _Loops = {subsystem: [] for subsystem in model.subsystems}
-    for element in closing:
-        joints = path_joints(topology, element)
-        level = common_owner(
-            model, [element, *(joint if joint.owner else _independent(topology, joint) for joint in joints)]
-        )
-        for joint in joints if crossed else ():
-            above = levels[_independent(topology, joint)]
-            level = above if above.contains(level) else level
-        loops[level].append((element, set(joints)))
-    operations: list[EliminationStep] = []
-    hung: set[Joint] = set()
-    _plan_component(model.model, by_level, loops, operations, hung)
-    planned = sum(operation.element is not None for operation in operations)
-    if planned != sum(map(len, loops.values())):
-        raise TranslationError("internal: a loop is closed by no component")
-    return EliminationPlan(tuple(operations), _last_uses(groups, operations), groups)
-
-
-def _levels(topology: Topology, groups: RigidGroups, known: Collection[Subsystem]) -> dict[Carrier, Subsystem]:
-    """The component each link belongs to, by carrier. What carries a closed part waits until its ports are hung."""
-    found: dict[Carrier, Subsystem] = {}
-    for link in topology.links:
-        owner = (link.joint.owner if link.joint is not None else None) or link.carrier.owner
-        while owner is not None and owner not in known:  # inside a closed part
-            owner = owner.owner
-        assert owner is not None
-        found[link.carrier] = owner
-    for link in topology.links:
-        lead = groups.lead(link.parent)
-        if link.crosses and lead in found and found[link.carrier].contains(found[lead]):
-            found[lead] = found[link.carrier]
-    return found
-
-
-def _independent(topology: Topology, joint: Joint) -> Carrier:
-    return next(link.carrier for link in topology.links if link.joint is joint)
-
-
-def _plan_component(
-    component: Subsystem,
-    by_level: dict[Subsystem, list[Link]],
-    loops: _Loops,
-    operations: list[EliminationStep],
-    hung: set[Joint],
-) -> None:
-    for part in component.members.values():
-        if isinstance(part, Subsystem) and part in by_level:
-            _plan_component(part, by_level, loops, operations, hung)
-    pending = list(loops[component])
-
-    def close_ready() -> None:
-        for item in list(pending):
-            element, joints = item
-            if joints <= hung:
-                operations.append(EliminationStep(component, element=element))
-                pending.remove(item)
-
-    for link in sorted(by_level[component], key=lambda link: -link.depth):
-        operations.append(EliminationStep(component, link=link))
-        hung.add(link.moved_by)
-        close_ready()
-    close_ready()
-
-
-def _last_uses(groups: RigidGroups, operations: list[EliminationStep]) -> dict[Joint, int]:
-    when = {op.link.carrier: i for i, op in enumerate(operations) if op.link is not None}
-    last: dict[Joint, int] = {}
-    for i, operation in enumerate(operations):
-        if operation.link is not None:
-            joint = operation.link.moved_by
-            last[joint] = max(i, last.get(joint, 0))
-            for link in chain_to_unknown(groups, operation.link, when, i):
-                last[link.moved_by] = i
-        elif operation.element is not None:
-            for joint in path_joints(groups.topology, operation.element):
-                last[joint] = i
-    for link in groups.topology.links:
-        if link.crosses:  # a port goes before what moves the part as a whole
-            for above in _moving_above(groups.topology, link.parent):
-                last[above] = max(last[above], last[link.moved_by])
-    for operation in operations:
-        if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
-            latest = max(last[joint] for joint in operation.element.dependent)
-            for joint in operation.element.joints:
-                last[joint] = max(last[joint], latest)
-    return last
-
-
-def _moving_above(topology: Topology, carrier: Carrier) -> list[Joint]:
-    joints = []
-    while carrier is not topology.world:
-        link = topology.link(carrier)
-        if link.joint is not None and link.joint.freedoms:
-            joints.append(link.joint)
-        carrier = link.parent
-    return joints
-
-
-def chain_to_unknown(groups: RigidGroups, link: Link, when: dict[Carrier, int], now: int) -> list[Link]:
-    """Links above a body that are hung already when it is hung itself: its motion is expressed through theirs."""
-    chain = []
-    carrier = groups.lead(link.parent)
-    while isinstance(carrier, Body) and when.get(carrier, now) < now:
-        above = groups.topology.link(carrier)
-        chain.append(above)
-        carrier = groups.lead(above.parent)
-    return chain
+from kompono.translate.tracer import InlineTracer
 
 
 class Condensation:
@@ -235,7 +81,7 @@ class Condensation:
         for above in [link, *chain]:
             step = self.kinematics.step(above)
             offsets.append((above, carried))
-            if above.joint is not None and above.joint.freedoms:
+            if above.joint is not None and self.kinematics.free(above.joint):
                 maps[Unknown.joint(above.joint)] = call(lambda x, s: x @ s, carried, step.subspace, path=path)
             held = self.plan.groups.offset(self.kinematics, above.parent)
             carried = call(
@@ -243,13 +89,17 @@ class Condensation:
                 step.pose.position, step.pose.rotation, path=path,
             )  # fmt: skip
         top = self.plan.groups.lead((chain[-1] if chain else link).parent)
+        factors: Factors = {}
         if isinstance(top, Body):
             maps[Unknown.body(top)] = carried
+            if not chain and isinstance(self.kinematics.tracer, InlineTracer):
+                held, pose = self.plan.groups.offset(self.kinematics, link.parent), self.kinematics.step(link).pose
+                factors[Unknown.body(top)] = turn_and_shift(held @ pose)
         self.chains[link.carrier] = offsets
-        if link.joint is not None and link.joint.freedoms:
+        if link.joint is not None and (free := self.kinematics.free(link.joint)):
             own = lump_block(self.kinematics, link.joint)
-            self.elimination.add(Unknown.joint(link.joint), link.joint.freedoms, own)
-        self.elimination.hang(Unknown.body(link.carrier), maps, path)
+            self.elimination.add(Unknown.joint(link.joint), len(free), own)
+        self.elimination.hang(Unknown.body(link.carrier), maps, path, factors=factors)
 
     def _close(self, element: Closing) -> None:
         closure = self.closures[element]
@@ -266,7 +116,7 @@ class Condensation:
         for joint in sorted(finished, key=lambda joint: (joint not in self.substituted, -depth[joint])):
             if joint in self.substituted:
                 self._substitute(joint, *self.substituted[joint])
-            elif joint.freedoms:
+            elif self.kinematics.free(joint):
                 self._pivot(joint)
         for rows in self.elimination.ready_rows():
             element = next(element for element in self.closures if Unknown.rows(element) == rows)
@@ -295,12 +145,24 @@ class Condensation:
         for joint, push in (pushes or {}).items():
             before = right.bias.get(Unknown.joint(joint), ca.SX(joint.freedoms, 1))
             right.bias[Unknown.joint(joint)] = self.kinematics.tracer.call(lambda p, f: p - f, before, push)
-        return self.with_followers(self.elimination.solve(right), loads)
+        return self.with_followers(self._whole(self.elimination.solve(right)), loads)
 
     def pushed(self, pushes: Mapping[Joint, Vector]) -> Solution:
         """What generalized forces on joints alone do, conditions being held: changes of accelerations, or of speeds."""
         call = self.kinematics.tracer.call
-        return self.elimination.solve(RightSide({Unknown.joint(j): call(lambda f: -f, f) for j, f in pushes.items()}))
+        solution = self.elimination.solve(
+            RightSide({Unknown.joint(j): call(lambda f: -f, f) for j, f in pushes.items()})
+        )
+        return self._whole(solution)
+
+    def _whole(self, solution: Solution) -> Solution:
+        """A solution with zeros for freedoms that are left out."""
+        for joint in self.kinematics.locked:
+            whole = ca.SX(joint.freedoms, 1)
+            if free := self.kinematics.free(joint):
+                whole[free] = solution.joint(joint)
+            solution[Unknown.joint(joint)] = whole
+        return solution
 
     def with_followers(self, solution: Solution, loads: Loads) -> Solution:
         """A solution with the accelerations of bodies that are welded to others."""
@@ -318,9 +180,9 @@ class Condensation:
         groups = self.plan.groups
         bias = {Unknown.body(body): groups.bias(self.kinematics, loads, body) for body in self._leads()}
         for joint in self.topology.tree_joints:
-            if joint in loads.efforts:
+            if joint in loads.efforts and (free := self.kinematics.free(joint)):
                 bias[Unknown.joint(joint)] = self.kinematics.tracer.call(
-                    lambda f: -f, loads.efforts[joint], path=self.model.path(joint)
+                    lambda f, free=free: -f[free], loads.efforts[joint], path=self.model.path(joint)
                 )
         for closure in self.closures.values():
             bias[Unknown.rows(closure.element)] = closure.bias
@@ -331,7 +193,7 @@ class Condensation:
         """Changes of speeds (or coordinates, through q_dot = N v) with G delta = -residual, of least kinetic energy."""
         bias = {Unknown.rows(element): value for element, value in residuals.items()}
         offsets = self._take_substituted(bias)
-        return self.elimination.solve(RightSide(bias, offsets))
+        return self._whole(self.elimination.solve(RightSide(bias, offsets)))
 
     def _take_substituted(self, bias: dict[Unknown, Vector]) -> dict[Unknown, Vector]:
         """What substituted joints do beyond their share of others', from the rows of their sets."""
@@ -381,7 +243,8 @@ def lump_block(kinematics: Kinematics, joint: Joint) -> Matrix | None:
     total = ca.SX(joint.freedoms, joint.freedoms)
     for lump in own:
         total[lump.place, lump.place] += lump.inertia
-    return kinematics.tracer.call(lambda: total, path=kinematics.model.path(joint))
+    free = kinematics.free(joint)
+    return kinematics.tracer.call(lambda: total[free, free], path=kinematics.model.path(joint))
 
 
 def ground_acceleration(kinematics: Kinematics, loads: Loads, ground: Carrier) -> Vector:

@@ -4,6 +4,9 @@ Sweeping all rows of A leaves -1/A. A row whose pivot falls below a tolerance ti
 arbitrary positions (see `rank`), counts as implied by the others: it is not swept and gets a zero row in the inverse,
 hence a zero multiplier. That is a select, not a branch. Each pattern of zeros is worked out once and kept as a CasADi
 function.
+
+Two rows, those of a planar loop, are inverted by their determinant: pivots are compared without being divided, so that
+nothing waits for one division after another.
 """
 
 from __future__ import annotations
@@ -59,6 +62,11 @@ def _symbols(size: int, pattern: tuple[bool, ...]) -> tuple[Matrix, Vector]:
 @lru_cache(maxsize=256)
 def _inverse_function(size: int, pattern: tuple[bool, ...]) -> ca.Function:
     swept, column = _symbols(size, pattern)
+    if size == 2:
+        a, b, c = swept[0, 0], swept[1, 1], swept[0, 1]
+        inverse = 1 / (a * b - c * c)
+        across = -c * inverse
+        return ca.Function("inverse", [column], [ca.blockcat([[b * inverse, across], [across, a * inverse]])])
     for k in range(size):
         swept = _sweep(swept, k, 1 / swept[k, k], None)
     return ca.Function("inverse", [column], [-swept])
@@ -74,6 +82,12 @@ def _generalized_inverse_function(pattern: tuple[bool, ...], alive: tuple[bool, 
     reference, tolerance = ca.SX.sym("d", size), ca.SX.sym("t")
     kept, smallest = [ca.SX(0)] * size, ca.SX(1)
     rows = [k for k in range(size) if alive[k]]
+    pair = [k for k in rows if not swept[k, k].is_zero()]
+    if len(pair) == 2:
+        inverse, chosen, smallest = _pair(swept[pair, pair], reference[pair], tolerance)
+        outputs = [ca.SX(size, size), ca.SX(size, 1)]
+        outputs[0][pair, pair], outputs[1][pair] = inverse, chosen
+        return ca.Function("generalized_inverse", [column, reference, tolerance], [*outputs, smallest])
     rounds = (WELL_ABOVE, tolerance) if len(rows) > 1 else (tolerance,)
     for level in rounds:
         for k in rows:
@@ -90,6 +104,38 @@ def _generalized_inverse_function(pattern: tuple[bool, ...], alive: tuple[bool, 
     mask = ca.vertcat(*kept)
     outputs = [symmetric(-swept * (mask @ mask.T)), mask, smallest]
     return ca.Function("generalized_inverse", [column, reference, tolerance], outputs)
+
+
+def _pair(matrix: Matrix, reference: Vector, tolerance: Scalar) -> tuple[Matrix, Vector, Scalar]:
+    """The same for two rows, with the same choice."""
+    a, b, c = matrix[0, 0], matrix[1, 1], matrix[0, 1]
+    first, second, whole = reference[0], reference[1], a * b - c * c
+
+    def passes(pivot: Scalar, taken: Scalar, other: Scalar, bound: Scalar) -> Scalar:
+        """Whether a row's pivot, or what the other row has left of it if that was taken, is above a bound."""
+        return either(both(taken, whole > bound * other), both(ca.logic_not(taken), pivot > bound))
+
+    both, either = ca.logic_and, ca.logic_or
+    good = a > WELL_ABOVE * first
+    good = good, passes(b, good, a, WELL_ABOVE * second)
+    keep = either(good[0], passes(a, good[1], b, tolerance * first))
+    keep = keep, either(good[1], passes(b, keep, a, tolerance * second))
+    together, alone = both(*keep), (both(keep[0], ca.logic_not(keep[1])), both(keep[1], ca.logic_not(keep[0])))
+    inverse, single = 1 / whole, 1 / ca.if_else(keep[0], a, b)
+    entries = [
+        ca.if_else(together, x * inverse, 0) + ca.if_else(k, single, 0) for x, k in zip((b, a), alone, strict=True)
+    ]
+    across = ca.if_else(together, -c * inverse, 0)
+    pivots = (
+        ca.if_else(good[1], whole, a) / (first * ca.if_else(good[1], b, 1)),
+        ca.if_else(keep[0], whole, b) / (second * ca.if_else(keep[0], a, 1)),
+    )
+    ratios = [ca.if_else(either(k, ratio < IMPLIED), 1, ratio) for k, ratio in zip(good, pivots, strict=True)]
+    return (
+        ca.blockcat([[entries[0], across], [across, entries[1]]]),
+        ca.vertcat(*keep),
+        ca.fmin(ca.fmin(ca.SX(1), ratios[0]), ratios[1]),
+    )
 
 
 def _sweep(matrix: Matrix, k: int, inverse: Scalar, refused: Scalar | None) -> Matrix:

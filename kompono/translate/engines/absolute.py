@@ -32,9 +32,10 @@ from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel, flat_levels, levels_by_component
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter
+from kompono.translate.engines.judging import Close
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
-from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct

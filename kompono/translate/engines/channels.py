@@ -328,14 +328,14 @@ class ChannelWriter:
                         lambda e, x, f=field, m=mass: e + m * f.potential(x), potential, position, free=True
                     )
         for force in self.model.forces:
-            m = self.kinematics.motion(force.first, force.second)
+            m, law = self.kinematics.motion(force.first, force.second), self.model.law(force)
             potential = call(
-                lambda e, p, r, v, w, f=force: e + f.potential(Motion(p, r, v, w)),
+                lambda e, p, r, v, w, f=law: e + f.potential(Motion(p, r, v, w)),
                 potential, m.position, m.rotation, m.velocity, m.angular_velocity, free=True,
             )  # fmt: skip
         for effort in self.model.efforts:
-            q, _ = self.kinematics.joint_state(effort.joint)
-            potential = call(lambda e, q, f=effort: e + f.potential(q), potential, q, free=True)
+            (q, _), law = self.kinematics.joint_state(effort.joint), self.model.law(effort)
+            potential = call(lambda e, q, f=law: e + f.potential(q), potential, q, free=True)
         return kinetic, potential
 
     def drift(self) -> None:

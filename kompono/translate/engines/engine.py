@@ -20,7 +20,7 @@ from kompono.spatial.pose import symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.laws import ask_holds
 from kompono.translate.declared.sampling import due_together, rates_of
-from kompono.translate.elimination.inertia_form import closing_elements
+from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closing, ToldConditions, group_sizes
 from kompono.translate.program import Channel, Routine

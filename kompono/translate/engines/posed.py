@@ -155,9 +155,13 @@ class PosedEngine(Engine):
         return tracer, self._rebind(tracer, q, v)
 
     def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
-        kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters)
+        kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, locked=self._locked_in(q))
         bind_signals(tracer, kinematics)
         return kinematics
+
+    def _locked_in(self, q: dict[Joint, Vector]) -> dict[Joint, tuple[int, ...]]:
+        """Freedoms that are left out of a motion with these coordinates, by joint."""
+        return {}
 
     def _normalized(self, tracer: Tracer, q: dict[Joint, Vector]) -> dict[Joint, Vector]:
         return {j: tracer.call(lambda q, j=j: j.normalize(q), q[j]) if j.coordinates else q[j] for j in self.joints}

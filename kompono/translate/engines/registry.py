@@ -121,7 +121,6 @@ _ALL = (
         holds="The discrete engine holds its joints by stiffness=... and damping=...",
         refuses={
             Feature.SEALED_PARTS: "the inside of a sealed part is in joint coordinates",
-            Feature.MANY_RUNS: "it runs one model at a time",
             Feature.LAWS: "it solves for no forces",
         },
         steps="kick",

@@ -18,67 +18,33 @@ import numpy as np
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import PivotReference
-from kompono.translate.elimination.inertia_form import Condensation, EliminationPlan, make_plan
-from kompono.translate.elimination.linear import (
-    Form,
-    LinearSet,
-    find_forms,
-    make_sets,
-    set_closure,
-    trace_level,
-    trial_speeds,
-)
+from kompono.translate.elimination.inertia_form import Condensation
+from kompono.translate.elimination.linear import LinearSet, set_closure
+from kompono.translate.elimination.plan import EliminationPlan, make_plan
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter
-from kompono.translate.engines.posed import Posed, PosedEngine
-from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.engines.judging import JudgingEngine
+from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_joints import trace_rows
 from kompono.translate.laws.stress import SelfStress, redundancy_of
-from kompono.translate.motion.conditions import (
-    Closing,
-    Closures,
-    check_coupled,
-    path_joints,
-    trace_closure,
-    trace_violation,
-)
+from kompono.translate.motion.conditions import Closing, Closures, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import states_with_results
 from kompono.translate.program import Routine
-from kompono.translate.rank.probe import Probe
-from kompono.translate.rank.rank import LiveRows
-from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
 PROJECTION_TOLERANCE = 1e-5
+NEAR = 0.5  # how far from zero a locked coordinate may be before it is put right
 
-Close = Callable[[PosedEngine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
 
-
-class RelativeEngine(SolvedEngine):
+class RelativeEngine(JudgingEngine):
     """The state is (q, v) of the tree joints; `close` finds one at the start where all loops are closed."""
-
-    def __init__(
-        self,
-        model: Elaborated,
-        topology: Topology,
-        kernels: dict[str, ca.Function],
-        *,
-        shared: bool,
-        close: Close | None = None,
-    ) -> None:
-        super().__init__(model, topology, kernels, shared=shared)
-        self._close = close
-        if model.numbers is not None:
-            model.numbers.find = self._find_numbers
 
     @cached_property
     def present(self) -> Present:
@@ -89,10 +55,12 @@ class RelativeEngine(SolvedEngine):
 
     @cached_property
     def moving(self) -> Present:
-        """Accelerations with linear conditions substituted, for the derivative; with all multipliers where friction is
-        limited by the reaction of a joint, which those of other joints and constraints are part of, or where a state of
-        one's own changes by such.
+        """Accelerations for the derivative: with linear conditions substituted and locked freedoms left out; with all
+        multipliers where friction is limited by the reaction of a joint, which those of other joints and constraints
+        are part of, or where a state of one's own changes by such.
         """
+        if self.locked:
+            return self._solved(self.loops, self.sets, settled=False, narrow=True)
         if self.forms and states_with_results(self.model):
             return self.present
         if not self.forms or (
@@ -101,31 +69,36 @@ class RelativeEngine(SolvedEngine):
             return self.present
         return self._solved(self.loops, self.sets, self.linear)
 
-    def _solved(self, elements: Sequence[Closing], sets: Sequence[LinearSet], settled: bool) -> Present:
+    def _solved(
+        self, elements: Sequence[Closing], sets: Sequence[LinearSet], settled: bool, *, narrow: bool = False
+    ) -> Present:
         """Kinematics, loads, factors and accelerations at the state.
 
         Speeds are first made consistent with the conditions. Between the stages of a step they are not quite, and near
         a singular position the acceleration would divide that error by a small number. Not needed where they are
-        `settled`: by linear conditions.
+        `settled`: by linear conditions. `narrow`: without freedoms that loops lock.
         """
         tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
-        if not self.shared:
+        if narrow:
+            kinematics = self._rebind(tracer, *self._without_locked(kinematics.q, kinematics.v))
+        elif not self.shared:
             kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
+        judged = self.judged(kinematics)
         declared: Closures = {e: trace_closure(kinematics, e, self.laws) for e in elements}
         rates = {key: closure.rate for key, closure in declared.items()}  # of the speeds as they are
         closures = self._live_closures(kinematics, declared, sets)
-        condensation = Condensation(kinematics, self._plan(elements, sets), closures, self._references)
+        condensation = Condensation(kinematics, self._plan(elements, sets), closures, judged.references)
         if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
             kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
             declared = {e: trace_closure(kinematics, e, self.laws) for e in elements}
-            biases = {key: self.live[key].rows(closure.bias, tracer) for key, closure in declared.items()}
+            biases = {key: judged.live[key].rows(closure.bias, tracer) for key, closure in declared.items()}
             biases |= {s: self._level(kinematics, s, "bias") for s in sets}
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
 
         def answer(pushes: Mapping[Joint, Vector]) -> Solution:
-            return self._declared(condensation.accelerations(loads, pushes), declared, tracer)
+            return self._declared(condensation.accelerations(loads, pushes), declared, kinematics)
 
         shown: Closures = {key: replace(closure, rate=rates[key]) for key, closure in declared.items()}
         if not self.law_rows.size:
@@ -137,7 +110,7 @@ class RelativeEngine(SolvedEngine):
             return ChannelWriter(kinematics, loads, dict(shown), solution).reaction(joint)
 
         def pushed(pushes: dict[Joint, Vector]) -> Solution:
-            return self._declared(condensation.pushed(pushes), declared, tracer)
+            return self._declared(condensation.pushed(pushes), declared, kinematics)
 
         relieved, redundancy = None, None
         if self.law_rows.of_joints:
@@ -147,11 +120,12 @@ class RelativeEngine(SolvedEngine):
         acting = act(self.law_rows, kinematics, rows, answer, reaction, relieved=relieved)
         return Present(tracer, kinematics, shown, loads, condensation.elimination, acting.solution, acting)
 
-    def _declared(self, solution: Solution, elements: Iterable[Element], tracer: Tracer) -> Solution:
+    def _declared(self, solution: Solution, elements: Iterable[Element], kinematics: Kinematics) -> Solution:
         """A solution with multipliers of conditions as declared in the place of those of live rows."""
+        live = self.judged(kinematics).live
         for key in elements:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
-            solution[Unknown.rows(key)] = self.live[key].multipliers(found, tracer)
+            solution[Unknown.rows(key)] = live[key].multipliers(found, kinematics.tracer)
         return solution
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
@@ -165,77 +139,6 @@ class RelativeEngine(SolvedEngine):
 
     def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> EliminationPlan:
         return make_plan(self.model, self.topology, (*elements, *sets))
-
-    # -- conditions that are linear in the coordinates
-
-    @cached_property
-    def forms(self) -> dict[Element, Form]:
-        """Closing elements with linear conditions."""
-        return self._forms_of(self.probe.closures)
-
-    def _forms_of(self, keys: Iterable[Element]) -> dict[Element, Form]:
-        for element in self.closing:
-            if isinstance(element, Coupling):
-                check_coupled(self.topology, element)
-        tracer, closures = self.probe.tracer, {key: self.probe.closures[key] for key in keys}
-        implied = [key for key, live in self._found.items() if key in closures and not len(live.reference)]
-        return find_forms(closures.values(), implied, tracer.symbols, self.probe.samples(6))
-
-    @cached_property
-    def _divided(self) -> tuple[tuple[Closing, ...], tuple[LinearSet, ...]]:
-        """Elements that are not linear, or cannot be solved for coordinates no other loop uses, and sets of others."""
-        forms = dict(self.forms)
-        while True:
-            loops = tuple(element for element in self.closing if element not in forms)
-            used = {joint for element in loops for joint in path_joints(self.topology, element)}
-            sets, failed = make_sets(forms, self.model, self.topology, used)
-            if not failed:
-                return loops, sets
-            forms = {key: form for key, form in forms.items() if key not in failed}
-
-    @property
-    def loops(self) -> tuple[Closing, ...]:
-        """Elements held by multipliers while the model moves."""
-        return self._divided[0]
-
-    @property
-    def sets(self) -> tuple[LinearSet, ...]:
-        """Linear conditions that are substituted."""
-        return self._divided[1]
-
-    @cached_property
-    def linear(self) -> bool:
-        """Whether all conditions are linear in coordinates and time, such as gears: methods keep those by themselves,
-        except for rounding.
-        """
-        kinematics = self.probe.kinematics
-        settled = (ca.SX(self._level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
-        return bool(self.closing) and not self.loops and all(settled)
-
-    @cached_property
-    def allowed_gap(self) -> float:  # type: ignore[override]
-        """How far off the conditions a stage may be: pivots of rows that are implied on them, and have no slips, are
-        about its square, and must stay below the tolerance.
-        """
-        left = [live for live in self.live.values() if len(live.size) and not live.judged]
-        shares = [float((live.reference / live.size).min()) for live in left]
-        return float(np.clip(1e-3 * np.sqrt(min(shares, default=1.0)), 1e-7, 1e-4))
-
-    @property
-    def straying(self) -> tuple[Closing, ...]:
-        return () if self.linear else self.closing
-
-    def _level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
-        slopes = [ca.SX(0)] * len(linear.forms)
-        if level == "residual":
-            slopes = [self._slope(kinematics, form) if form.measured else ca.SX(0) for form in linear.forms]
-        return trace_level(kinematics, linear, level, slopes, self.laws)
-
-    def _slope(self, kinematics: Kinematics, form: Form) -> Vector:
-        """How fast each condition of an element changes with its form."""
-        still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
-        trial = kinematics.with_speeds(still | trial_speeds(form))
-        return trace_violation(trial, form.element, self.laws, "rate")
 
     def speed_rates(self, solution: Solution) -> Vector:
         """v_dot of the tree joints."""
@@ -259,9 +162,12 @@ class RelativeEngine(SolvedEngine):
             v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
         elif self.loops or self.sets:
             plan = self._plan(self.loops, self.sets)
-            kinematics = self._rebind(tracer, q, v)
+            given = q
+            kinematics = self._rebind(tracer, *self._without_locked(q, v))
+            q, v = kinematics.q, kinematics.v
+            references = self.judged(kinematics).references
             closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
+            condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
                 q = self._move(tracer, q, condensation.corrections(gaps))
@@ -269,14 +175,26 @@ class RelativeEngine(SolvedEngine):
             kinematics = self._rebind(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
             closures = self._closures(kinematics, self.loops, self.sets)
-            condensation = Condensation(kinematics, plan, closures, self._references, tolerance)
+            condensation = Condensation(kinematics, plan, closures, references, tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
                 v = self._faster(tracer, v, change)
             near = condensation.elimination.nearness()
+            q = self._checked(tracer, q, given)
         if held and self.law_rows.size:
             q, v = self._held(tracer, q, v)
         return tracer.routine(name, [("state", self._state(tracer, q, v)), ("near", near)])
+
+    def _checked(self, tracer: Tracer, q: dict[Joint, Vector], given: dict[Joint, Vector]) -> dict[Joint, Vector]:
+        """Coordinates of which locked ones are no numbers where they were not near zero: another way to assemble the
+        machine, which this is not the motion of.
+        """
+        q = dict(q)
+        for joint, places in self.locked.items():
+            q[joint] = ca.SX(q[joint])
+            for place in places:
+                q[joint][place] = tracer.call(lambda x: ca.if_else(ca.fabs(x) > NEAR, np.nan, 0), given[joint][place])
+        return q
 
     def _held(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
@@ -313,68 +231,14 @@ class RelativeEngine(SolvedEngine):
             for joint, value in v.items()
         }
 
-    @cached_property
-    def probe(self) -> Probe:
-        """An inlined trace of all closing conditions."""
-        tracer, kinematics = self._start(shared=False)
-        closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
-        return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
-
-    @cached_property
-    def _found(self) -> dict[Element, LiveRows]:
-        return self.probe.find_live(unit=False)
-
-    @cached_property
-    def live(self) -> dict[Element, LiveRows]:
-        """The conditions that can be violated at all, by element; those that others imply have slips. Conditions
-        that are substituted imply others, not the other way round.
-        """
-        return self._with_slips(self._found)
-
-    @property
-    def independence(self) -> tuple[int, int]:
-        slips = sum(one.slip.shape[1] for one in self.live.values() if one.slip is not None)
-        return sum(len(one.size) for one in self.live.values()) - slips, slips
-
-    def find_live(self, *, unit: bool) -> dict[Element, LiveRows]:
-        """The same for `unit` weights of all bodies."""
-        return self._with_slips(self.probe.find_live(unit=unit))
-
-    def _with_slips(self, found: dict[Element, LiveRows]) -> dict[Element, LiveRows]:
-        if not any(len(live.size) for live in found.values()):
-            return found
-        start = self._close(self) if self._close is not None else None
-        return found if start is None else self.probe.add_slips(found, self._elimination_order(), start)
-
-    def _elimination_order(self) -> list[Closing]:
-        """Closing elements, those with linear conditions first."""
-        return sorted(self.closing, key=lambda element: element not in self.forms)
-
-    @cached_property
-    def _references(self) -> dict[Element, PivotReference]:
-        """What pivots of live rows are compared with, by element."""
-        return {
-            key: PivotReference.of(live.reference, live.slip, self.model.numbers, self.model.path(key))
-            for key, live in self.live.items()
-        }
-
-    def _find_numbers(self) -> None:
-        """Have all numbers that follow from masses, and go into the equations, among those of the model."""
-        numbers = self.model.numbers
-        assert numbers is not None
-        if self._references:
-            self._allowed_gap()
-        if self.law_rows.of_joints:
-            numbers.decided("implied", [live.implied().tolist() for live in self.live.values() if live.slips])
-
     def _violations(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], level: str
     ) -> dict[Element, Vector]:
         kinematics = self._rebind(tracer, q, v)
-        gaps: dict[Element, Vector] = {}
+        live, gaps = self.judged(kinematics).live, dict[Element, Vector]()
         for element in self.loops:
             gap = trace_violation(kinematics, element, self.laws, level)
-            gaps[element] = self.live[element].rows(gap, tracer)
+            gaps[element] = live[element].rows(gap, tracer)
         return gaps | {linear: self._level(kinematics, linear, level) for linear in self.sets}
 
     def _closures(self, kinematics: Kinematics, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> Closures:
@@ -383,7 +247,8 @@ class RelativeEngine(SolvedEngine):
 
     def _live_closures(self, kinematics: Kinematics, declared: Closures, sets: Sequence[LinearSet]) -> Closures:
         """Conditions by their live rows, and the solved rows of linear sets."""
-        closures = {key: self.live[key].closure(closure, kinematics.tracer) for key, closure in declared.items()}
+        live = self.judged(kinematics).live
+        closures = {key: live[key].closure(closure, kinematics.tracer) for key, closure in declared.items()}
         for linear in sets:
             rate, bias = (self._level(kinematics, linear, level) for level in ("rate", "bias"))
             closures[linear] = set_closure(linear, rate, bias)

@@ -11,8 +11,9 @@ solves (`compile/law_solver.py`). Open contacts cost no more than their gap.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import casadi as ca
 
@@ -165,23 +166,23 @@ def respond_routine(tracer: Tracer, rows: LawRows, acting: LawAnswer, speeds: Ca
     factor, respond = linear_part(rows.size, seen)
     values = respond(ca.vertcat(factor, z))
     first, second = rows.size, rows.size + rows.measures
-    return forced_routine(tracer, z, values[:first, :], values[first:second, :], values[second:, :])
+    told = [("w", values[:first, :]), ("measures", values[first:second, :]), ("speeds", values[second:, :])]
+    return forced_routine("law_respond", tracer, z, told)
 
 
-def forced_routine(tracer: Tracer, z: Vector, w: Vector, measures: Vector, speeds: Vector) -> Routine:
-    """A routine that gives what forces z do; they come behind the parameters."""
-    values = ca.densify(ca.vertcat(w, measures, speeds))
+def forced_routine(name: str, tracer: Tracer, z: Vector, told: Sequence[tuple[str, Vector]]) -> Routine:
+    """A routine that tells what forces z do, by names; they come behind the parameters."""
+    values = ca.densify(ca.vertcat(*[column for _, column in told]))
     symbols = ca.vertcat(tracer.symbols, z)
     count = symbols.numel()
     kernel = tracer.keep(symbols, values)
     inputs = (*tracer.inputs[:-1], (tracer.inputs[-1][0], tracer.inputs[-1][1] + z.numel()))
     places = tuple(range(count, count + values.numel()))
     call = Call(kernel, tuple(range(count)), places, "laws")
-    ends = (w.numel(), w.numel() + measures.numel(), values.numel())
-    parts = [places[a:b] for a, b in zip((0, *ends), ends, strict=False)]
-    names = ("w", "measures", "speeds")
-    outputs = tuple((name, len(part)) for name, part in zip(names, parts, strict=True))
-    return Routine("law_respond", inputs, outputs, (call,), tuple(parts), count + values.numel())
+    outputs = tuple((label, column.numel()) for label, column in told)
+    ends = list(accumulate(size for _, size in outputs))
+    parts = tuple(places[a:b] for a, b in zip([0, *ends], ends, strict=False))
+    return Routine(name, inputs, outputs, (call,), parts, count + values.numel())
 
 
 def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:

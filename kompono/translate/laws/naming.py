@@ -12,14 +12,16 @@ from typing import NamedTuple
 FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
-_NAME = re.compile(r"(laws|least|motion|back)_(\d+)_(\d+)_(\d+)_(\w+)")
+_NAME = re.compile(r"(laws|least|motion|back|slope|share)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
     "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
-    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be rounding.
+    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be rounding;
+    "slope": how forces change in some directions (`columns`), for what they do; "share": the same for themselves, which
+    redundant rows have not.
     """
 
     factor: int
@@ -27,22 +29,35 @@ class Sizes(NamedTuple):
     measures: int
     respond: str
     purpose: str = "laws"
+    columns: int = 0
 
     @property
     def given(self) -> int:
-        """Numbers in the column of arguments: factor, table of rows, measures without multipliers."""
-        return self.factor + len(FIELDS) * self.rows + self.measures
+        """Numbers in the column of arguments: factor, table of rows, measures without multipliers; of slopes also the
+        forces, and what changes of rows and measures, direction by direction.
+        """
+        first = self.factor + len(FIELDS) * self.rows + self.measures
+        more = self.rows + self.columns * (self.rows + self.measures)
+        return first + more if self.columns else first
 
+    @property
+    def found(self) -> int:
+        """Numbers in the column of results: forces of the rows, or their changes, direction by direction."""
+        return self.rows * (self.columns or 1)
 
-def name_of(respond: str, factor: int, rows: int, measures: int, purpose: str = "laws") -> str:
-    """The name of the solver of a set of laws: what it calls and its sizes are in the name."""
-    return f"{purpose}_{factor}_{rows}_{measures}_{respond}"
+    @property
+    def name(self) -> str:
+        """The name of the solver: what it calls and its sizes are in it."""
+        directions = self.columns or ""
+        return f"{self.purpose}{directions}_{self.factor}_{self.rows}_{self.measures}_{self.respond}"
 
 
 def sizes(name: str) -> Sizes | None:
     """The sizes of a solver and what it calls, from its name; None for any other function."""
     found = _NAME.fullmatch(name)
-    return Sizes(int(found[2]), int(found[3]), int(found[4]), found[5], found[1]) if found else None
+    if found is None:
+        return None
+    return Sizes(int(found[3]), int(found[4]), int(found[5]), found[6], found[1], int(found[2] or 0))
 
 
 def is_solver(name: str) -> bool:

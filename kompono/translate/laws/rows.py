@@ -211,7 +211,8 @@ def _direction(slip: Vector, chosen: Vector, slow: Scalar) -> Vector:
     a step), so that whoever looks behind that sees slip reversed.
     """
     ahead = ca.if_else(ca.dot(slip, chosen) < 0, -1, 1)
-    mixed = ahead * slip + ca.fmax(slow - ca.norm_2(slip), 0) * chosen
+    speed = ca.sqrt(ca.sumsqr(slip) + 1e-300)  # has a slope at rest
+    mixed = ahead * slip + ca.fmax(slow - speed, 0) * chosen
     square = ca.sumsqr(mixed)
     return mixed / ca.sqrt(ca.if_else(square > 0, square, 1))
 

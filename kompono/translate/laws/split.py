@@ -8,10 +8,14 @@ motion for the most part, is an entry of the column `factor`.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
 from kompono.errors import TranslationError
+from kompono.translate.algorithm import algorithm, operand_counts
 from kompono.translate.symbolic import Matrix, Vector
 
 _ONCE = {  # operations that are linear, by which of their operands change
@@ -26,8 +30,7 @@ def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
     """The column of factors, and a function from one column (factor, z) to what outputs change with z, which stays a
     call.
     """
-    others = [symbol for symbol in ca.symvar(outputs) if not _among(symbol, z)]
-    x = ca.vertcat(ca.SX(0, 1), *others)
+    x = _others(outputs, z)
     whole = ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True})
     walk = _Walk(whole, x, z)
     given, asked = ca.vertcat(ca.SX(0, 1), *walk.symbols), ca.SX.sym("z", z.numel())
@@ -46,84 +49,100 @@ def coefficients(outputs: Vector, z: Vector) -> Matrix:
     """
     if not z.numel() or not outputs.numel():
         return ca.SX(outputs.numel(), z.numel())
-    x = ca.vertcat(ca.SX(0, 1), *[symbol for symbol in ca.symvar(outputs) if not _among(symbol, z)])
+    x = _others(outputs, z)
     walk = _Walk(ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True}), x, z)
     given, values = (ca.vertcat(ca.SX(0, 1), *column) for column in (walk.symbols, walk.values))
     made = ca.Function("made", [given], [ca.jacobian(ca.vertcat(*walk.results), z)])
     return ca.Function("known", [x], [made(values)])(x)
 
 
-def _among(symbol: ca.SX, column: Vector) -> bool:
-    return any(symbol.element_hash() == other.element_hash() for other in ca.vertsplit(column))
+def _others(outputs: Vector, z: Vector) -> Vector:
+    """All symbols of an expression but these."""
+    known = {symbol.element_hash() for symbol in (ca.vertsplit(z) if z.numel() else ())}
+    return ca.vertcat(ca.SX(0, 1), *[s for s in ca.symvar(outputs) if s.element_hash() not in known])
 
 
 class _Walk:
     """Goes through the instructions of a function once: `values` of its first argument that meet the second, and the
-    `symbols` that stand for them in the `results`.
+    `symbols` that stand for them in the `results`. What does not meet it is only counted.
     """
 
     def __init__(self, function: ca.Function, x: Vector, z: Vector) -> None:
-        self.nodes = function.instructions_sx()
-        self.moving: dict[int, ca.SX] = {}  # register -> expression of z and symbols
-        self.still: dict[int, ca.SX] = {}  # register -> expression of x alone
         self.symbols: list[ca.SX] = []
         self.values: list[ca.SX] = []
         self.results: list[ca.SX] = [ca.SX(0)] * function.nnz_out(0)
-        self._known: dict[int, ca.SX] = {}
+        self._function, self._read = function, algorithm(function)
+        self._moving: dict[int, ca.SX] = {}  # instruction -> expression of z and symbols
+        self._told: dict[int, tuple[int, int]] = {}  # instruction -> the call it is a result of, and which
+        self._known: dict[int, ca.SX] = {}  # instruction that does not change -> what stands for it
+        self._same: dict[int, ca.SX] = {}  # the same by what it computes
         self._arguments = [ca.vertsplit(column) if column.numel() else [] for column in (x, z)]
-        for k in range(function.n_instructions()):
-            self._step(function, k)
+        self._walk()
 
-    def _step(self, function: ca.Function, k: int) -> None:
-        op, given, made = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_CALL:
-            self._called(self.nodes[k], given, made)
-            return
-        if op == ca.OP_OUTPUT:
-            self.results[made[1]] = self.moving.get(given[0], ca.SX(0))
-            return
-        moves = False
-        if op == ca.OP_INPUT:
-            value, moves = self._arguments[given[0]][given[1]], given[0] == 1
-        elif op == ca.OP_CONST:
-            value = ca.SX(function.instruction_constant(k))
-        elif any(register in self.moving for register in given):
-            value, moves = self._linear(op, given), True
-        else:
-            value = self.nodes[k]
-        for registers in (self.moving, self.still):
-            registers.pop(made[0], None)
-        (self.moving if moves else self.still)[made[0]] = value
+    @cached_property
+    def _nodes(self) -> list[ca.SX]:
+        nodes: Any = self._function.instructions_sx()
+        return nodes
 
-    def _linear(self, op: int, given: list[int]) -> ca.SX:
+    def _walk(self) -> None:
+        function, read, moving = self._function, self._read, self._moving
+        counts = operand_counts(function, read.op)
+        maker = [-1] * (function.sz_w() + 1)  # register -> the instruction that made what is in it
+        result = function.n_instructions()  # results of calls are numbered behind all instructions
+        for k, (op, made, first, second) in enumerate(zip(*(c.tolist() for c in read[:4]), strict=True)):
+            if op == ca.OP_OUTPUT:
+                self.results[second] = moving.get(maker[first], ca.SX(0))
+                continue
+            if op == ca.OP_CALL:
+                if any(maker[register] in moving for register in function.instruction_input(k)):
+                    raise TranslationError("internal: a law acts through a closed function")
+                for number, register in enumerate(function.instruction_output(k)):
+                    self._told[result], result = (k, number), result + 1
+                    maker[register] = result - 1
+                continue
+            if op == ca.OP_INPUT:
+                if first == 1:
+                    moving[k] = self._arguments[1][second]
+            elif op != ca.OP_CONST:
+                given = (maker[first], maker[second]) if counts[op] == 2 else (maker[first],)
+                if not moving.keys().isdisjoint(given):
+                    moving[k] = self._linear(op, given)
+            maker[made] = k
+
+    def _linear(self, op: int, given: Sequence[int]) -> ca.SX:
         """What an operation changes with z: a sum loses what does not change."""
-        moving = [register in self.moving for register in given]
+        moving = [k in self._moving for k in given]
         if op in (ca.OP_ADD, ca.OP_SUB) and not all(moving):
-            value = self.moving[given[moving.index(True)]]
+            value = self._moving[given[moving.index(True)]]
             return -value if op == ca.OP_SUB and moving[1] else value
         if op not in _ONCE.get(tuple(moving), ()):
             raise TranslationError(f"internal: operation {op} is not linear in the forces of laws")
-        operands = [self._operand(register) for register in given]
+        operands = [self._operand(k) for k in given]
         return ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands)
 
-    def _called(self, call: ca.SX, given: list[int], made: list[int]) -> None:
-        """Results of a closed function; what it is told does not depend on z."""
-        if any(register in self.moving for register in given):
-            raise TranslationError("internal: a law acts through a closed function")
-        for number, register in enumerate(made):
-            if register >= 0:
-                self.moving.pop(register, None)
-                self.still[register] = call.get_output(number)
+    def _operand(self, k: int) -> ca.SX:
+        """The value of an instruction, or what stands for it."""
+        if k in self._moving:
+            return self._moving[k]
+        if k not in self._known:
+            self._known[k] = self._stand_in(self._still(k))
+        return self._known[k]
 
-    def _operand(self, register: int) -> ca.SX:
-        if register in self.moving:
-            return self.moving[register]
-        value = self.still[register]
+    def _still(self, k: int) -> ca.SX:
+        """The value of an instruction that does not change."""
+        if k in self._told:
+            call, number = self._told[k]
+            return self._nodes[call].get_output(number)
+        if self._read.op[k] == ca.OP_INPUT:
+            return self._arguments[0][int(self._read.second[k])]
+        return ca.SX(float(self._read.constants[k])) if self._read.op[k] == ca.OP_CONST else self._nodes[k]
+
+    def _stand_in(self, value: ca.SX) -> ca.SX:
         if value.is_constant():
             return value
         key = value.element_hash()
-        if key not in self._known:
-            self._known[key] = ca.SX.sym("f")
-            self.symbols.append(self._known[key])
+        if key not in self._same:
+            self._same[key] = ca.SX.sym("f")
+            self.symbols.append(self._same[key])
             self.values.append(value)
-        return self._known[key]
+        return self._same[key]

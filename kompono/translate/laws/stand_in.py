@@ -11,10 +11,12 @@ import math
 import casadi as ca
 
 from kompono.errors import CompileError
-from kompono.translate.laws.naming import Sizes, name_of
+from kompono.translate.laws.naming import Sizes
 
 
-def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int, purpose: str = "laws") -> ca.Function:
+def make_stand_in(
+    respond: ca.Function, factor: int, rows: int, measures: int, purpose: str = "laws", columns: int = 0
+) -> ca.Function:
     """A closed function [factor | table (rows x 8, row by row) | n0 (measures)] -> z (rows) of NaN.
 
     `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)]. What it is wanted
@@ -23,9 +25,8 @@ def make_stand_in(respond: ca.Function, factor: int, rows: int, measures: int, p
     if (respond.nnz_in(), respond.nnz_out()) != (factor + rows, rows + measures):
         shape = f"{respond.nnz_in()} -> {respond.nnz_out()}, not {factor + rows} -> {rows + measures}"
         raise CompileError(f"{respond.name()} is a function of {shape} numbers.")
-    sizes = Sizes(factor, rows, measures, respond.name())
+    sizes = Sizes(factor, rows, measures, respond.name(), purpose, columns)
     given = ca.SX.sym("given", sizes.given)
     answer = respond(given[: factor + rows])
-    body = ca.densify(math.nan * answer[:rows])
-    name = name_of(respond.name(), factor, rows, measures, purpose)
-    return ca.Function(name, [given], [body], {"never_inline": True})
+    body = ca.repmat(ca.densify(math.nan * answer[:rows]), sizes.found // max(rows, 1), 1)
+    return ca.Function(sizes.name, [given], [body], {"never_inline": True})

@@ -107,8 +107,10 @@ class Kinematics:
         v: dict[Joint, Vector],
         counted: dict[Joint, Vector] | None = None,
         given: GivenMotion | None = None,
+        locked: Mapping[Joint, tuple[int, ...]] | None = None,
     ) -> None:
         self.tracer, self.model, self.topology = tracer, model, topology
+        self.locked = locked or {}  # freedoms that are left out, by joint
         self.given = given or GivenMotion()
         self.frames = WorkingFrames(topology, self.given.frames)
         self.stand_ins: dict[Carrier, StandIn] = {}  # by body
@@ -120,7 +122,12 @@ class Kinematics:
 
     def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:
         """The same coordinates with other speeds."""
-        return Kinematics(self.tracer, self.model, self.topology, self.q, v, self.counted, self.given)
+        return Kinematics(self.tracer, self.model, self.topology, self.q, v, self.counted, self.given, self.locked)
+
+    def free(self, joint: Joint) -> list[int]:
+        """Freedoms of a joint that are not left out: columns of the subspace of its step."""
+        locked = self.locked.get(joint, ())
+        return [k for k in range(joint.freedoms) if k not in locked]
 
     def label(self, link: Link) -> str:
         """The element a link's kernels belong to: its joint, or the ground or independent body itself."""
@@ -150,6 +157,7 @@ class Kinematics:
             )
             twist = subspace @ v
             placed = base @ pose
+            subspace = subspace[:, self.free(joint)] if joint in self.locked else subspace
             return placed.position, placed.rotation, subspace, twist, rate_along(joint, link.reverse, q, v), rate
 
         values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))

@@ -54,14 +54,14 @@ class Loads:
 
     def _add_force(self, force: Force) -> None:
         """A law's wrench (second's origin, first's axes) on the second body, the opposite on the first."""
-        first, second, path = force.first, force.second, self.model.path(force)
+        first, second, path, law = force.first, force.second, self.model.path(force), self.model.law(force)
         motion = self.kinematics.motion(first, second)
         frames = self.kinematics.frames
         inner = frames.locate(second)
         outer = frames.locate(first) if first is not None else None
 
         def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> tuple[Vector, ...]:
-            load = force.wrench(Motion(p, r, v, w))
+            load = law.wrench(Motion(p, r, v, w))
             f, m = ca.SX(load.force), ca.SX(load.torque)
             check_shape(f, (3, 1), "the force of wrench(motion)", path)
             check_shape(m, (3, 1), "the torque of wrench(motion)", path)
@@ -78,9 +78,9 @@ class Loads:
             self._wrench(first.body, values[1], path)
 
     def _add_effort(self, effort: Effort) -> None:
-        joint, path = effort.joint, self.model.path(effort)
+        joint, path, law = effort.joint, self.model.path(effort), self.model.law(effort)
         q, v = self.kinematics.joint_state(joint)
-        value = self.tracer.call(lambda q, v: ca.SX(effort.effort(q, v)), q, v, path=path, free=True)
+        value = self.tracer.call(lambda q, v: ca.SX(law.effort(q, v)), q, v, path=path, free=True)
         check_shape(value, (joint.freedoms, 1), "effort(q, v)", path)
         if joint not in self.kinematics.q:
             self._effort_as_wrench(joint, q, value, path)

@@ -128,14 +128,15 @@ class Readings:
 
     def _force(self, force: Force) -> Iterator[TracedReading]:
         path, motion = self.path(force), self.kinematics.motion(force.first, force.second)
+        law = self.kinematics.model.law(force)
         turn = ca.SX.eye(3) if force.first is None else self.kinematics.motion(None, force.first).rotation
         names: dict[str, str] = {}
 
         def trace(p: Vector, r: Matrix, v: Vector, w: Vector, turn: Matrix) -> tuple[Vector, ...]:
             seen = Motion(p, r, v, w)
-            load = force.wrench(seen)
+            load = law.wrench(seen)
             f, m = ca.SX(load.force), ca.SX(load.torque)
-            own = force.readings(seen)
+            own = law.readings(seen)
             for name, (value, unit) in own.items():
                 check_shape(ca.SX(value), (1, 1), f"the reading {name!r}", path)
                 names[name] = unit
@@ -150,9 +151,9 @@ class Readings:
             yield TracedReading(name, ("",), (unit,), value)
 
     def _effort(self, effort: Effort) -> Iterator[TracedReading]:
-        joint, path, call = effort.joint, self.path(effort), self.tracer.call
+        joint, path, call, law = effort.joint, self.path(effort), self.tracer.call, self.kinematics.model.law(effort)
         q, v = self.kinematics.joint_state(joint)
-        value = call(lambda q, v: ca.SX(effort.effort(q, v)), q, v, path=path, free=True)
+        value = call(lambda q, v: ca.SX(law.effort(q, v)), q, v, path=path, free=True)
         names = joint.coordinates if joint.speeds is None else joint.speeds
         yield TracedReading("effort", names if joint.freedoms > 1 else ("",), joint.units_of_efforts(), value)
         yield TracedReading("power", ("",), ("W",), call(ca.dot, value, v, path=path))

@@ -23,7 +23,8 @@ from kompono.sealed.element import Sealed
 from kompono.sealed.shape import LawShape, LawShapes, NetworkShape, PinShape
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.networks import Terminal
-from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.judging import Close
+from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.laws.softened import softened, steps_of_soft_laws
 from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.assembling import assembling

@@ -25,10 +25,10 @@ from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
 from kompono.translate.declared.sampling import due_together, rates_of
-from kompono.translate.elimination.inertia_form import EliminationPlan, closing_elements, make_plan
+from kompono.translate.elimination.plan import EliminationPlan, closing_elements, make_plan
 from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.engine import Engine
-from kompono.translate.engines.relative import Close
+from kompono.translate.engines.judging import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stacked import Stacked

@@ -29,7 +29,8 @@ from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix
 from kompono.translate.elimination.blocks import PivotReference, RightSide
 from kompono.translate.elimination.bordered import unpack_answer
-from kompono.translate.elimination.inertia_form import Condensation, EliminationPlan, ground_acceleration
+from kompono.translate.elimination.inertia_form import Condensation, ground_acceleration
+from kompono.translate.elimination.plan import EliminationPlan
 from kompono.translate.elimination.ported import PortedElimination
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.handed import Handed, HandedShape

@@ -15,7 +15,7 @@ from kompono.model.element import Element
 from kompono.model.free import Free
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.inertia_form import closing_elements
+from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.structure.topology import Link, Topology
 
 if TYPE_CHECKING:

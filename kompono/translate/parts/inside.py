@@ -35,7 +35,7 @@ from kompono.translate.declared.network_borders import answer_at
 from kompono.translate.declared.networks import Network
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.discrete.links import Strengths
-from kompono.translate.engines.relative import Close
+from kompono.translate.engines.judging import Close
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.kinematics import Kinematics

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -141,13 +142,21 @@ class Lawless:
     def _change(self, border: Vector, forces: Vector) -> Own:
         """The same of what forces on all rows and changes at the border do, which is linear in them."""
         own, ports = self._divided(forces)
-        y, z = ca.SX.sym("y", border.numel()), ca.SX.sym("z", own.numel())
-        marks = {part: ca.SX.sym("p", part.border.size) for part in ports}
+        matrix, sizes = self._linear
+        change = ca.densify(matrix @ ca.vertcat(border, own, *ports.values()))
+        rows, measures, speeds, *borders = _cut(change, sizes)
+        return Own(rows, measures, speeds, dict(zip(self.parts, borders, strict=True)))
+
+    @cached_property
+    def _linear(self) -> tuple[Vector, list[int]]:
+        """The matrix of that, by which changes at the border, forces on own rows and what is added at ports are
+        multiplied, and the sizes of what it gives.
+        """
+        y, z = ca.SX.sym("y", 6 * len(self.swept.keys)), ca.SX.sym("z", self.rows.size)
+        marks = {part: ca.SX.sym("p", part.border.size) for part in self.parts if part.laws.size}
         affine = self._own(y, z, marks)
         matrix = coefficients(ca.densify(ca.vertcat(*affine.columns)), ca.vertcat(y, z, *marks.values()))
-        change = ca.densify(matrix @ ca.vertcat(border, own, *ports.values()))
-        rows, measures, speeds, *borders = _cut(change, [column.numel() for column in affine.columns])
-        return Own(rows, measures, speeds, dict(zip(self.parts, borders, strict=True)))
+        return matrix, [column.numel() for column in affine.columns]
 
     def _pushing(
         self, bias: dict[Unknown, Vector], forces: Vector, ports: Mapping[Part, Vector]

@@ -15,8 +15,9 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.discrete.links import Strengths
+from kompono.translate.engines.judging import Close
 from kompono.translate.engines.registry import EngineEntry
-from kompono.translate.engines.relative import Close, RelativeEngine
+from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.answer import forced_routine
 from kompono.translate.laws.rows import LawRows
@@ -132,12 +133,15 @@ class SolvedByParts(ByParts, SolvedEngine):
         if not self.by_rows:
             return super()._law_view()
         tracer, now = self._now()
+        return tracer.routine("law_view", self._viewed(now, Lawless(now)))
+
+    def _viewed(self, now: Moment, lawless: Lawless) -> list[tuple[str, Vector]]:
+        """What `law_view` tells."""
         gap, rate, numbers = look(now)
         by_unit = ca.vertsplit(numbers, 5)
         numbers = ca.vertcat(*[by_unit[k] for k in self.unit_order])
-        w, measures = Lawless(now).free(ca.SX(0, 1))
-        named = [("gap", gap), ("rate", rate), ("w", w), ("measures", measures), ("numbers", numbers)]
-        return tracer.routine("law_view", named)
+        w, measures = lawless.free(ca.SX(0, 1))
+        return [("gap", gap), ("rate", rate), ("w", w), ("measures", measures), ("numbers", numbers)]
 
     def _law_free(self) -> Routine:
         if not self.by_rows:
@@ -149,9 +153,14 @@ class SolvedByParts(ByParts, SolvedEngine):
         if not self.by_rows:
             return super()._law_respond()
         tracer, now = self._now()
-        z, none, lawless = ca.SX.sym("z", self.law_rows.size), ca.SX(0, 1), Lawless(now)
-        w, measures = lawless.moved(none, z)
-        return forced_routine(tracer, z, w, measures, self._speeds(lawless.moved_rates(none, z)))
+        z, lawless = ca.SX.sym("z", self.law_rows.size), Lawless(now)
+        return forced_routine("law_respond", tracer, z, self._responded(lawless, z))
+
+    def _responded(self, lawless: Lawless, forces: Vector) -> list[tuple[str, Vector]]:
+        """What `law_respond` tells."""
+        none = ca.SX(0, 1)
+        w, measures = lawless.moved(none, forces)
+        return [("w", w), ("measures", measures), ("speeds", self._speeds(lawless.moved_rates(none, forces)))]
 
     def _speeds(self, rates: Vector) -> Vector:
         """Speeds in the order of this engine from a state of the compartment."""

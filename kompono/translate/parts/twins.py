@@ -67,6 +67,7 @@ class Twin(AroundSealed, RelativeEngine):
     base what floats, are not taken as linear."""
 
     projection_tolerance = PROJECTION_TOLERANCE
+    locks = False  # a part may be asked for all it does at its border
 
     @cached_property
     def steady(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -21,6 +21,8 @@ from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
 SAMPLES = 5  # arbitrary states at which conditions are looked at
+
+Freedoms = Mapping[Joint, tuple[int, ...]]  # some freedoms of joints whose coordinates are integrals of their speeds
 
 
 class Probe:
@@ -55,6 +57,26 @@ class Probe:
             row[1 : 1 + self.moved] = self._normalized(row[1 : 1 + self.moved])
         return rows
 
+    def wide_samples(self, count: int) -> np.ndarray:
+        """The same with parameters nearly as declared and coordinates from -3 to 3."""
+        rows, random = self.samples(count, exact=False), np.random.default_rng(2)
+        for row in rows:
+            row[1 : 1 + self.moved] = self._normalized(random.uniform(-3, 3, self.moved))
+        return rows
+
+    def rows_at(self, values: np.ndarray) -> dict[Element, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """G on all speeds, the size its rows would have if all joints were free, and g of each element."""
+        found = [value.full() for value in self._rows.call([values])]
+        gaps = [value.full().ravel() for value in self._gaps.call([values])]
+        free = [size.ravel() for size in found[1::2]]
+        return dict(zip(self.closures, zip(found[::2], free, gaps, strict=True), strict=True))
+
+    @cached_property
+    def _gaps(self) -> ca.Function:
+        """All inputs -> g of each element."""
+        residuals = [ca.densify(closure.residual) for closure in self.closures.values()]
+        return ca.Function("gaps", [self.tracer.symbols], residuals)
+
     @property
     def parameters(self) -> np.ndarray:
         """Declared values."""
@@ -72,17 +94,39 @@ class Probe:
 
     # -- at arbitrary states
 
-    def find_live(self, *, unit: bool) -> dict[Element, LiveRows]:
-        """The conditions that can be violated at all, by element, with masses or with `unit` weights of bodies."""
+    def find_live(self, *, unit: bool, locked: Freedoms | None = None) -> dict[Element, LiveRows]:
+        """The conditions that can be violated at all, by element, with masses or with `unit` weights of bodies; without
+        `locked` freedoms, whose coordinates are zero.
+        """
         if not self.closures:
             return {}
         samples = []
         for values in self.samples(SAMPLES, exact=False):
+            values[self._coordinates(locked)] = 0.0
             found = [value.full() for value in self._rows.call([values])]
-            rows = dict(zip(self.closures, found[::2], strict=True))
+            rows = dict(zip(self.closures, (self._without(rows, locked) for rows in found[::2]), strict=True))
             free = dict(zip(self.closures, (size.ravel() for size in found[1::2]), strict=True))
             samples.append(RankSample(rows, free, self._mass_matrix(values, unit)))
         return find_live(samples, {key: closure.groups for key, closure in self.closures.items()})
+
+    def places(self, freedoms: Freedoms) -> list[tuple[int, int]]:
+        """Numbers of freedoms among all coordinates, and among all speeds."""
+        found = []
+        i = k = 0
+        for joint in self.joints:
+            found += [(i + place, k + place) for place in freedoms.get(joint, ())]
+            i, k = i + len(joint.coordinates), k + joint.freedoms
+        return found
+
+    def _coordinates(self, locked: Freedoms | None) -> list[int]:
+        return [1 + place for place, _ in self.places(locked or {})]
+
+    def _without(self, rows: np.ndarray, locked: Freedoms | None) -> np.ndarray:
+        """G with zeros on the speeds of locked freedoms."""
+        if locked:
+            rows = rows.copy()
+            rows[:, [place for _, place in self.places(locked)]] = 0.0
+        return rows
 
     @cached_property
     def _rows(self) -> ca.Function:
@@ -91,11 +135,12 @@ class Probe:
         """
         outputs = []
         for closure in self.closures.values():
-            columns = self._columns(closure)
+            columns = self.columns(closure)
             outputs += [columns, _largest(ca.horzcat(columns, *closure.carried))]
         return ca.Function("rows", [self.tracer.symbols], outputs)
 
-    def _columns(self, closure: Closure[Joint]) -> Matrix:
+    def columns(self, closure: Closure[Joint]) -> Matrix:
+        """G of an element on all speeds."""
         columns = [closure.columns.get(joint, ca.SX(closure.size, joint.freedoms)) for joint in self.joints]
         return ca.densify(ca.horzcat(ca.SX(closure.size, 0), *columns))
 
@@ -146,10 +191,10 @@ class Probe:
     # -- at positions where the conditions hold
 
     def add_slips(
-        self, live: dict[Element, LiveRows], order: Iterable[Element], start: np.ndarray
+        self, live: dict[Element, LiveRows], order: Iterable[Element], start: np.ndarray, locked: Freedoms | None = None
     ) -> dict[Element, LiveRows]:
         """The same live rows with slips for those that others, before them in `order`, imply; from the declared `start`
-        (state).
+        (state), and without `locked` freedoms.
         """
         ends = np.cumsum([0, *(len(live[key].size) for key in self.closures)])
         places = {key: np.arange(a, b) for key, a, b in zip(self.closures, ends[:-1], ends[1:], strict=True)}
@@ -158,12 +203,15 @@ class Probe:
         fixed = {
             key: places[key]
             for key in order
-            if len(places[key]) and not self.switched(self._columns(self.closures[key]))
+            if len(places[key]) and not self.switched(self.columns(self.closures[key]))
         }
         sizes = np.sqrt(np.concatenate([live[key].size for key in self.closures]))
         machine = self._numeric(live, start)
         self._positions = self._positions or find_positions(machine)
-        found = slips([position.matrix / machine.scale for position in self._positions], fixed, sizes)
+        matrices = [position.matrix for position in self._positions]
+        if locked:  # other rows are live then
+            matrices = [self._without(machine.evaluate(p.time, p.q, p.parameters)[1], locked) for p in self._positions]
+        found = slips([matrix / machine.scale for matrix in matrices], fixed, sizes)
         return {key: one.with_slips(found.get(key)) for key, one in live.items()}
 
     def held(self) -> list[np.ndarray]:
@@ -182,7 +230,7 @@ class Probe:
     def _numeric(self, live: dict[Element, LiveRows], start: np.ndarray) -> NumericModel:
         pairs = [(live[key], closure) for key, closure in self.closures.items()]
         gaps = ca.vertcat(*[one.rows(closure.residual, self.tracer) for one, closure in pairs])
-        rows = ca.vertcat(*[one.rows(self._columns(closure), self.tracer) for one, closure in pairs])
+        rows = ca.vertcat(*[one.rows(self.columns(closure), self.tracer) for one, closure in pairs])
         function = ca.Function("conditions", [self.tracer.symbols], [ca.densify(gaps), ca.densify(rows)])
         rates = ca.Function("rates", [self.tracer.symbols], [ca.densify(self._coordinate_rates())])
         values = np.zeros(self.tracer.symbols.numel())

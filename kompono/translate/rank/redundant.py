@@ -25,7 +25,8 @@ from kompono.translate.structure.spans import beyond
 
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
 RANK = 1e-7  # singular values below this, relative to a row of unit size, count as zero
-MARGIN = 0.3  # least cosine between K and N
+MARGIN = 0.2  # least cosine between K and N
+TRIALS = 30  # of K
 POSITIONS = 16
 STEP = 0.4  # largest change of a coordinate from one position to the next
 
@@ -80,15 +81,22 @@ def slips(
 
 
 def _common(directions: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The directions nearest to all of these, if there are any that are near enough everywhere."""
+    """Directions near to all of these, if there are any that are near enough everywhere; those that are missed most
+    count more from one trial to the next.
+    """
     count = min(one.shape[1] for one in directions)
     if not count:
         return None
-    mean = sum(one @ one.T for one in directions)
-    chosen = np.linalg.eigh(mean)[1][:, ::-1][:, :count]
-    chosen[np.abs(chosen) < 1e-12] = 0.0
-    margin = min(np.linalg.svd(chosen.T @ one, compute_uv=False).min() for one in directions)
-    return chosen if margin > MARGIN else None
+    weights = np.ones(len(directions))
+    for _ in range(TRIALS):
+        mean = sum(weight * one @ one.T for weight, one in zip(weights, directions, strict=True))
+        chosen = np.linalg.eigh(mean)[1][:, ::-1][:, :count]
+        chosen[np.abs(chosen) < 1e-12] = 0.0
+        margins = np.array([np.linalg.svd(chosen.T @ one, compute_uv=False).min() for one in directions])
+        if margins.min() > MARGIN:
+            return chosen
+        weights *= 1.5 - margins
+    return None
 
 
 def find_positions(machine: NumericModel) -> list[Position]:
@@ -105,7 +113,8 @@ def find_positions(machine: NumericModel) -> list[Position]:
         _, matrix = machine.evaluate(time, q, machine.parameters)
         _, values, right = np.linalg.svd(matrix / machine.scale)
         null = right[int(np.sum(values > RANK * values.max(initial=0.0))) :]
-        wanted = null.T @ (null @ (onwards * machine.scale) + random.normal(size=len(null))) / machine.scale
+        pushed = onwards * machine.scale + random.normal(size=machine.scale.size)  # whatever basis the null space has
+        wanted = null.T @ (null @ pushed) / machine.scale
         if len(null):
             wanted *= STEP / np.abs(wanted).max()
         around = random.uniform(-0.02, 0.02, len(machine.parameters)) * machine.parameters

@@ -21,7 +21,8 @@ from kompono.model.signal import time
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import base_step, pack_answer, sweep, unpack_answer
-from kompono.translate.elimination.inertia_form import Condensation, EliminationPlan, EliminationStep
+from kompono.translate.elimination.inertia_form import Condensation
+from kompono.translate.elimination.plan import EliminationPlan, EliminationStep
 from kompono.translate.elimination.rigid import RigidGroups
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.large.cells import Cell

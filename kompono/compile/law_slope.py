@@ -1,0 +1,76 @@
+"""How forces of laws change in some directions, at fixed modes: the linear equations of the last pass, solved again.
+
+Held rows keep w = 0, and rows that slide z = -d (mu n N + limit) with the direction n of N: so the changes dz obey the
+equations of the forces themselves, with what rows and measures change at fixed forces in the place of b and n0, and
+without a limit. What d, mu and limit themselves change is told with these (see `translate/laws/along`). The machine is
+asked once for each active row, whatever the number of directions. Of redundant rows the first pivots bear all changes,
+as rates want it; who wants the forces themselves gets no numbers there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from kompono.compile.emit import BOOL, INT, Array, Value
+from kompono.compile.law_carried import write_carried
+from kompono.compile.law_least import dot, solve_least
+from kompono.compile.law_regular import solve_regular
+from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
+from kompono.compile.law_symmetric import factor, solve_all
+from kompono.compile.law_work import Work
+from kompono.translate.laws.naming import FIELDS
+
+Held = Callable[[Callable[[Value], Value]], None]  # writes the equations of held rows, from what is b on each
+Accept = Callable[[], object]  # takes what was found to `z`
+
+
+def write_slopes(work: Work, held: Held, accept: Accept) -> None:
+    """Changes of all forces, direction by direction, to `out`."""
+    code, sizes, count = work.code, work.sizes, work.active.get()
+    forces = work.given.at(sizes.factor + len(FIELDS) * sizes.rows + sizes.measures)
+    changes, out = forces.at(sizes.rows), work.out
+    rest = count - work.sliding.get()
+    rank, independent = code.variable(INT, 0), code.variable(BOOL, True)
+    with code.loop(rest) as i:
+        work.weights[i] = 1.0
+    with code.loop(sizes.columns) as column:
+        change = changes.at(column * (sizes.rows + sizes.measures))
+        with code.loop(count) as a:
+            work.z[a] = forces[work.which[a]]
+            work.sides[a] = 0.0
+        limited, _, _ = write_slip_equations(work)
+        limited = limited | (work.carried.count.get() > 0)
+        _change_right_sides(work, change.at(sizes.rows))
+        solve_for_slipping(work)
+        held(lambda row, change=change: change[row])
+        with code.when(~limited):
+            with code.when(column.equals(0)):
+                rank.set(factor(work.held, rest))
+            solve_all(work.held, rank.get())
+            independent.set(rank.get() >= rest)
+        with code.when(limited):
+            independent.set(solve_regular(work.held, rest))
+            with code.when(~independent.get()):
+                solve_least(work.held, work.weights, rest)
+        accept()
+        here = out.at(column * sizes.rows)
+        with code.loop(count) as a:
+            here[work.which[a]] = work.z[a]
+        write_carried(work, here)
+        with code.loop(sizes.rows) as i, code.when(~forces[i].equals(forces[i])):
+            here[i] = math.nan
+        if sizes.purpose == "share":
+            with code.when(~independent.get()), code.loop(count) as a:
+                here[work.which[a]] = math.nan
+
+
+def _change_right_sides(work: Work, change: Array) -> None:
+    """Of the equations of sliding rows: only what their measures change at fixed forces is left."""
+    code, count = work.code, work.active.get()
+    with code.loop(work.sliding.get()) as s:
+        row, curve = work.which[s], work.curve(s)
+        given, first = work.integer(row, "count"), work.integer(row, "first")
+        size = code.select(given < 0, Value(code, "1", INT), given)
+        share = work.law(row, "direction") * work.law(row, "mu")
+        curve[count] = 0.0 - share * dot(code, work.measured.at(first), change.at(first), size)

@@ -1,0 +1,198 @@
+"""Laws of forces and efforts with symbols in the place of their numbers.
+
+A stiffness is a number in the expression a law returns. Those expressions are asked for once, on symbols for motion or
+coordinates, and each number in them becomes a symbol (see `numbers`): what is left is the same for every stiffness.
+0, 1/2, 1, 2 and their negatives stay, and so do exponents; numbers of a law that are equal are one symbol. All that is
+part of the expressions that are left, and so of the name of a translation. Elements of our own take expressions
+wherever they take a number, and are asked with symbols in its place: only zeros stay there.
+
+A law that cannot be asked on symbols, or calls a closed function, is left as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.element import Element
+from kompono.model.force import Effort, Force
+from kompono.model.symbol import Symbol
+from kompono.spatial.pose import Motion, Wrench
+from kompono.translate.algorithm import algorithm, operand_counts
+from kompono.translate.declared.laws import MOTION
+from kompono.translate.declared.ours import is_ours
+from kompono.translate.symbolic import Matrix, Vector
+
+Numbers = list[tuple[ca.SX, float]]  # symbols, and what they stand for
+Opened = tuple[tuple[Matrix, ...], tuple[ca.SX, ...], tuple[float, ...]]  # expressions, symbols, what these stand for
+
+PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers, but for the sign, that are structure: terms vanish by them
+_POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
+_MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
+
+
+@dataclass(frozen=True)
+class OpenLaw:
+    """Expressions of a law: of its `arguments` (one column) and of `symbols` that stand for the `values`."""
+
+    arguments: Vector
+    expressions: tuple[Matrix, ...]
+    symbols: tuple[ca.SX, ...]
+    values: tuple[float, ...]
+    told: tuple[tuple[str, str], ...] = ()  # names and units of readings
+
+    def _at(self, chosen: slice, *arguments: Matrix) -> list[Matrix]:
+        """Some of the expressions for other arguments."""
+        new = ca.densify(ca.veccat(*[ca.SX(argument) for argument in arguments]))
+        old = self.arguments[: new.numel(), :]
+        return (
+            ca.substitute(list(self.expressions[chosen]), [old], [new])
+            if new.numel()
+            else list(self.expressions[chosen])
+        )
+
+
+class OpenForce(OpenLaw):
+    """The face of a `Force`: wrench, potential, readings."""
+
+    def wrench(self, motion: Motion) -> Wrench:
+        """The load on the second frame."""
+        return Wrench(*self._at(slice(0, 2), *_parts(motion)))
+
+    def potential(self, motion: Motion) -> Any:
+        """Potential energy [J]."""
+        return self._at(slice(2, 3), *_parts(motion))[0]
+
+    def readings(self, motion: Motion) -> dict[str, tuple[Any, str]]:
+        """Channels of the law's own."""
+        values = self._at(slice(3, None), *_parts(motion)) if self.told else []
+        return {name: (value, unit) for (name, unit), value in zip(self.told, values, strict=True)}
+
+
+class OpenEffort(OpenLaw):
+    """The face of an `Effort`: effort, potential."""
+
+    def effort(self, q: Any, v: Any) -> Any:
+        """Generalized force on the joint."""
+        return self._at(slice(0, 1), q, v)[0]
+
+    def potential(self, q: Any) -> Any:
+        """Potential energy [J]."""
+        return self._at(slice(1, 2), q)[0]
+
+
+def open_law(element: Element, kinds: dict[type, bool]) -> OpenForce | OpenEffort | None:
+    """A force or effort with symbols in the place of its numbers; nothing where that cannot be, or it has none. `kinds`
+    are the classes that were looked at already: whether they are ours.
+    """
+    if not isinstance(element, Force | Effort):
+        return None
+    kind = type(element)
+    if kind not in kinds:
+        kinds[kind] = is_ours(kind)
+    return (_asked(*_with_symbols(element)) if kinds[kind] else None) or _asked(element, [])
+
+
+def _with_symbols(element: Force | Effort) -> tuple[Force | Effort, Numbers]:
+    """An element of ours with symbols in the place of its numbers, and these."""
+    clone, numbers = object.__new__(type(element)), list[tuple[ca.SX, float]]()
+    held: dict[str, Any] = vars(clone)
+    held.update(vars(element))
+    for name, value in vars(element).items():
+        if type(value) is float and value != 0 and math.isfinite(value):
+            held[name] = symbol = Symbol.column(name)
+            numbers.append((ca.SX(symbol), value))
+    return clone, numbers
+
+
+def _asked(element: Force | Effort, numbers: Numbers) -> OpenForce | OpenEffort | None:
+    try:
+        return _open_force(element, numbers) if isinstance(element, Force) else _open_effort(element, numbers)
+    except Exception:  # what is wrong with a law is told where it is used
+        return None
+
+
+def _open_force(force: Force, numbers: Numbers) -> OpenForce | None:
+    load, readings = force.wrench(MOTION), force.readings(MOTION)
+    values = [ca.SX(value) for value, _ in readings.values()]
+    made = [ca.SX(load.force), ca.SX(load.torque), ca.SX(force.potential(MOTION)), *values]
+    if [expression.shape for expression in made] != [(3, 1), (3, 1), *[(1, 1)] * (1 + len(values))]:
+        return None
+    found = _opened(made, numbers)
+    return found and OpenForce(_MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
+
+
+def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
+    joint = effort.joint
+    q, v = ca.SX.sym("q", joint.q.numel()), ca.SX.sym("v", joint.v.numel())
+    made = [ca.SX(effort.effort(q, v)), ca.SX(effort.potential(q))]
+    if [expression.shape for expression in made] != [(joint.freedoms, 1), (1, 1)]:
+        return None
+    found = _opened(made, numbers)
+    return found and OpenEffort(ca.vertcat(q, v), *found)
+
+
+def _parts(motion: Motion) -> tuple[Any, ...]:
+    return motion.position, motion.rotation, motion.velocity, motion.angular_velocity
+
+
+def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+    """The expressions with symbols for what numbers are left in them, all symbols, and what they stand for; nothing if
+    there are none.
+    """
+    stored = [ca.vec(expression.nz[:]) for expression in expressions]
+    inputs = ca.vertcat(ca.SX(0, 1), *ca.symvar(ca.vertcat(*stored)))
+    function = ca.Function("law", [inputs], [ca.vertcat(*stored)])
+    read = algorithm(function)
+    if np.any(read.op == ca.OP_CALL):
+        return None
+    left = read.constants[read.op == ca.OP_CONST]
+    if np.all(np.isin(np.abs(left), PLAIN) | ~np.isfinite(left)):
+        return _told(expressions, numbers)
+    counts, rows = operand_counts(function, read.op), list(zip(*(column.tolist() for column in read[:4]), strict=True))
+    exponents = _exponents(rows)
+    registers, given = [ca.SX(0)] * (function.sz_w() + 1), ca.vertsplit(inputs) if inputs.numel() else []
+    symbols: dict[float, ca.SX] = {}
+    results: list[ca.SX] = [ca.SX(0)] * function.nnz_out(0)
+    for k, (op, result, first, second) in enumerate(rows):
+        if op == ca.OP_OUTPUT:
+            results[second] = registers[first]
+        elif op == ca.OP_INPUT:
+            registers[result] = given[second]
+        elif op == ca.OP_CONST:
+            value = float(read.constants[k])
+            stays = k in exponents or abs(value) in PLAIN or not math.isfinite(value)
+            registers[result] = ca.SX(value) if stays else symbols.setdefault(value, ca.SX.sym("number"))
+        elif counts[op] == 2:
+            registers[result] = ca.SX.binary(op, registers[first], registers[second])
+        else:
+            registers[result] = ca.SX.unary(op, registers[first])
+    column, made, begin = ca.vertcat(*results), [], 0
+    for expression in expressions:
+        end = begin + expression.nnz()
+        made.append(ca.SX(expression.sparsity(), column[begin:end]) if end > begin else ca.SX(*expression.shape))
+        begin = end
+    return _told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
+
+
+def _told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+    if not numbers:
+        return None
+    return tuple(expressions), tuple(symbol for symbol, _ in numbers), tuple(value for _, value in numbers)
+
+
+def _exponents(rows: Sequence[tuple[int, int, int, int]]) -> set[int]:
+    """The instructions whose values are exponents."""
+    maker: dict[int, int] = {}
+    found = set()
+    for k, (op, result, _, second) in enumerate(rows):
+        if op in _POWERS:
+            found.add(maker[second])
+        if op != ca.OP_OUTPUT:
+            maker[result] = k
+    return found

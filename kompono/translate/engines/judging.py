@@ -1,0 +1,257 @@
+"""What is known of a model in joint coordinates before anything moves: which of its conditions can be violated at all,
+which are implied by others, which are linear, and which freedoms the loops lock (see `rank`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.constraint import Coupling
+from kompono.model.element import Element
+from kompono.model.joint import Joint
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.elimination.blocks import PivotReference
+from kompono.translate.elimination.linear import Form, LinearSet, find_forms, make_sets, trace_level, trial_speeds
+from kompono.translate.engines.posed import PosedEngine
+from kompono.translate.engines.solved import SolvedEngine
+from kompono.translate.motion.conditions import (
+    Closing,
+    Closures,
+    check_coupled,
+    path_joints,
+    trace_closure,
+    trace_violation,
+)
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.signals import states_with_results
+from kompono.translate.rank.locked import find_locked
+from kompono.translate.rank.probe import Probe
+from kompono.translate.rank.rank import LiveRows
+from kompono.translate.structure.topology import Topology
+from kompono.translate.symbolic import Vector
+
+Close = Callable[[PosedEngine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Conditions that can be violated, by element, and what pivots of their live rows are compared with."""
+
+    live: dict[Element, LiveRows]
+    references: dict[Element, PivotReference]
+
+
+class JudgingEngine(SolvedEngine):
+    """An engine in joint coordinates; `close` finds a state at the start where all loops are closed."""
+
+    locks = True  # whether freedoms that loops lock are left out while the model moves
+
+    def __init__(
+        self,
+        model: Elaborated,
+        topology: Topology,
+        kernels: dict[str, ca.Function],
+        *,
+        shared: bool,
+        close: Close | None = None,
+    ) -> None:
+        super().__init__(model, topology, kernels, shared=shared)
+        self._close = close
+        if model.numbers is not None:
+            model.numbers.find = self._find_numbers
+
+    @cached_property
+    def probe(self) -> Probe:
+        """An inlined trace of all closing conditions."""
+        tracer, kinematics = self._start(shared=False)
+        closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+        return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
+
+    @cached_property
+    def _found(self) -> dict[Element, LiveRows]:
+        return self.probe.find_live(unit=False)
+
+    @cached_property
+    def live(self) -> dict[Element, LiveRows]:
+        """The conditions that can be violated at all, by element; those that others imply have slips. Conditions
+        that are substituted imply others, not the other way round.
+        """
+        return self._with_slips(self._found)
+
+    @property
+    def independence(self) -> tuple[int, int]:
+        slips = sum(one.slip.shape[1] for one in self.live.values() if one.slip is not None)
+        return sum(len(one.size) for one in self.live.values()) - slips, slips
+
+    def find_live(self, *, unit: bool) -> dict[Element, LiveRows]:
+        """The same for `unit` weights of all bodies."""
+        return self._with_slips(self.probe.find_live(unit=unit))
+
+    def _with_slips(self, found: dict[Element, LiveRows]) -> dict[Element, LiveRows]:
+        if not any(len(live.size) for live in found.values()):
+            return found
+        if self._closed_start is None:
+            return found
+        return self.probe.add_slips(found, self._elimination_order(), self._closed_start)
+
+    @cached_property
+    def _closed_start(self) -> np.ndarray | None:
+        return self._close(self) if self._close is not None else None
+
+    # -- freedoms that loops lock
+
+    @cached_property
+    def locked(self) -> dict[Joint, tuple[int, ...]]:
+        """Freedoms whose coordinates the loops keep at zero, by joint: they are numbers while the model moves. None
+        where somebody may read all multipliers meanwhile.
+        """
+        read = self.law_rows.size or states_with_results(self.model)
+        if not self.locks or self.shared or read or not self.loops or self._closed_start is None:
+            return {}
+        substituted = {joint for linear in self.sets for joint in linear.joints}
+        return find_locked(self.probe, self.loops, substituted, self._closed_start)
+
+    @property
+    def locked_places(self) -> tuple[int, ...]:
+        """Where coordinates and speeds of locked freedoms are in the state."""
+        if not self.locked:
+            return ()
+        return tuple(sorted(place for q, v in self.probe.places(self.locked) for place in (q, self.nq + v)))
+
+    def _locked_in(self, q: dict[Joint, Vector]) -> dict[Joint, tuple[int, ...]]:
+        """Freedoms whose coordinates are numbers."""
+        if self.shared or not self.locks:
+            return {}
+        found = {joint: _numbers(value) for joint, value in q.items() if type(joint).rate is Joint.rate}
+        return {joint: places for joint, places in found.items() if places}
+
+    def _without_locked(
+        self, q: dict[Joint, Vector], v: dict[Joint, Vector]
+    ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
+        """Coordinates and speeds with zeros for locked freedoms."""
+        q, v = dict(q), dict(v)
+        for joint, places in self.locked.items():
+            q[joint], v[joint] = ca.SX(q[joint]), ca.SX(v[joint])
+            for place in places:
+                q[joint][place] = v[joint][place] = 0
+        return q, v
+
+    @cached_property
+    def _narrow(self) -> Judged:
+        """Conditions judged without the freedoms they lock: many are none any more."""
+        live = self.probe.find_live(unit=False, locked=self.locked)
+        assert self._closed_start is not None
+        if any(len(one.size) for one in self.live.values()):  # which has found positions with closed loops
+            live = self.probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked)
+        return Judged(live, self._compared(live, "narrow "))
+
+    def judged(self, kinematics: Kinematics) -> Judged:
+        """What is known of the conditions with the freedoms that a motion has."""
+        return self._narrow if kinematics.locked else Judged(self.live, self._references)
+
+    def _elimination_order(self) -> list[Closing]:
+        """Closing elements, those with linear conditions first."""
+        return sorted(self.closing, key=lambda element: element not in self.forms)
+
+    @cached_property
+    def _references(self) -> dict[Element, PivotReference]:
+        """What pivots of live rows are compared with, by element."""
+        return self._compared(self.live)
+
+    def _compared(self, live: dict[Element, LiveRows], name: str = "") -> dict[Element, PivotReference]:
+        return {
+            key: PivotReference.of(one.reference, one.slip, self.model.numbers, f"{name}{self.model.path(key)}")
+            for key, one in live.items()
+        }
+
+    def _find_numbers(self) -> None:
+        """Have all numbers that follow from masses, and go into the equations, among those of the model."""
+        numbers = self.model.numbers
+        assert numbers is not None
+        if self._references:
+            self._allowed_gap()
+        if self.locked:
+            numbers.decided("locked", (self.locked_places, len(self._narrow.references)))
+        if self.law_rows.of_joints:
+            numbers.decided("implied", [live.implied().tolist() for live in self.live.values() if live.slips])
+
+    # -- conditions that are linear in the coordinates
+
+    @cached_property
+    def forms(self) -> dict[Element, Form]:
+        """Closing elements with linear conditions."""
+        return self._forms_of(self.probe.closures)
+
+    def _forms_of(self, keys: Iterable[Element]) -> dict[Element, Form]:
+        for element in self.closing:
+            if isinstance(element, Coupling):
+                check_coupled(self.topology, element)
+        tracer, closures = self.probe.tracer, {key: self.probe.closures[key] for key in keys}
+        implied = [key for key, live in self._found.items() if key in closures and not len(live.reference)]
+        return find_forms(closures.values(), implied, tracer.symbols, self.probe.samples(6))
+
+    @cached_property
+    def _divided(self) -> tuple[tuple[Closing, ...], tuple[LinearSet, ...]]:
+        """Elements that are not linear, or cannot be solved for coordinates no other loop uses, and sets of others."""
+        forms = dict(self.forms)
+        while True:
+            loops = tuple(element for element in self.closing if element not in forms)
+            used = {joint for element in loops for joint in path_joints(self.topology, element)}
+            sets, failed = make_sets(forms, self.model, self.topology, used)
+            if not failed:
+                return loops, sets
+            forms = {key: form for key, form in forms.items() if key not in failed}
+
+    @property
+    def loops(self) -> tuple[Closing, ...]:
+        """Elements held by multipliers while the model moves."""
+        return self._divided[0]
+
+    @property
+    def sets(self) -> tuple[LinearSet, ...]:
+        """Linear conditions that are substituted."""
+        return self._divided[1]
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all conditions are linear in coordinates and time, such as gears: methods keep those by themselves,
+        except for rounding.
+        """
+        kinematics = self.probe.kinematics
+        settled = (ca.SX(self._level(kinematics, linear, "bias")).nnz() == 0 for linear in self.sets)
+        return bool(self.closing) and not self.loops and all(settled)
+
+    @cached_property
+    def allowed_gap(self) -> float:  # type: ignore[override]
+        """How far off the conditions a stage may be: pivots of rows that are implied on them, and have no slips, are
+        about its square, and must stay below the tolerance.
+        """
+        left = [live for live in self.live.values() if len(live.size) and not live.judged]
+        shares = [float((live.reference / live.size).min()) for live in left]
+        return float(np.clip(1e-3 * np.sqrt(min(shares, default=1.0)), 1e-7, 1e-4))
+
+    @property
+    def straying(self) -> tuple[Closing, ...]:
+        return () if self.linear else self.closing
+
+    def _level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
+        slopes = [ca.SX(0)] * len(linear.forms)
+        if level == "residual":
+            slopes = [self._slope(kinematics, form) if form.measured else ca.SX(0) for form in linear.forms]
+        return trace_level(kinematics, linear, level, slopes, self.laws)
+
+    def _slope(self, kinematics: Kinematics, form: Form) -> Vector:
+        """How fast each condition of an element changes with its form."""
+        still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
+        trial = kinematics.with_speeds(still | trial_speeds(form))
+        return trace_violation(trial, form.element, self.laws, "rate")
+
+
+def _numbers(value: Vector) -> tuple[int, ...]:
+    """Places of entries that are numbers."""
+    return tuple(k for k in range(value.numel()) if value[k].is_constant())
