@@ -126,7 +126,8 @@ def check_settings(settings: Settings) -> None:
     if settings.span < 0:
         fix = "`until` is a time, not a length: give a later one."
         raise RunError(
-            f"the run would end (until = {float(settings.until):g} s) before it begins, at {float(settings.begin):g} s.",
+            f"the run would end (until = {float(settings.until):g} s) before it begins, "
+            f"at {float(settings.begin):g} s.",
             fix=fix,
         )
     if 0 < settings.span < settings.step * (1 - 1e-9):
