@@ -176,8 +176,8 @@ def _loads(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
             "wind": (1, 0, 0),
         },
         "Rope": lambda: {
-            "0": things.ground, "1": things.body.at(0, 0, 0), "2": things.ground, "k": 10.0, "c": 0.1, "rest": (0.1, 0.2),
-            "factors": (1.0, 0.5),
+            "0": things.ground, "1": things.body.at(0, 0, 0), "2": things.ground, "k": 10.0, "c": 0.1,
+            "rest": (0.1, 0.2), "factors": (1.0, 0.5),
         },
         "Thruster": lambda: {
             "frame": things.body, "control": time, "force": (0, 0, 1), "torque": (0, 0, 0.1), "gain": 3.0, "bias": 0.1,
