@@ -18,7 +18,7 @@ from kompono.compile.block import guard_count
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates, acts
-from kompono.compile.objects import BACK, CHOOSING, LOOPS, SOLVING, Objects
+from kompono.compile.objects import CHOOSING, LOOPS, SOLVING, Objects
 from kompono.compile.run import Settle, vector
 from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
 from kompono.compile.run_back import BackRun
@@ -231,8 +231,9 @@ class Kernel:
         atol: ArrayLike = 1e-9, first_step: float | None = None, min_step: float = 0.0, max_step: float = math.inf,
         parameters: ArrayLike = (), inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         capacity: int = 4096, project: bool = True, guard_checks: int = 1, method: str = CHOOSING[0],
+        each: bool = False,
     ) -> AdaptiveRun:  # fmt: skip
-        """A run with error control; `interval` None records every accepted step."""
+        """A run with error control; `interval` None, or `each`, records every accepted step."""
         if _known(method) not in CHOOSING:
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
         if getattr(self.settle, "steps", False):
@@ -244,17 +245,18 @@ class Kernel:
         made = ImplicitRun if method in SOLVING else AdaptiveRun
         run = made(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
-            max_step=max_step, guard_checks=guard_checks,
+            max_step=max_step, guard_checks=guard_checks, each=each,
         )  # fmt: skip
         return self._going_on(self._relying(run), method, name, ONE)
 
     def back(
-        self, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
+        self, method: str, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
     ) -> BackRun:
-        """A run back along stored steps, of a program of `translate/adjoint`."""
-        function = self._objects.loop_function(BACK, ONE)
+        """A run back along stored steps of a method, of a program of `translate/adjoint`."""
+        name = f"back along {method}"
+        function = self._objects.loop_function(name, ONE)
         run = BackRun(self.program, function, 0.0, state, parameters, inputs, 1, True)
-        run.takeover = self._objects.loop_takeover(BACK, ONE)
+        run.takeover = self._objects.loop_takeover(name, ONE)
         return run
 
     def _going_on(self, run: R, method: str, name: str, lanes: Lanes) -> R:

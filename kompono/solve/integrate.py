@@ -144,7 +144,7 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
     run = problem.kernel.adaptive(
         settings.begin, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
-        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
+        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method, each=settings.each,
     )  # fmt: skip
     _listen(problem, run)
     course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
