@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.kernel import Unanswered
+from kompono.compile.evaluator import Unanswered
 from kompono.compile.listening import listen
 from kompono.compile.run_lanes import LanesRun
 from kompono.compile.snapshot import recall, snapshot
