@@ -14,7 +14,8 @@ from kompono.compile.loop_fixed import weighted
 from kompono.compile.machine import MOST_PROJECTIONS, Machine
 from kompono.compile.staying import NEAR, note_rank
 from kompono.compile.tableaux import CLASSIC
-from kompono.translate.adjoint import GRADIENT, PULL
+from kompono.translate.adjoint import GRADIENT
+from kompono.translate.program import PULL
 
 GROUPS = len(CLASSIC.b)  # of states on the tape: projections of the end, and of each stage but the first
 _NAMES = [f"rate{i}" for i in range(GROUPS)]
