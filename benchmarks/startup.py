@@ -1,7 +1,7 @@
 """From the shell to the result: `kompono run examples/car.py`, with an empty cache and with a filled one.
 
 Each run is a new process, so this is what a user waits for: Python, imports, translation, compilation or cache,
-1500 steps of rk4, and the summary. Modules are compiled to bytecode before, as they are where the package was installed.
+1500 steps of rk4, and the summary. Modules are compiled to bytecode before, as in an installed package.
 """
 
 from __future__ import annotations

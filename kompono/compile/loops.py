@@ -16,8 +16,7 @@ from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_lanes import LaneMachine, lanes_loop
 from kompono.compile.loop_stiff import STIFF_STEPS
 from kompono.compile.machine import Machine
-from kompono.compile.objects import BACK
-from kompono.compile.tableaux import CLASSIC, MIDPOINT
+from kompono.compile.tableaux import CLASSIC, DORMAND_PRINCE, MIDPOINT, Tableau
 from kompono.translate.program import Program
 
 
@@ -34,11 +33,14 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
     "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
     "esdirk4": lambda machine, name: adaptive_loop(machine, STIFF_STEPS, name),
-    BACK: adjoint_loop,
 }
+BACK: dict[str, Tableau] = {"back along rk4": CLASSIC, "back along dopri5": DORMAND_PRINCE}  # along stored steps
 
 
 def loop_text(program: Program, method: str, lanes: Lanes, implicit: bool, waiting: bool) -> str:
     """LLVM text of a loop: see `Machine` for what it is made for."""
     machine = LaneMachine if lanes.count > 1 and guard_count(program) else Machine
-    return LOOPS[method](machine(program, lanes, implicit=implicit, waiting=waiting), "kompono.loop")
+    made = machine(program, lanes, implicit=implicit, waiting=waiting)
+    if method in BACK:
+        return adjoint_loop(made, BACK[method], "kompono.loop")
+    return LOOPS[method](made, "kompono.loop")

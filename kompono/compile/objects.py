@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 METHODS = ("rk2", "rk4", "adams", "leapfrog", "dopri5", "esdirk4")  # of ours that have loops; all are in `loops`
-BACK = "back"  # along the stored steps of a run
 CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
 SOLVING = ("esdirk4",)  # loops that solve for their stages
 _WAITING = " waiting"  # behind the method of such a loop

@@ -165,11 +165,11 @@ def test_every_native_method_has_its_loop_and_every_other_is_of_scipy() -> None:
     import scipy.integrate
 
     from kompono.compile.loops import LOOPS
-    from kompono.compile.objects import BACK, CHOOSING
+    from kompono.compile.objects import CHOOSING
     from kompono.compile.objects import METHODS as KNOWN
 
-    assert {method.name for method in METHODS.values() if method.native} == set(LOOPS) - {BACK}
-    assert set(KNOWN) == set(LOOPS) - {BACK}
+    assert {method.name for method in METHODS.values() if method.native} == set(LOOPS)
+    assert set(KNOWN) == set(LOOPS)
     adaptive = {method.name for method in METHODS.values() if method.family is Family.ADAPTIVE}
     assert adaptive == set(CHOOSING)
     assert all(hasattr(scipy.integrate, method.name) for method in METHODS.values() if not method.native)
