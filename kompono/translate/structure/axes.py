@@ -98,7 +98,7 @@ class _Choice:
     def chosen(self) -> dict[Carrier, np.ndarray]:
         """The best of some axes for each group, roots first."""
         found = self._found
-        for group in {id(group): group for group in self.groups.values()}.values():
+        for group in dict.fromkeys(self.groups.values()):
             turn = max(self._candidates(group), key=lambda axes, group=group: self._worth(group, axes))
             for carrier, inner in group.members.items():
                 found[carrier] = inner.T @ turn

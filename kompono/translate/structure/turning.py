@@ -20,7 +20,7 @@ from kompono.translate.structure.turned import ROUNDING, directions
 SIDES = 6  # directions of x that are tried for each z
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
     """What does not turn against one another: `members` with the rotation (3, 3) of each, seen from the first; the link
     it hangs by, none for the world. `points` and `lines` (3,) are where its joints are, and where they point; `behind`
