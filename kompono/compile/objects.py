@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps, tiers
+from kompono.compile import cache, desk, foreign, jit, law_settle, schedule, sealed, sweeps, tiers
 from kompono.compile.block import guard_count, late_names, loop_names, loop_routines, workspace
 from kompono.compile.called import called, seen
 from kompono.compile.closed import closed_key, closed_text
@@ -37,6 +37,7 @@ from kompono.compile.machine import Machine
 from kompono.compile.numbers import Shape, Table, filled, shape_of
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
+from kompono.compile.settle_block import settles
 from kompono.compile.stage_matrix import patterns
 from kompono.compile.tableaux import CLASSIC, MIDPOINT
 from kompono.compile.walked import can_walk, walker_text
@@ -87,6 +88,7 @@ class NeededObject:
     shape: Shape | None = None  # of code whose numbers are filled in when it is taken
 
 
+_known_functions: dict[str, Any] = {}  # those that are the same for all programs
 PartsOf = Callable[[str, Lanes], list[NeededObject]]
 
 
@@ -149,6 +151,19 @@ class Objects:
         if keys is None:
             return None
         return tiers.Takeover(self._functions[key], keys, lambda: self._native(*key, self._loop_parts), counted)
+
+    def settler_beside(self, settle: object) -> Callable[[int], tuple[Any, ...]] | None:
+        """What gives native code for events of laws, beside who settles them otherwise; None if that is to do all."""
+        return self._settler if settles(self._program, settle) else None
+
+    def _settler(self, events: int) -> tuple[Any, Any, Any]:
+        """The native function that settles events of laws, and the two it asks; so many more are to be settled."""
+        own = _known_functions.get(law_settle.NAME)
+        if own is None:
+            text = law_settle.settle_text()
+            part = NeededObject(cache.key("settle", [], text), lambda: text, True)
+            own = _known_functions[law_settle.NAME] = jit.load(self._objects([part]), law_settle.NAME)
+        return own, *(self.map_function(name, ONE, events) for name in ("law_view", "law_respond"))
 
     def _often(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, rows: int) -> Any:
         """A function, native from when it was asked often."""
