@@ -85,7 +85,7 @@ OF_STATE = (
     "rtol",
     "atol",
 )  # vectors as long as the state; the last two are tolerances
-TAPE = 48  # states that are projected in one step of a run that goes back, at most
+TAPE = 72  # states that are projected in one step of a run that goes back, at most
 PASSING = ("work", "spare", "end")  # vectors that mean nothing from one evaluation to the next
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 
@@ -223,7 +223,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes["entries"], plan = len(stage_entries(program)), stage_plan(program)
         sizes |= {"factors": plan.starts[-1], "row": unknowns} if plan is not None else {}
     if any(routine.name.startswith(PULL) for routine in routines):
-        sizes["tape"] = TAPE * n
+        sizes |= {"tape": TAPE * n, "past4": n, "past5": n}
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
         "time": 1,
         "distance": 1,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -15,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from kompono.compile import schedule, sweeps
 from kompono.compile.block import guard_count
+from kompono.compile.evaluator import Evaluator
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates, acts
-from kompono.compile.objects import BACK, CHOOSING, LOOPS, SOLVING, Objects
+from kompono.compile.objects import CHOOSING, LOOPS, SOLVING, Objects
 from kompono.compile.run import Settle, vector
 from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
 from kompono.compile.run_back import BackRun
@@ -45,64 +44,6 @@ def _instructions(program: Program) -> Mapping[str, int]:
 R = TypeVar("R", FixedRun, AdaptiveRun)
 
 
-class Unanswered(RunError):
-    """A part that runs elsewhere gives no answers any more."""
-
-
-class _Evaluator:
-    """One routine behind buffers that are made once, so that a call costs little more than the routine."""
-
-    def __init__(self, objects: Objects, routine: Routine) -> None:
-        self._places = objects.places
-        self.function = objects.map_function(routine.name, ONE)
-        self._name, self._objects = (routine.name, objects) if objects.map_walks(routine.name, ONE) else ("", None)
-        self._sizes = tuple(size for _, size in routine.inputs)
-        self._inputs = [np.zeros(size) for size in self._sizes]
-        self._outputs = [np.zeros(size) for _, size in routine.outputs]
-        self.work = np.zeros(max(routine.workspace, 1))
-        addresses = [n for array in (*self._inputs, *self._outputs) for n in (array.ctypes.data, 0)]
-        self._block = np.array([1, *addresses, self.work.ctypes.data], dtype=np.int64)
-        self._address = ctypes.c_void_p(self._block.ctypes.data)
-        self._lock = threading.Lock()
-
-    def __call__(self, time: float, state: Any, inputs: Any, parameters: Any) -> tuple[np.ndarray, ...]:
-        sizes = (1, len(state), len(inputs), len(parameters))
-        if sizes != self._sizes:
-            fix = "Give as many as the program has."
-            raise RunError(f"time, state, inputs, parameters have {sizes} values instead of {self._sizes}.", fix=fix)
-        with self._lock:
-            if self._objects is not None:
-                self._count()
-            clock, first, second, third = self._inputs
-            clock[0] = time
-            first[:] = state
-            if sizes[2]:
-                second[:] = inputs
-            if sizes[3]:
-                third[:] = parameters
-            if self._places:
-                self._elsewhere()
-            else:
-                self.function(self._address)
-            return tuple([output.copy() for output in self._outputs])
-
-    def _count(self) -> None:
-        """Take native code when the routine was asked often."""
-        assert self._objects is not None
-        self.function = self._objects.map_function(self._name, ONE, 1)
-        if not self._objects.map_walks(self._name, ONE):
-            self._objects = None
-
-    def _elsewhere(self) -> None:
-        """The same for a model with parts that run elsewhere, which may be lost."""
-        for _ in range(2):  # what was lost before or just now is put right once
-            self._places.revive()
-            self.function(self._address)
-            if not self._places.broken:
-                return
-        raise Unanswered(f"{self._places.last_trouble}.")
-
-
 class Kernel:
     """A program as native code. Objects are compiled (or found in the cache) when they are first used."""
 
@@ -110,7 +51,7 @@ class Kernel:
         self.program = program
         self.threads = threads  # of one run of a large model; None: as many as pay
         self._objects = Objects(program, cache)
-        self._evaluators: dict[str, _Evaluator] = {}
+        self._evaluators: dict[str, Evaluator] = {}
         self.settle: Settle | None = None  # chooses the modes of laws
 
     @property
@@ -231,8 +172,9 @@ class Kernel:
         atol: ArrayLike = 1e-9, first_step: float | None = None, min_step: float = 0.0, max_step: float = math.inf,
         parameters: ArrayLike = (), inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         capacity: int = 4096, project: bool = True, guard_checks: int = 1, method: str = CHOOSING[0],
+        each: bool = False,
     ) -> AdaptiveRun:  # fmt: skip
-        """A run with error control; `interval` None records every accepted step."""
+        """A run with error control; `interval` None, or `each`, records every accepted step."""
         if _known(method) not in CHOOSING:
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
         if getattr(self.settle, "steps", False):
@@ -244,17 +186,18 @@ class Kernel:
         made = ImplicitRun if method in SOLVING else AdaptiveRun
         run = made(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
-            max_step=max_step, guard_checks=guard_checks,
+            max_step=max_step, guard_checks=guard_checks, each=each,
         )  # fmt: skip
         return self._going_on(self._relying(run), method, name, ONE)
 
     def back(
-        self, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
+        self, method: str, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
     ) -> BackRun:
-        """A run back along stored steps, of a program of `translate/adjoint`."""
-        function = self._objects.loop_function(BACK, ONE)
+        """A run back along stored steps of a method, of a program of `translate/adjoint`."""
+        name = f"back along {method}"
+        function = self._objects.loop_function(name, ONE)
         run = BackRun(self.program, function, 0.0, state, parameters, inputs, 1, True)
-        run.takeover = self._objects.loop_takeover(BACK, ONE)
+        run.takeover = self._objects.loop_takeover(name, ONE)
         return run
 
     def _going_on(self, run: R, method: str, name: str, lanes: Lanes) -> R:
@@ -289,9 +232,9 @@ class Kernel:
             return None
         return Helpers(self._objects.worker_function("derivative"), threads - 1)
 
-    def _evaluator(self, name: str) -> _Evaluator:
+    def _evaluator(self, name: str) -> Evaluator:
         if name not in self._evaluators:
-            self._evaluators[name] = _Evaluator(self._objects, _routine(self.program, name))
+            self._evaluators[name] = Evaluator(self._objects, _routine(self.program, name))
         return self._evaluators[name]
 
 

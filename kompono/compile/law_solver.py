@@ -26,14 +26,14 @@ from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
 from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
-from kompono.compile.law_slope import write_slopes
+from kompono.compile.law_slope import write_pulled, write_slopes
 from kompono.compile.law_symmetric import factor, refine, solve_all, solve_shared
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 7  # of the algorithm
+VERSION = 8  # of the algorithm
 FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
@@ -99,8 +99,9 @@ def _solve(work: Work, callee: Callee) -> None:
     with code.when((count > 0) & (count <= work.most)):
         _list_rows(work)
         _ask(work, callee)
-        if known.columns:
-            write_slopes(work, partial(_held_equations, work), lambda: _accept(work, Value(code, "1.0", REAL)))
+        if known.columns or known.transposed:
+            write = write_pulled if known.transposed else write_slopes
+            write(work, partial(_held_equations, work), lambda: _accept(work, Value(code, "1.0", REAL)))
         else:
             _write_forces(work)
 

@@ -39,7 +39,7 @@ from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
 from kompono.compile.settle_block import settles
 from kompono.compile.stage_matrix import patterns
-from kompono.compile.tableaux import CLASSIC, MIDPOINT
+from kompono.compile.tableaux import CLASSIC, DORMAND_PRINCE, MIDPOINT, Tableau
 from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.compile.walls.station import Station
@@ -55,7 +55,6 @@ def _fixed(machine: Machine, step: StepRule, name: str) -> str:
     return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
-BACK = "back"  # along the stored steps of a run
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
@@ -64,10 +63,19 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
     "esdirk4": lambda machine, name: adaptive_loop(machine, STIFF_STEPS, name),
 }
+BACK: dict[str, Tableau] = {"back along rk4": CLASSIC, "back along dopri5": DORMAND_PRINCE}  # along stored steps
 CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
 SOLVING = ("esdirk4",)  # loops that solve for their stages
 _WAITING = " waiting"  # behind the method of such a loop
 _INLINE = 100  # instructions up to which routines go into the object of their loop
+
+
+def _loop_text(method: str, machine: Machine) -> str:
+    return (
+        adjoint_loop(machine, BACK[method], "kompono.loop")
+        if method in BACK
+        else LOOPS[method](machine, "kompono.loop")
+    )
 
 
 @dataclass(frozen=True)
@@ -220,9 +228,7 @@ class Objects:
                 raise CompileError(f"internal: routine {routine.name} is not what its callers take it for.")
         parts = self._parts(
             "loop", routines, lanes,
-            lambda: (adjoint_loop if method == BACK else LOOPS[method])(
-                machine(program, lanes, implicit=solves, waiting=waiting), "kompono.loop"
-            ),
+            lambda: _loop_text(method, machine(program, lanes, implicit=solves, waiting=waiting)),
             method, *(patterns(program) if solves else ()),
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile import AdaptiveRun, FixedRun, Kernel
-from kompono.compile.kernel import Unanswered
+from kompono.compile.evaluator import Unanswered
 from kompono.compile.law_state import LawStates
 from kompono.elsewhere.hosts import Host
 from kompono.elsewhere.keeper import BOOK

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.kernel import Unanswered
+from kompono.compile.evaluator import Unanswered
 from kompono.compile.listening import listen
 from kompono.compile.run_lanes import LanesRun
 from kompono.compile.snapshot import recall, snapshot
@@ -144,7 +144,7 @@ def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Traje
     run = problem.kernel.adaptive(
         settings.begin, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
-        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
+        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method, each=settings.each,
     )  # fmt: skip
     _listen(problem, run)
     course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.kernel import Unanswered
+from kompono.compile.evaluator import Unanswered
 from kompono.compile.sampling import CLOSE, counted_until
 from kompono.compile.staying import NEAR
 from kompono.compile.ticker import Ticker

@@ -36,6 +36,7 @@ class Settings:
     max_steps: int | None = None  # attempts of methods that choose their steps; None: as many as lead anywhere
     keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
     begin: float = 0.0
+    each: bool = False  # record each step of dopri5 and esdirk4 where it ends, and events, not at distances of `step`
 
     @property
     def span(self) -> float:
@@ -118,21 +119,25 @@ def check_settings(settings: Settings) -> None:
         raise RunError("step = 0 s is not positive.", fix="Use e.g. step=1e-3.")
     if settings.until > 2**53 * settings.step:
         fix = "Take a longer step or an earlier end."
-        raise RunError(f"step = {settings.step:g} s cannot be told from nothing at {settings.until:g} s.", fix=fix)
+        raise RunError(
+            f"step = {float(settings.step):g} s cannot be told from nothing at {float(settings.until):g} s.", fix=fix
+        )
     if not isinstance(settings.every, int | np.integer) or settings.every < 1:
         raise RunError(f"every = {settings.every!r} is not a count of steps.", fix="Use every=1 to record all.")
     if settings.span < 0:
         fix = "`until` is a time, not a length: give a later one."
         raise RunError(
-            f"the run would end (until = {settings.until:g} s) before it begins, at {settings.begin:g} s.", fix=fix
+            f"the run would end (until = {float(settings.until):g} s) before it begins, "
+            f"at {float(settings.begin):g} s.",
+            fix=fix,
         )
     if 0 < settings.span < settings.step * (1 - 1e-9):
         raise RunError(
-            f"step = {settings.step:g} s is longer than the run (until = {settings.until:g} s).",
-            fix=f"Use e.g. step={settings.span / 100:g}.",
+            f"step = {float(settings.step):g} s is longer than the run (until = {float(settings.until):g} s).",
+            fix=f"Use e.g. step={float(settings.span) / 100:g}.",
         )
     if settings.every > MOST or settings.until / settings.step > MOST:
-        name, value = ("every", settings.every) if settings.every > MOST else ("until / step", settings.until)
+        name, value = ("every", settings.every) if settings.every > MOST else ("until / step", float(settings.until))
         raise RunError(f"{name} = {value:g} is more steps than can be counted.", fix="Use fewer.")
     for name, least in (("guard_checks", 1), ("max_steps", 1)):
         value = getattr(settings, name)

@@ -146,6 +146,13 @@ def _laws(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "EndStops": lambda: {
             "joint": things.joint, "lower": -1.0, "upper": 1.0, "restitution": 0.5, "coordinate": "angle"
         },
+        "SumStops": lambda: {
+            "0": (things.joint, 1.0), "1": (things.joint, -2.0, "angle"), "lower": -1.0, "upper": 1.0,
+            "restitution": 0.5, "stiffness": 1e3,
+        },
+        "Tether": lambda: {
+            **things.frames, "longest": 0.5, "shortest": 0.1, "restitution": 0.5, "stiffness": 1e3
+        },
     }  # fmt: skip
 
 
@@ -164,6 +171,22 @@ def _loads(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
             "control_limits": (-1, 1), "force_limits": (-9, 9), "tendon": None, "coordinate": "angle",
         },
         "Damping": lambda: {"joint": things.joint, "c": 0.1},
+        "MediumDrag": lambda: {
+            "frame": things.body, "linear": 0.1, "quadratic": (0.1, 0.2, 0.3), "angular": 0.1, "angular_quadratic": 0.1,
+            "wind": (1, 0, 0),
+        },
+        "Rope": lambda: {
+            "0": things.ground, "1": things.body.at(0, 0, 0), "2": things.ground, "k": 10.0, "c": 0.1,
+            "rest": (0.1, 0.2), "factors": (1.0, 0.5),
+        },
+        "Thruster": lambda: {
+            "frame": things.body, "control": time, "force": (0, 0, 1), "torque": (0, 0, 0.1), "gain": 3.0, "bias": 0.1,
+            "control_limits": (-1, 1), "force_limits": (-9, 9),
+        },
+        "Winch": lambda: {
+            "rope": library.Rope(things.ground, things.body.at(0, 0, 0)), "control": time, "gear": 2.0, "gain": -3.0,
+            "bias": (0, -1, 0), "control_limits": (-1, 1), "force_limits": (-9, 9),
+        },
         "Rotor": lambda: {"joint": things.joint, "inertia": 0.1, "ratio": 5.0, "coordinate": "angle"},
         "Gravity": lambda: {"acceleration": (0, 0, -9.81)},
         "JointEffort": lambda: {"joint": things.joint, "effort": 1.0, "coordinate": None},

@@ -211,8 +211,13 @@ class Probe:
         matrices = [position.matrix for position in self._positions]
         if locked:  # other rows are live then
             matrices = [self._without(machine.evaluate(p.time, p.q, p.parameters)[1], locked) for p in self._positions]
-        found = slips([matrix / machine.scale for matrix in matrices], fixed, sizes)
+        found = slips([matrix / machine.scale for matrix in matrices], self.ways, fixed, sizes)
         return {key: one.with_slips(found.get(key)) for key, one in live.items()}
+
+    @property
+    def ways(self) -> list[int]:
+        """For each position where conditions were looked at, the place of the one it was reached from."""
+        return [position.before for position in self._positions]
 
     def held(self) -> list[np.ndarray]:
         """All inputs of a routine at the positions where conditions were looked at, with nothing moving; none before

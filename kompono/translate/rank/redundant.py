@@ -8,9 +8,11 @@ they add nothing are its redundant ones. Each gets a slip of its own, a fictitio
 
 With N the redundant directions at a position, N^T G = 0 and N^T b = 0, so K^T lambda = 0: the slip never moves, the
 accelerations are exactly those of all conditions, and no pivot has to be judged. That holds as long as K, which is
-constant, is not at right angles to N; a direction that turns too much, and every condition that modes or inputs can
-switch, is left to pivots. So is a machine with freedoms that end at once (a row that vanishes where it holds), and one
-that cannot be assembled from its declared start.
+constant, is not at right angles to N. Being far from that at two positions is not enough where N turns by more than a
+right angle on the way from one to the other: K then lies across it somewhere between. So N is followed along the ways
+that were gone, from the start to both sides, and K^T N must keep its sign. A direction that turns too much, and every
+condition that modes or inputs can switch, is left to pivots. So is a machine with freedoms that end at once (a row that
+vanishes where it holds), and one that cannot be assembled from its declared start.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from kompono.translate.structure.spans import beyond
 
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
 RANK = 1e-7  # singular values below this, relative to a row of unit size, count as zero
-MARGIN = 0.2  # least cosine between K and N
+MARGIN = 0.3  # least cosine between K and N
 TRIALS = 30  # of K
-POSITIONS = 16
-STEP = 0.4  # largest change of a coordinate from one position to the next
+POSITIONS = 25
+STEP = 0.35  # largest change of a coordinate from one position to the next
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,24 @@ class NumericModel:
 
 @dataclass(frozen=True)
 class Position:
-    """A position where the conditions hold: the instant, coordinates, values of parameters, and G on the speeds."""
+    """A position where the conditions hold: the instant, coordinates, values of parameters, G on the speeds, and the
+    place of the position it was reached from (the start's own for the start).
+    """
 
     time: float
     q: np.ndarray
     parameters: np.ndarray
     matrix: np.ndarray
+    before: int
 
 
 def slips(
-    matrices: Sequence[np.ndarray], elements: Mapping[Element, np.ndarray], sizes: np.ndarray
+    matrices: Sequence[np.ndarray], before: Sequence[int], elements: Mapping[Element, np.ndarray], sizes: np.ndarray
 ) -> dict[Element, np.ndarray]:
     """K (rows, slips) of each element with redundant rows, by element, for rows scaled to `sizes` (all rows,);
-    `matrices` are G at several positions, with columns as coordinates weigh. `elements` gives the places of the rows of
-    each, those of elements that may be switched excluded. Elements whose rows are all independent have none; those left
-    to pivots are not in the answer.
+    `matrices` are G at several positions, with columns as coordinates weigh, each reached from the one `before` it.
+    `elements` gives the places of the rows of each, those of elements that may be switched excluded. Elements whose
+    rows are all independent have none; those left to pivots are not in the answer.
     """
     if not matrices:
         return {}
@@ -72,7 +77,7 @@ def slips(
         for k, matrix in enumerate(scaled):
             implied, bases[k] = beyond(matrix[places], bases[k], RANK)
             directions.append(implied)
-        chosen = _common(directions)
+        chosen = _common(directions, before)
         if chosen is not None:
             found[key] = sizes[places][:, None] * chosen
         elif not any(one.shape[1] for one in directions):
@@ -80,37 +85,74 @@ def slips(
     return found
 
 
-def _common(directions: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Directions near to all of these, if there are any that are near enough everywhere; those that are missed most
-    count more from one trial to the next.
+def _common(directions: Sequence[np.ndarray], before: Sequence[int]) -> np.ndarray | None:
+    """Directions near to all of these, if there are any that are near enough everywhere and on the ways between; those
+    that are missed most count more from one trial to the next.
     """
     count = min(one.shape[1] for one in directions)
     if not count:
         return None
-    weights = np.ones(len(directions))
+    followed = _followed(directions, before, count)
+    if not followed:
+        return None
+    chosen, weights = followed[0], np.ones(len(directions))
     for _ in range(TRIALS):
-        mean = sum(weight * one @ one.T for weight, one in zip(weights, directions, strict=True))
-        chosen = np.linalg.eigh(mean)[1][:, ::-1][:, :count]
-        chosen[np.abs(chosen) < 1e-12] = 0.0
-        margins = np.array([np.linalg.svd(chosen.T @ one, compute_uv=False).min() for one in directions])
+        mean = sum(weight * one @ _turn(one.T @ chosen)[0] for weight, one in zip(weights, followed, strict=True))
+        left, _, right = np.linalg.svd(mean, full_matrices=False)
+        chosen = left @ right
+        margins = np.array([_turn(one.T @ chosen)[1] for one in followed])
         if margins.min() > MARGIN:
-            return chosen
+            return np.where(np.abs(chosen) < 1e-12, 0.0, chosen)
         weights *= 1.5 - margins
     return None
 
 
+def _turn(matrix: np.ndarray) -> tuple[np.ndarray, float]:
+    """The rotation nearest to a square matrix, and the least stretch it leaves: negative where it mirrors."""
+    left, values, right = np.linalg.svd(matrix)
+    signs = np.ones(len(values))
+    signs[-1] = np.sign(np.linalg.det(left) * np.linalg.det(right))
+    return (left * signs) @ right, float(signs[-1] * values[-1])
+
+
+def _followed(directions: Sequence[np.ndarray], before: Sequence[int], count: int) -> list[np.ndarray]:
+    """`count` of the directions at each position, turned so that they go over into those at the position before; none
+    if they turn too much from one to the next.
+    """
+    found: list[np.ndarray] = []
+    for one, place in zip(directions, before, strict=True):
+        aim = found[place] if found else one[:, :count]
+        left, near, right = np.linalg.svd(one.T @ aim, full_matrices=False)
+        if near.min() < MARGIN:
+            return []
+        found.append(one @ left @ right)
+    return found
+
+
 def find_positions(machine: NumericModel) -> list[Position]:
-    """Several positions where the conditions hold, the start first; none if the start cannot be closed, or freedoms end
-    at once.
+    """Several positions where the conditions hold, the start first, then some on either side of it; none if the start
+    cannot be closed, or freedoms end at once.
     """
     random = np.random.default_rng(1)
     q = _close(machine, 0.0, machine.start, machine.parameters)
     if q is None:
         return []
-    time, onwards = 0.0, np.zeros(machine.scale.size)
-    positions = [Position(time, q, machine.parameters, machine.evaluate(time, q, machine.parameters)[1])]
-    for number in range(1, POSITIONS):
-        _, matrix = machine.evaluate(time, q, machine.parameters)
+    found = [Position(0.0, q, machine.parameters, machine.evaluate(0.0, q, machine.parameters)[1], 0)]
+    first = _walk(machine, found, np.zeros(machine.scale.size), random)
+    if first is None:
+        return []
+    _walk(machine, found, -first, random)
+    return found
+
+
+def _walk(
+    machine: NumericModel, found: list[Position], onwards: np.ndarray, random: np.random.Generator
+) -> np.ndarray | None:
+    """Add positions on a way that leads from the start `onwards`; its first motion, or none if there is no way."""
+    place, first = 0, None
+    for number in range(1, POSITIONS // 2 + 1):
+        here = found[place]
+        _, matrix = machine.evaluate(here.time, here.q, machine.parameters)
         _, values, right = np.linalg.svd(matrix / machine.scale)
         null = right[int(np.sum(values > RANK * values.max(initial=0.0))) :]
         pushed = onwards * machine.scale + random.normal(size=machine.scale.size)  # whatever basis the null space has
@@ -119,16 +161,18 @@ def find_positions(machine: NumericModel) -> list[Position]:
             wanted *= STEP / np.abs(wanted).max()
         around = random.uniform(-0.02, 0.02, len(machine.parameters)) * machine.parameters
         parameters = machine.parameters + around if number % 2 else machine.parameters
-        time += 0.02
-        moved = _follow(machine, time, q, wanted, parameters)
-        if moved is None and number == 1:
-            return []
+        time = 0.02 * number
+        moved = _follow(machine, time, here.q, wanted, parameters)
+        if moved is None and first is None:
+            return None
         if moved is None:  # the end of the way: back, or in another direction
             onwards = -onwards
             continue
-        q, onwards = moved, 10 * wanted
-        positions.append(Position(time, q, parameters, machine.evaluate(time, q, parameters)[1]))
-    return positions
+        first, onwards = wanted if first is None else first, 10 * wanted
+        matrix = machine.evaluate(time, moved, parameters)[1]
+        found.append(Position(time, moved, parameters, matrix, place))
+        place = len(found) - 1
+    return first
 
 
 def _follow(
