@@ -28,10 +28,9 @@ from kompono.compile.law_bounds import (
     STRIKES,
     TOUCHING,
 )  # fmt: skip
-from kompono.compile.settle_block import UNIT, NativeSettleBlock
+from kompono.compile.settle_block import SETTLE, UNIT, NativeSettleBlock
 from kompono.translate.program import LAW_EVENTS
 
-NAME = "kompono.settle"
 LEFT = -1  # what is returned where it is left to others
 _NUMBERS = 5  # of a unit in `law_view`: mu, its static value, limit, its static value, restitution
 
@@ -68,7 +67,7 @@ class _Settling:
             self._tell_changes()
             self._keep()
             code.leave(Value(code, "true", BOOL))
-        return code.define(f"i64 @{NAME}(ptr %block) nounwind", self.answer.get())
+        return code.define(f"i64 @{SETTLE}(ptr %block) nounwind", self.answer.get())
 
     # -- what is known
 

@@ -16,6 +16,7 @@ from kompono.compile.crowd import Crowd
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.translate.program import LAW_EVENTS, LawUnit, Program
 
+SETTLE = "kompono.settle"  # the native name of the function of such a block
 POINTERS = (
     "time", "state", "inputs", "parameters", "fired", "units", "given", "made", "gap", "rate", "w", "measures",
     "numbers", "answer", "reactions", "speeds", "work", "touching", "parted", "happened", "crowd", "counts", "view",
