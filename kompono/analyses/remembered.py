@@ -60,7 +60,7 @@ def add_memory(point: Point, followed: Followed, times: np.ndarray, motion: Moti
     led = LedProgram(program)
     if len(times) == 1:
         return
-    kernel = compile_program(led.program(), cache=point.simulation.request.cache)
+    kernel: Any = compile_program(led.program(), cache=point.simulation.request.cache)
     table = _with_inputs(followed, *_finer(followed, times, sample, first))
     run = kernel.adaptive(
         float(times[0]), motion.states[0, first:], until=float(times[0]), interval=float(times[-1] - times[0]),
@@ -111,7 +111,7 @@ def _with_inputs(followed: Followed, times: np.ndarray, coefficients: np.ndarray
     which are linear between theirs.
     """
     table = followed.feed.table()
-    if followed.changing:
+    if table is not None and followed.changing:
         knots = np.unique(np.concatenate([times, table[0][(table[0] > times[0]) & (table[0] < times[-1])]]))
         given = np.column_stack([np.interp(knots, table[0], column) for column in table[1].T])
     else:

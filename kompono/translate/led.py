@@ -33,8 +33,8 @@ class LedProgram:
         return len(self.near.coordinates) + len(self.near.speeds)
 
     def program(self) -> Program:
-        """The program of modes and own states. Its inputs are those of the model, when the present polynomials began and
-        one over their length, and the coefficients of all, power by power, of the share of that length.
+        """The program of modes and own states. Its inputs are those of the model, when the present polynomials began
+        and one over their length, and the coefficients of all, power by power, of the share of that length.
         """
         names = tuple(f"<led>.{k}" for k in range(BEGUN + (DEGREE + 1) * self.moved))
         makers: dict[str, Callable[[], Routine]] = {}
