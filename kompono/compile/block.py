@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ctypes
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.sparse_lu import Plan, make_plan
 from kompono.ending import Ending
 from kompono.errors import CompileError
-from kompono.translate.adjoint import PULL
-from kompono.translate.program import Program, Routine, TableRoutine
-from kompono.translate.slopes import IMPLICIT
+from kompono.translate.program import IMPLICIT, PULL, Program, Routine, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.compile.sparse_lu import Plan
 
 
 class ChunkEnd(IntEnum):
@@ -145,6 +146,8 @@ def stage_entries(program: Program) -> tuple[int, ...]:
 
 def stage_plan(program: Program) -> Plan | None:
     """How it is factored, if that pays."""
+    from kompono.compile.sparse_lu import make_plan
+
     if not stage_entries(program):
         return None
     plan = make_plan(len(program.speeds) + len(program.states), stage_entries(program))

@@ -6,42 +6,31 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile import schedule, sweeps
 from kompono.compile.block import guard_count
 from kompono.compile.evaluator import Evaluator
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
+from kompono.compile.interpreter import instructions, routine_named, row_arrays
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates, acts
-from kompono.compile.objects import CHOOSING, LOOPS, SOLVING, Objects
-from kompono.compile.run import Settle, vector
-from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
-from kompono.compile.run_back import BackRun
+from kompono.compile.objects import CHOOSING, METHODS, SOLVING, Objects
+from kompono.compile.run import Run, Settle, vector
 from kompono.compile.run_fixed import FixedRun
-from kompono.compile.run_lanes import ROOM_ALONE, LanesRun, one_lane
-from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.tiers import Takeover
 from kompono.compile.walls.places import Places
-from kompono.errors import RunError, SealedError, nearest, suggest
-from kompono.sealed.code import complaints
-from kompono.translate.program import Program, Routine, TableRoutine
+from kompono.errors import RunError, nearest
+from kompono.translate.program import Program, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.compile.run_adaptive import AdaptiveRun
+    from kompono.compile.run_back import BackRun
 
 
-def _routine(program: Program, name: str) -> Routine:
-    if name not in program.routines:
-        raise RunError(f"the program has no routine {name!r}.", fix=suggest(name, program.routines))
-    return program.routines[name]
-
-
-def _instructions(program: Program) -> Mapping[str, int]:
-    return {name: schedule.instructions(program, routine) for name, routine in program.routines.items()}
-
-
-R = TypeVar("R", FixedRun, AdaptiveRun)
+R = TypeVar("R", bound=Run)
 
 
 class Kernel:
@@ -57,7 +46,7 @@ class Kernel:
     @property
     def instructions(self) -> Mapping[str, int]:
         """SX instructions executed by one evaluation of each routine."""
-        return _instructions(self.program)
+        return instructions(self.program)
 
     def prepare(
         self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1, soon: bool = False
@@ -65,11 +54,11 @@ class Kernel:
         """Compile now what would be compiled on first use: routines, and the step loop of a method. What shall be
         ready `soon` is walked until it is asked often (see `tiers`).
         """
-        names = [_routine(self.program, name).name for name in (*([routine] if routine else []), *routines)]
+        names = [routine_named(self.program, name).name for name in (*([routine] if routine else []), *routines)]
         self._objects.make(names, _known(method) if method else "", Lanes(lanes), soon)
         for name in names:
             if lanes > 1:
-                self._objects.map_function(_routine(self.program, name).name, Lanes(lanes))
+                self._objects.map_function(routine_named(self.program, name).name, Lanes(lanes))
             else:
                 self._evaluator(name)
         if method:
@@ -113,8 +102,8 @@ class Kernel:
 
         With several lanes, a row of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
         """
-        product = _routine(self.program, routine)
-        columns = _columns(self.program, times, states, inputs, lanes)
+        product = routine_named(self.program, routine)
+        columns = row_arrays(self.program, times, states, inputs, lanes)
         function = self._objects.map_function(routine, Lanes(lanes), len(columns[0]))
         constants = vector("parameters", parameters, lanes * len(self.program.parameters))
         result = np.empty((len(columns[0]), lanes * product.outputs[0][1]))
@@ -142,8 +131,11 @@ class Kernel:
         """
         if _known(method) in CHOOSING:
             raise RunError(f"{method} chooses its own steps.", fix="Use `adaptive`.")
-        if lanes > 1 and (why := one_lane(self)):
-            raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
+        if lanes > 1:
+            from kompono.compile.run_lanes import LanesRun, one_lane
+
+            if why := one_lane(self):
+                raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
         name = self._objects.loop_named(method, width, acts(self.program, np.asarray(state)))
         function = self._objects.loop_function(name, width)
@@ -153,7 +145,9 @@ class Kernel:
         if lanes > 1 and guard_count(self.program):
             alone = partial(self._alone, method, base, steps)
             return self._relying(LanesRun(*base, **steps, filled=lanes if filled is None else filled, alone=alone))
-        made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
+        made = FixedRun
+        if getattr(self.settle, "steps", False):
+            from kompono.compile.run_stepped import SteppedRun as made
         run = self._relying(made(*base, **steps))
         return self._going_on(run, method, name, width)
 
@@ -161,6 +155,8 @@ class Kernel:
         self, method: str, base: tuple[Any, ...], steps: dict[str, Any], state: np.ndarray, parameters: np.ndarray
     ) -> FixedRun:  # fmt: skip
         """One of several runs, for where it has to do something by itself."""
+        from kompono.compile.run_lanes import ROOM_ALONE
+
         self._objects.make([], method, ONE, soon=False)
         function = self._objects.loop_function(method, ONE)
         rows = max(ROOM_ALONE // (1 + len(state)), 2)
@@ -183,6 +179,8 @@ class Kernel:
         function = self._objects.loop_function(name, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
+        from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
+
         made = ImplicitRun if method in SOLVING else AdaptiveRun
         run = made(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
@@ -194,6 +192,8 @@ class Kernel:
         self, method: str, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
     ) -> BackRun:
         """A run back along stored steps of a method, of a program of `translate/adjoint`."""
+        from kompono.compile.run_back import BackRun
+
         name = f"back along {method}"
         function = self._objects.loop_function(name, ONE)
         run = BackRun(self.program, function, 0.0, state, parameters, inputs, 1, True)
@@ -233,110 +233,14 @@ class Kernel:
 
     def _evaluator(self, name: str) -> Evaluator:
         if name not in self._evaluators:
-            self._evaluators[name] = Evaluator(self._objects, _routine(self.program, name))
+            self._evaluators[name] = Evaluator(self._objects, routine_named(self.program, name))
         return self._evaluators[name]
 
 
 def _known(method: str) -> str:
-    if method not in LOOPS:
-        raise RunError(f"unknown method {method!r}.", fix=nearest(method, LOOPS) or f"Known: {', '.join(LOOPS)}.")
+    if method not in METHODS:
+        from kompono.compile.loops import LOOPS
+
+        if method not in LOOPS:
+            raise RunError(f"unknown method {method!r}.", fix=nearest(method, LOOPS) or f"Known: {', '.join(LOOPS)}.")
     return method
-
-
-def _columns(
-    program: Program, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None, lanes: int = 1
-) -> list[np.ndarray]:  # fmt: skip
-    """Times, states and inputs as arrays whose rows are contiguous; no copy if they already are."""
-    n = np.size(times)
-    empty = np.zeros((n, 0))
-    arrays = [np.asarray(times, dtype=float).reshape(n, 1), np.asarray(states, dtype=float)]
-    arrays.append(empty if inputs is None else np.asarray(inputs, dtype=float))
-    sizes = (lanes * program.state_size, len(program.inputs))
-    for name, array, size in zip(("states", "inputs"), arrays[1:], sizes, strict=True):
-        if array.shape != (n, size):
-            raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.", fix="Give one row for each time.")
-    return [a if _rows_lie_well(a) else np.ascontiguousarray(a) for a in arrays]
-
-
-def _rows_lie_well(array: np.ndarray) -> bool:
-    return array.strides[0] % 8 == 0 and (array.shape[1] <= 1 or array.strides[1] == 8)
-
-
-def _constants_and_slots(result: tuple[int | float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An output with its constants in place, where its other entries belong, and the slots they are read from."""
-    places = [k for k, slot in enumerate(result) if not isinstance(slot, float)]
-    constants = np.array([slot if isinstance(slot, float) else 0.0 for slot in result])
-    return constants, np.array(places, dtype=int), np.array([result[k] for k in places], dtype=int)
-
-
-class Interpreter:
-    """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
-
-    @property
-    def instructions(self) -> Mapping[str, int]:
-        """SX instructions executed by one evaluation of each routine."""
-        return _instructions(self.program)
-
-    @property
-    def lasts(self) -> bool:
-        """Whether a run can go on in another process: all it needs is here."""
-        return True
-
-    @contextmanager
-    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
-        """The state itself."""
-        yield state
-
-    def counts(self, state: np.ndarray) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def has(self, routine: str) -> bool:
-        """Whether a routine can be evaluated at once; nothing is compiled here."""
-        return True
-
-    @property
-    def places(self) -> Places:
-        """Nothing runs elsewhere."""
-        return Places({})
-
-    def evaluate(
-        self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
-    ) -> tuple[np.ndarray, ...]:
-        """One array per output of the routine."""
-        product = _routine(self.program, routine)
-        if isinstance(product, TableRoutine):
-            outputs = [np.full(size, np.nan) for _, size in product.outputs]
-            arrays = [np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)]
-            sweeps.interpret(self.program, product, [*arrays, outputs[0], np.full(product.workspace, np.nan)])
-            return tuple(outputs)
-        given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
-        work = np.full(max(product.workspace, given.size), np.nan)
-        work[: given.size] = given
-        with complaints() as lost:
-            for call in product.calls:
-                result = self.program.kernels[call.kernel](work[list(call.inputs)])
-                work[list(call.outputs)] = result.full().ravel()
-        for stem, error in lost:
-            raise SealedError(error.message, path=" and ".join(self.program.away.get(stem, ())))
-        if routine not in self._results:
-            self._results[routine] = [_constants_and_slots(slots) for slots in product.result]
-        outputs = []
-        for constants, places, slots in self._results[routine]:
-            output = constants.copy()
-            output[places] = work[slots]
-            outputs.append(output)
-        return tuple(outputs)
-
-    def map(
-        self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
-        parameters: ArrayLike = (),
-    ) -> np.ndarray:  # fmt: skip
-        """The first output of a routine over rows."""
-        t, y, u = _columns(self.program, times, states, inputs)
-        rows = [self.evaluate(routine, t[i, 0], y[i], u[i], parameters)[0] for i in range(len(t))]
-        return np.array(rows).reshape(len(t), -1)

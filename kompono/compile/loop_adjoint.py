@@ -15,7 +15,8 @@ from kompono.compile.loop_fixed import weighted
 from kompono.compile.machine import MOST_PROJECTIONS, Machine
 from kompono.compile.staying import NEAR, note_rank
 from kompono.compile.tableaux import Tableau
-from kompono.translate.adjoint import GRADIENT, PULL
+from kompono.translate.adjoint import GRADIENT
+from kompono.translate.program import PULL
 
 
 def adjoint_loop(machine: Machine, tableau: Tableau, name: str) -> str:

@@ -17,7 +17,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile import desk
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.crowd import Crowd
 from kompono.compile.helpers import Helpers
@@ -286,6 +285,8 @@ class Run(ABC):
 
     def _heard(self, status: ChunkEnd) -> ChunkEnd:
         """The status when parts elsewhere have told what they have to."""
+        from kompono.compile import desk
+
         handles = self.state.reshape(self._program.state_size, -1)[-len(self._program.opaque) :, 0]
         flags = [desk.heard(handle) for handle in handles]
         if any(flag is None for flag in flags):

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from kompono.translate.held import along, pulled
-from kompono.translate.program import Program, Routine
+from kompono.translate.program import PULL, Program, Routine
+from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
-from kompono.translate.translate import Routines
 
-PULL, GRADIENT = "pull_", "<gradient>."  # how routines that go back begin, and names of l, which nobody else has
+GRADIENT = "<gradient>."  # how names of l begin, which nobody else has
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from kompono.translate.declared.network_newton import solver_of
 from kompono.translate.held import along
 from kompono.translate.laws.naming import sizes
 from kompono.translate.program import Program, Routine
+from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
-from kompono.translate.translate import Routines
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,8 +16,6 @@ from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import PivotReference
-from kompono.translate.elimination.linear import Form, LinearSet, find_forms, make_sets, trace_level, trial_speeds
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.motion.conditions import (
@@ -27,13 +26,15 @@ from kompono.translate.motion.conditions import (
     trace_closure,
     trace_violation,
 )
-from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.signals import states_with_results
-from kompono.translate.rank.locked import find_locked
-from kompono.translate.rank.probe import Probe
-from kompono.translate.rank.rank import LiveRows
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Vector
+
+if TYPE_CHECKING:
+    from kompono.translate.elimination.blocks import PivotReference
+    from kompono.translate.elimination.linear import Form, LinearSet
+    from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.rank.probe import Probe
+    from kompono.translate.rank.rank import LiveRows
 
 Close = Callable[[PosedEngine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
 
@@ -68,6 +69,8 @@ class JudgingEngine(SolvedEngine):
     @cached_property
     def probe(self) -> Probe:
         """An inlined trace of all closing conditions."""
+        from kompono.translate.rank.probe import Probe
+
         tracer, kinematics = self._start(shared=False)
         closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
         return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
@@ -110,6 +113,9 @@ class JudgingEngine(SolvedEngine):
         """Freedoms whose coordinates the loops keep at zero, by joint: they are numbers while the model moves. None
         where somebody may read all multipliers meanwhile.
         """
+        from kompono.translate.motion.signals import states_with_results
+        from kompono.translate.rank.locked import find_locked
+
         read = self.law_rows.size or states_with_results(self.model)
         if not self.locks or self.shared or read or not self.loops or self._closed_start is None:
             return {}
@@ -164,6 +170,8 @@ class JudgingEngine(SolvedEngine):
         return self._compared(self.live)
 
     def _compared(self, live: dict[Element, LiveRows], name: str = "") -> dict[Element, PivotReference]:
+        from kompono.translate.elimination.blocks import PivotReference
+
         return {
             key: PivotReference.of(one.reference, one.slip, self.model.numbers, f"{name}{self.model.path(key)}")
             for key, one in live.items()
@@ -188,6 +196,8 @@ class JudgingEngine(SolvedEngine):
         return self._forms_of(self.probe.closures)
 
     def _forms_of(self, keys: Iterable[Element]) -> dict[Element, Form]:
+        from kompono.translate.elimination.linear import find_forms
+
         for element in self.closing:
             if isinstance(element, Coupling):
                 check_coupled(self.topology, element)
@@ -198,6 +208,8 @@ class JudgingEngine(SolvedEngine):
     @cached_property
     def _divided(self) -> tuple[tuple[Closing, ...], tuple[LinearSet, ...]]:
         """Elements that are not linear, or cannot be solved for coordinates no other loop uses, and sets of others."""
+        from kompono.translate.elimination.linear import make_sets
+
         forms = dict(self.forms)
         while True:
             loops = tuple(element for element in self.closing if element not in forms)
@@ -240,6 +252,8 @@ class JudgingEngine(SolvedEngine):
         return () if self.linear else self.closing
 
     def _level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
+        from kompono.translate.elimination.linear import trace_level
+
         slopes = [ca.SX(0)] * len(linear.forms)
         if level == "residual":
             slopes = [self._slope(kinematics, form) if form.measured else ca.SX(0) for form in linear.forms]
@@ -247,6 +261,8 @@ class JudgingEngine(SolvedEngine):
 
     def _slope(self, kinematics: Kinematics, form: Form) -> Vector:
         """How fast each condition of an element changes with its form."""
+        from kompono.translate.elimination.linear import trial_speeds
+
         still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
         trial = kinematics.with_speeds(still | trial_speeds(form))
         return trace_violation(trial, form.element, self.laws, "rate")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -13,7 +14,9 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.motion.conditions import Closing, group_sizes, trace_violation
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Scalar, Vector
-from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.tracer import Tracer
 
 
 class SolvedEngine(TracedEngine):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import casadi as ca
 
@@ -25,10 +25,11 @@ from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
-from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.loads import effort_wrench
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
+
+if TYPE_CHECKING:
+    from kompono.translate.motion.kinematics import Kinematics
 
 Closing = Joint | Constraint | Coupling  # what closes loops
 GroundAcceleration = Callable[[Carrier], Vector]
@@ -228,6 +229,8 @@ def trace_loop_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[J
     """A coupling's rows where some of its joints close loops: their speeds are those of the tree joints between their
     bodies, as far as they can follow.
     """
+    from kompono.translate.motion.loads import effort_wrench
+
     inner = _trace_coupling(kinematics, coupling)
     call, path = kinematics.tracer.call, kinematics.model.path(coupling)
     bias, columns = inner.bias, {}
