@@ -16,7 +16,6 @@ from itertools import groupby
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split, straight, sweeps
 from kompono.compile.called import called
 from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
@@ -78,6 +77,8 @@ def _least_length(program: Program, kernel: str) -> int:
 
 def whole_length(function: ca.Function) -> int:
     """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns."""
+    from kompono.compile import straight
+
     if function.class_name() != "SXFunction":
         return function.nnz_in() + function.nnz_out()
     found = straight.instructions(function)
@@ -91,6 +92,8 @@ def declare_called(functions: Iterable[str], lanes: Lanes) -> str:
 
 def define_called(function: ca.Function, lanes: Lanes) -> str:
     """A closed function: from the column of its arguments to that of its results."""
+    from kompono.compile import split
+
     lines: list[str] = []
     real = lanes.real
 
@@ -130,6 +133,8 @@ def define(
     """Definitions of the routines and of the kernels they share; one routine of one call may have its `numbers` in a
     table. With `turns`, which is for this processor, sines and cosines are made together.
     """
+    from kompono.compile import sweeps
+
     routines = list(routines)
     parts: list[str] = [declare_called(called(program, routines), lanes)]
     kernels: dict[str, ca.Function] = {}
@@ -203,6 +208,8 @@ def _sources(routine: Routine) -> list[tuple[int, int]]:
 
 
 def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, turns: bool = False) -> str:
+    from kompono.compile import split
+
     lines: list[str] = []
     real = lanes.real
     sources = _sources(routine)
@@ -265,6 +272,8 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
 
 def _kernel(name: str, function: ca.Function, lanes: Lanes, turns: bool) -> str:
     """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
+    from kompono.compile import split
+
     lines: list[str] = []
     n, real = function.nnz_in(0), lanes.real
 

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
-from kompono.solve.instant import STRIKES, Instant
-from kompono.solve.laws.units import NoForcesFit
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
 OVERLAP = 1e-6  # [m, rad] at the start
@@ -21,6 +19,8 @@ PIECES = 8  # of a step over crowded events
 
 class Settler:
     """Chooses modes of all laws of a program."""
+
+    natively = True  # native code may settle what it can, see `compile/law_settle.py`
 
     def __init__(self, kernel: Any, steps: bool = False, impacts: bool = False) -> None:
         self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
@@ -36,6 +36,9 @@ class Settler:
         """The state behind an event at which guards of some units `fired`, and numbers of what happened; `step` is
         that of the method [s], 0 if it varies.
         """
+        from kompono.solve.instant import Instant
+        from kompono.solve.laws.units import NoForcesFit
+
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
         try:
             struck = instant.strike(fired)
@@ -88,6 +91,8 @@ class Settler:
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
     ) -> np.ndarray:
         """A state with modes that fit, before anything moves."""
+        from kompono.solve.instant import STRIKES
+
         gaps = self.kernel.evaluate("law_view", time, state, inputs, parameters)[0]
         overlaps = [u for u in self.units if u.level == "position" and gaps[u.row] < -OVERLAP]
         if overlaps:

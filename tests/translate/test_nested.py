@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -28,6 +28,8 @@ from kompono.simulation import Simulation
 from kompono.solve.integrate import Settings
 from kompono.translate import translate
 from kompono.translate.declared.elaborate import elaborate
+from kompono.translate.engines.large import engine as large_engine
+from kompono.translate.engines.large.cells import find_blocks
 from kompono.translate.engines.large.engine import NestedEngine
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.program import Program
@@ -343,6 +345,24 @@ def test_threads_do_not_change_a_bit() -> None:
     states = [rates(Hung(lambda: Stem(2, 8)), 2, threads)[0] for threads in (1, 2, 3)]
     np.testing.assert_array_equal(states[0], states[1])
     np.testing.assert_array_equal(states[0], states[2])
+
+
+def test_teams_of_blocks_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of one team leave their answers at the same places: less memory, the same numbers."""
+    monkeypatch.setattr(large_engine, "find_blocks", partial(find_blocks, largest=25))
+
+    def run(teams: int, threads: int) -> tuple[np.ndarray, int]:
+        monkeypatch.setattr(large_engine, "_most_teams", lambda: teams)
+        state, engine = rates(Hung(lambda: Stem(2, 7)), 8, threads)
+        return state, engine.derivative().workspace
+
+    expected, all_kept = run(0, 1)
+    sizes = []
+    for teams, threads in ((1, 1), (3, 2), (100, 2)):
+        state, size = run(teams, threads)
+        np.testing.assert_array_equal(state, expected)
+        sizes.append(size)
+    assert sizes[0] < sizes[1] < sizes[2] == all_kept
 
 
 def articulated(axes: list[str], q: np.ndarray, v: np.ndarray) -> np.ndarray:

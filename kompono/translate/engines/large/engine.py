@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -126,17 +127,22 @@ class NestedEngine(Engine):
     def derivative(self) -> TableRoutine:
         """state -> rate."""
         codes = self.codes(posed=self.placed_in_world)
-        tables = Tables(self.placed, codes, self.lanes)
+        tables = Tables(self.placed, codes, self.lanes, most_teams=_most_teams())
         passes = [[getattr(code, name) for code in codes] for name in ("move", "condense", "resolve")]
         self._schedule(tables, *passes)
         return self.routine("derivative", [("rate", self.nq + self.nv)], tables)
 
     def _schedule(self, tables: Tables, move: Pass, condense: Pass, resolve: Pass) -> None:
-        top, blocks = tables.blocks[0], tables.blocks[1:]
+        top = tables.blocks[0]
         tables.phase([[(move, top, False)]])
-        tables.phase([[(move, block, False), (condense, block, True)] for block in blocks])
+        self._inwards(tables, move, condense)
         tables.phase([[(condense, top, True), (resolve, top, False)]])
-        tables.phase([[(resolve, block, False)] for block in blocks])
+        tables.phase([[(resolve, block, False)] for block in reversed(tables.blocks[1:])])  # the last is still at hand
+
+    def _inwards(self, tables: Tables, move: Pass, condense: Pass) -> None:
+        """Blocks of a team one after the other: they leave their answers at the same places."""
+        steps = [[(move, block, False), (condense, block, True)] for block in tables.blocks[1:]]
+        tables.phase([[step for block in team for step in steps[block]] for team in tables.teams])
 
     def project(self) -> TableRoutine:
         """state -> state with unit quaternions."""
@@ -188,6 +194,11 @@ class NestedEngine(Engine):
     def _inputs(self) -> tuple[tuple[str, int], ...]:
         sizes = (1, self.nq + self.nv, len(self.model.inputs), len(self.model.parameters))
         return tuple(zip(("time", "state", "inputs", "parameters"), sizes, strict=True))
+
+
+def _most_teams() -> int:
+    """Tasks for all processors, a few each, so that none is long without any."""
+    return max(8, 4 * (os.cpu_count() or 1))
 
 
 def check_shape(model: Elaborated, topology: Topology) -> None:

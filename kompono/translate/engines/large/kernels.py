@@ -19,12 +19,12 @@ import casadi as ca
 
 from kompono.model.element import Element
 from kompono.model.signal import Input, time
-from kompono.translate.engines.large.trace import ANSWER, MOTION, Traced
+from kompono.translate.engines.large.trace import ANSWER, MOTION, UNPOSED, Traced
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import ARRAYS, Place
 
 TIME, STATE, INPUTS, PARAMETERS, OUTPUT, WORK = range(len(ARRAYS))
-OWN, Q, V, PARENT, CHILDREN = range(5)  # columns of a table: offsets of own workspace, coordinates, speeds, ...
+OWN, Q, V, PARENT, ANSWERS, CHILDREN = range(6)  # columns of a table: offsets of own workspace, coordinates, ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class KindCode:
 class CellCode:
     """The passes of a cell type (None: nothing to do) and the layout of its workspace.
 
-    `carriers` gives for each hanging cell the offset of the motion it reads.
+    `carriers` gives for each hanging cell the offset of the motion it reads. The answer lies elsewhere: nobody needs
+    it after the cell above has read it.
     """
 
     move: KindCode | None
@@ -84,8 +85,8 @@ def make_code(
 ) -> CellCode:
     """Kernels of all passes; `posed` if positions in the world are carried along, `rates` if q_dot and v_dot go out."""
     places = CellPlaces(traced, signals)
-    start = ANSWER if traced.answer is not None else 0
-    ports = {body: start + MOTION * k for k, body in enumerate(traced.ports)}
+    width = MOTION if posed else UNPOSED
+    ports = {body: width * k for k, body in enumerate(traced.ports)}
     moved, late = [], []
     for offset, motion in zip(ports.values(), traced.motions, strict=True):
         for k in [*range(6), *(range(12, MOTION) if posed else ())]:
@@ -96,8 +97,8 @@ def make_code(
         late += [(traced.speeds[k], (OUTPUT, V, k)) for k in range(traced.speeds.numel())]
         early += [(traced.rate[k], (OUTPUT, Q, k)) for k in range(traced.rate.numel())]
     if traced.answer is not None:
-        early += [(traced.answer[k], (WORK, OWN, k)) for k in range(ANSWER)]
-    size = start + MOTION * len(ports)
+        early += [(traced.answer[k], (WORK, ANSWERS, k)) for k in range(ANSWER)]
+    size = width * len(ports)
     costly: Valued = []
     if moved:
         values, costly = _keep_costly([*early, *late], traced, places, size)

@@ -27,7 +27,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.large.cells import Cell, find_blocks
 from kompono.translate.engines.large.engine import NestedEngine, Pass
 from kompono.translate.engines.large.tables import Tables
-from kompono.translate.engines.large.trace import ANSWER, MOTION
+from kompono.translate.engines.large.trace import ANSWER, MOTION, UNPOSED
 from kompono.translate.program import Program, Spread
 from kompono.translate.structure.topology import Topology
 
@@ -101,13 +101,13 @@ class SpreadEngine(NestedEngine):
         if self.share.by_levels:
             self._in_turn(tables, move, condense, resolve)
             return
-        shared, top, blocks = tables.shared, tables.blocks[0], tables.blocks[1:]
+        shared, top = tables.shared, tables.blocks[0]
         tables.phase([[(move, [*shared, *top], False)]])
-        tables.phase([[(move, block, False), (condense, block, True)] for block in blocks])
+        self._inwards(tables, move, condense)
         tables.phase([[(condense, top, True)]])
         self._tell_answers(tables)
         tables.phase([[(condense, shared, True), (resolve, [*shared, *top], False)]])
-        tables.phase([[(resolve, block, False)] for block in blocks])
+        tables.phase([[(resolve, block, False)] for block in reversed(tables.blocks[1:])])
 
     def _tell_answers(self, tables: Tables) -> None:
         """All tell all the answers of the roots of their subtrees."""
@@ -138,9 +138,10 @@ class SpreadEngine(NestedEngine):
             if places:
                 tables.exchange("send", peer, places, [])
 
-        hear(rank - 1, _motions(tables, above, range(MOTION)))
+        told = range(MOTION if self.share.posed else UNPOSED)
+        hear(rank - 1, _motions(tables, above, told))
         tables.phase([[(move, items, False)]])
-        tell(rank + 1, _motions(tables, below, range(MOTION)))
+        tell(rank + 1, _motions(tables, below, told))
         hear(rank + 1, _answers(tables, below))
         tables.phase([[(condense, items, True)]])
         tell(rank - 1, _answers(tables, above))

@@ -47,10 +47,13 @@ class _Rows:
 class Tables:
     """Rows of offsets by variant, and loops over them that are added pass by pass.
 
-    `lanes` is the size of packs (1: none), `least` how many cells make it worth while.
+    `lanes` is the size of packs (1: none), `least` how many cells make it worth while. With `most_teams` blocks are put
+    into so many teams at most: blocks of one team leave answers that nobody outside reads at the same places.
     """
 
-    def __init__(self, placed: PlacedCells, codes: Sequence[CellCode], lanes: int = 1, least: int = 4) -> None:
+    def __init__(
+        self, placed: PlacedCells, codes: Sequence[CellCode], lanes: int = 1, least: int = 4, most_teams: int = 0
+    ) -> None:
         self.placed, self.codes, self.lanes = placed, codes, lanes
         self.items = _packs(placed, lanes, least)  # first cell, number of cells, lanes
         self.own = np.zeros(len(placed.types), dtype=np.int64)  # where slot 0 of each cell lies
@@ -60,6 +63,14 @@ class Tables:
             self.own[first : first + count] = self.workspace + np.arange(count)
             self.stride[first : first + count] = width
             self.workspace += width * codes[placed.types[first]].size
+        self.shared: list[int] = []  # items of all processes
+        self.blocks: list[list[int]] = [[] for _ in range(1 + max(0, *[cell.block for cell in placed.cells]))]
+        for item, (first, _, _) in enumerate(self.items):
+            block = placed.cells[first].block
+            (self.shared if block < 0 else self.blocks[block]).append(item)
+        self.teams = [team.tolist() for team in np.array_split(np.arange(len(self.blocks) - 1), most_teams or 1)]
+        self.left = np.zeros(len(placed.types), dtype=np.int64)  # where the answer of each cell begins
+        self._place_answers(common=most_teams > 0)
         self.answers: dict[Cell, int] = {}  # where answers of cells that are elsewhere are put
         self.motions: dict[Carrier, int] = {}  # where the motion of bodies that are elsewhere is put
         self.variants: dict[tuple, _Rows] = {}
@@ -72,11 +83,27 @@ class Tables:
         self.phases: list[tuple[int, int]] = []
         self.exchanges: list[Exchange] = []
         self._numbers: dict[tuple[int, int], int] = {}
-        self.shared: list[int] = []  # items of all processes
-        self.blocks: list[list[int]] = [[] for _ in range(1 + max(0, *[cell.block for cell in placed.cells]))]
-        for item, (first, _, _) in enumerate(self.items):
-            block = placed.cells[first].block
-            (self.shared if block < 0 else self.blocks[block]).append(item)
+
+    def _place_answers(self, common: bool) -> None:
+        """Answers that are read inside a block, in the area of its team; all others at places of their own."""
+        cells = self.placed.cells
+        inside = [[] for _ in self.blocks]
+        for block, items in enumerate([self.shared, *self.blocks]):
+            for item in items:
+                first, count, width = self.items[item]
+                owners = {cell.owner.block if cell.owner else None for cell in cells[first : first + count]}
+                if common and block > 1 and owners == {block - 1}:
+                    inside[block - 1].append(item)
+                else:
+                    self.left[first : first + count] = self.allocate(width * ANSWER) + np.arange(count)
+        sizes = [ANSWER * sum(self.items[item][2] for item in items) for items in inside]
+        for team in self.teams:
+            area = self.allocate(max((sizes[1 + block] for block in team), default=0))
+            for block in team:
+                place = area
+                for first, count, width in (self.items[item] for item in inside[1 + block]):
+                    self.left[first : first + count] = place + np.arange(count)
+                    place += width * ANSWER
 
     def _fill(self) -> None:
         cells, placed = self.placed.cells, self.placed
@@ -98,6 +125,7 @@ class Tables:
             for values in (q, v):
                 put_places(columns, row, [(values[c], 1) for c in members])
             put_places(columns, row, [above[c] for c in members])
+            put_places(columns, row, [(int(self.left[first]), width)], "lanes" if width > 1 else "one")
             for j in range(len(one.children)):
                 put_places(columns, row, [self.answer(cells[c].children[j][1]) for c in members])
             for j in range(len(placed.signals[first])):
@@ -112,7 +140,7 @@ class Tables:
     def answer(self, cell: Cell) -> tuple[int, int]:
         """Address and stride of the answer of a cell, which may be elsewhere."""
         if cell.place >= 0:
-            return int(self.own[cell.place]), int(self.stride[cell.place])
+            return int(self.left[cell.place]), int(self.stride[cell.place])
         if cell not in self.answers:
             self.answers[cell] = self.allocate(ANSWER)
         return self.answers[cell], 1

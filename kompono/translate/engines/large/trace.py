@@ -34,6 +34,7 @@ from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import InlineTracer
 
 MOTION = 24  # of a port: twist (6), spatial acceleration (6), position (3), rotation (9, by columns)
+UNPOSED = 12  # of these, where nothing depends on positions in the world
 ANSWER = 27  # of a cell: upper triangle of its inertia by rows (21), bias (6)
 
 Hanging = dict[Body, tuple[Any, Any]]  # inertia (6, 6) and bias (6) of the cells that hang on a body
