@@ -20,6 +20,7 @@ from kompono.errors import (
     SealedError,
     TranslationError,
 )
+from kompono.later import later
 
 if TYPE_CHECKING:
     from kompono import spatial
@@ -197,13 +198,11 @@ _LATER = {  # where names are; what is used is imported then, so that a command 
 _FOLDERS = ("model", "spatial")  # that are there without being imported
 
 
+_find = later(__name__, _LATER)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _FOLDERS:
-        return import_module(f"kompono.{name}")
-    if name not in _LATER:
-        raise AttributeError(f"module 'kompono' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"kompono.{_LATER[name]}"), name)
-    return value
+    return import_module(f"kompono.{name}") if name in _FOLDERS else _find(name)
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.elsewhere.kernel import refuse_elsewhere
+from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import NoForces, RunError
 from kompono.request import Request
 from kompono.run_end import RunEnd

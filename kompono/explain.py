@@ -17,10 +17,7 @@ from kompono.result import Status
 from kompono.solve.endings import no_number
 from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outcome
-from kompono.solve.unsolved import unsolved
 from kompono.solve.verify import StepCheck, pick
-from kompono.translate.diagnose import diagnose
-from kompono.translate.elimination.pairs import UNSETTLED
 
 if TYPE_CHECKING:
     from kompono.solve.integrate import Settings
@@ -95,6 +92,9 @@ class Explainer:
         records: np.ndarray | None,
     ) -> str:
         """Links too stiff, a machine that locks, a step too long, or a component that gives no number."""
+        from kompono.solve.unsolved import unsolved
+        from kompono.translate.diagnose import diagnose
+
         message, end = outcome.message, 1 + self.kernel.program.state_size
         before = row[None, :] if records is None else records[records[:, 0] <= outcome.time]
         if self.links is not None and records is not None:
@@ -124,6 +124,8 @@ class Explainer:
 
     def _port(self, row: np.ndarray, parameters: np.ndarray) -> str:
         """The port of a closed part that bears too much for what it is fixed on, if there is one."""
+        from kompono.translate.elimination.pairs import UNSETTLED
+
         program, end = self.kernel.program, 1 + self.kernel.program.state_size
         if "ports" not in program.routines:
             return ""

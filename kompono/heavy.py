@@ -6,12 +6,14 @@ the state is moved by its last digit, and what that does to the rates is what ro
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.compile import Interpreter
-from kompono.translate.parts.heavy import HeavyPort
+
+if TYPE_CHECKING:
+    from kompono.translate.parts.heavy import HeavyPort
 
 EXACT = 1e-7  # relative to the largest rate, that says nothing
 TIMES = 8  # that the last digits are moved

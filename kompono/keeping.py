@@ -11,24 +11,25 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.compile.block import loop_routines
-from kompono.elsewhere.kernel import refuse_elsewhere
+from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import FileError, KomponoError, RunError, RunWarning, warn
 from kompono.request import SEVERAL, Request
 from kompono.result import Result, extra
 from kompono.result.result import record_of
-from kompono.result.unfinished import Stored, read_stored
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
-from kompono.solve.journal import Journal
 from kompono.solve.outcome import Outputs
-from kompono.solve.remembered import Remembered
 from kompono.translate.declared.ours import sources
 from kompono.translate.program import Program, Routine, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.result.unfinished import Stored
+    from kompono.solve.journal import Journal
 
 NEAR = 1e-9  # starts and strengths of links are computed anew, perhaps by another processor
 
@@ -67,6 +68,9 @@ class Keeping:
     """The file of a run, from its beginning or where another process left it, to its end."""
 
     def __init__(self, simulation: Any, path: Path, resume: bool, noted: Mapping[str, Any] | None) -> None:
+        from kompono.result.unfinished import read_stored
+        from kompono.solve.remembered import Remembered
+
         self._simulation, self.path, self._request = simulation, path, None if noted is None else _noted(noted)
         extra("h5py", "hdf5")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +93,9 @@ class Keeping:
         statistics: Mapping[str, Any],
     ) -> tuple[Journal, np.ndarray]:
         """The journal of a run about to begin, and the parameters to go on with; refuses what is another run."""
+        from kompono.solve.journal import Journal
+        from kompono.solve.remembered import Remembered
+
         kernel = self._simulation.kernel
         self._memory = Remembered(feed.sources)
         columns = [[channel.name, channel.unit, channel.angle] for channel in outputs.computed]
@@ -181,6 +188,8 @@ def scenery(*arguments: Any, **options: Any) -> Any:
 
 def resume_request(path: str | Path) -> dict[str, Any]:
     """The options of `simulate` that the run in a file was begun with."""
+    from kompono.result.unfinished import read_stored
+
     found = checked_file(path, "resume")
     assert found is not None
     request = read_stored(found, light=True).head.get("request")

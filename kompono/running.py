@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kompono.beginning import begins
-from kompono.elsewhere.filed import unfiled
-from kompono.elsewhere.kernel import refuse_elsewhere
+from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import ModelWarning, RunWarning, warn
 from kompono.heavy import lost_digits
 from kompono.interruption import asked
@@ -105,6 +104,8 @@ def _begun(simulation: Any, started: np.ndarray, keeping: Keeping | None) -> Any
     count = len(simulation.program.opaque)
     if keeping is None or keeping.stored is None or not count:
         return simulation.kernel.begun(started)
+    from kompono.elsewhere.filed import unfiled
+
     kept = unfiled(keeping.stored.words, keeping.stored.arrays, count)
     return simulation.kernel.begun(started, kept=kept)
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from kompono.compile import compile_program
 from kompono.compile.cache import DiskShelf
-from kompono.elsewhere.hosts import remote_hosts
-from kompono.elsewhere.kernel import away_kernel
+from kompono.elsewhere.which import remote_hosts
 from kompono.errors import AssemblyError, RunError
 from kompono.explain import Explainer, check_guards
 from kompono.given import number
@@ -122,7 +121,7 @@ class Simulation:
         self.translation = away_translation(self.near, list(hosts)) if hosts else self.near
         self.program = self.translation.program
         make = functools.partial(compile_program, native=asked.native, cache=asked.cache, threads=asked.threads)
-        self.kernel: Any = away_kernel(self.translation, hosts, make) if hosts else make(self.program)
+        self.kernel: Any = _away(self.translation, hosts, make) if hosts else make(self.program)
         self.settler: Settler | None = settler_of(self.kernel, asked.contact == STEPS, asked.contact == IMPACTS)
 
     def parameters(self, given: Mapping[str, float] | None = None) -> np.ndarray:
@@ -290,3 +289,9 @@ class Simulation:
         return Explainer(self.translation, self.kernel, self.links).status(
             outcome, settings, parameters, explain, records
         )
+
+
+def _away(translation: Translation, hosts: Mapping[str, Host], compiled: Any) -> Any:
+    from kompono.elsewhere.kernel import away_kernel  # others start without it
+
+    return away_kernel(translation, hosts, compiled)

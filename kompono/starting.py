@@ -17,7 +17,6 @@ from kompono.solve.inputs import Feed, Source
 from kompono.translate import placing_program
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.rank.probe import first_values
 from kompono.translate.starts.start import placed_state, start_state
 
 UNLOCKED = 1e-6  # a coordinate [m, rad] or speed that is larger is not locked
@@ -27,6 +26,8 @@ def closed_start(engine: PosedEngine) -> np.ndarray | None:
     """The state of an engine in joint coordinates at the start, if it can be assembled; whoever runs the model will
     hear why not.
     """
+    from kompono.translate.rank.probe import first_values
+
     parameters = np.array([parameter.value for parameter in engine.model.parameters], dtype=float)
     try:
         start = start_state(engine, {})

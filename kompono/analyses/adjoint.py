@@ -1,40 +1,42 @@
 """Gradients of one cost by many parameters: a run, and one way back along its steps.
 
 The way back costs three to five runs, however many parameters there are (`translate/adjoint`,
-`compile/loop_adjoint`). It is the transposed of the very steps of rk4, with projections and events, so that it agrees
-with forward derivatives to rounding. Of runs that are long only some states are kept, and the steps between them are
-made again.
+`compile/loop_adjoint`). It is the transposed of the very steps of rk4 or dopri5 (`stored`), with projections and
+events, so that it agrees with forward derivatives: to rounding for equal steps, to the tolerance for chosen ones, whose
+lengths are held as they were. Contact and friction change in Python, on the way back as on the way there (`law_pulls`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from kompono.analyses.sensitivities import Varied, check_events, unread
+from kompono.analyses.law_jumps import LawChange, one_by_one
+from kompono.analyses.law_pulls import PulledChanges
+from kompono.analyses.sensitivities import Varied, check_events, timed
+from kompono.analyses.stored import Storing
 from kompono.compile import compile_program
 from kompono.compile.block import ChunkEnd
+from kompono.ending import Ending
 from kompono.errors import RunError, RunWarning, warn
 from kompono.result import Result, Status, matching
 from kompono.result.unwrap import unwrap
-from kompono.solve.integrate import Problem, Trajectory, integrate
+from kompono.solve.integrate import Trajectory
 from kompono.solve.settings import Settings
-from kompono.translate.adjoint import ModelAdjoint
+from kompono.translate.adjoint import PULL, ModelAdjoint
 
-METHOD = "rk4"
-MOST = 1 << 25  # numbers of stored steps at most (256 MB); longer runs are cut into pieces
+METHODS = ("rk4", "dopri5")
 
 
 def no_adjoint(asked: Varied, settings: Settings) -> str:
     """Why a run has no adjoint gradient; nothing if it has."""
     program = asked.simulation.program
-    if settings.method != METHOD:
-        return f"adjoint gradients go back along steps of {METHOD}, not of {settings.method}"
-    if program.laws:
-        return f"contact and friction by events ({program.laws[0].path}) have forward derivatives only"
+    if settings.method not in METHODS:
+        return f"adjoint gradients go back along steps of {' or '.join(METHODS)}, not of {settings.method}"
+    if program.laws and getattr(asked.simulation.settler, "steps", False):
+        return "contact='steps' makes its steps over everything that happens, and has no derivatives"
     if program.rates:
         return "adjoint gradients do not go back through samples"
     if "kick" in program.routines:
@@ -59,7 +61,9 @@ class Adjoint:
         for column, weight in zip(self._columns, self.weights.values(), strict=True):
             shares[column if count != len(order) else order.index(column)] += weight
         self._cost = self._model.add_cost(self._kernel.program, selected, shares.tolist())
-        self._selected, self._order = selected, order
+        self._selected, self._order, self._shares = selected, order, shares
+        scales = np.array([abs(value) or 1.0 for value in asked.present.values()])
+        self._storing = Storing(asked.simulation, asked.names, scales)
 
     def run(self, asked: Varied, settings: Settings, inputs: Any) -> tuple[float, np.ndarray, Result]:
         """Cost, its gradient by the names, and the run at the values of `asked`."""
@@ -67,46 +71,54 @@ class Adjoint:
         feed, values = simulation.feed(inputs), simulation.parameters(dict(asked.values))
         if any(source.is_callable for source in feed.sources):
             raise RunError("callable inputs have no derivatives.", fix="Give numbers or tables.")
-        start = asked.start()
-        width, count = 2 + len(start), round(settings.span / settings.step)
-        stride = max(1, int(np.ceil(count * width / MOST)))
-        kept = _run(simulation, start, values, feed, replace(settings, every=stride))
-        check_events(kept.statistics.get("events", []))
+        start, slopes = asked.start(), asked.start_slopes()
+        stored = self._storing.run(start, slopes, values, feed, settings)
+        kept, size = stored.trajectory, len(start)
+        check_events(one_by_one(kept.statistics.get("events", []), simulation.program))
         result = self._result(kept, settings, values)
         if not kept.ended.ok:
             return np.nan, np.full(len(asked.names), np.nan), result
+        if kept.ended is Ending.ENDED and self._shares[timed(simulation.program, self._selected)].any():
+            raise RunError(
+                "an event ends the run, and the cost depends on time or inputs themselves, not on the state alone.",
+                fix="Let the cost be a State of the model.",
+            )
         last = kept.rows[-1]
-        state = np.concatenate([last[1 : width - 1], np.zeros(width - 2 + len(self.places))])
-        given = (float(last[0]), state, last[width - 1 :], values)
+        state = np.concatenate([last[1 : 1 + size], np.zeros(size + len(self.places))])
+        given = (float(last[0]), state, last[1 + size :], values)
         found = np.asarray(self._kernel.evaluate(self._cost, *given)[0])
-        state[width - 2 :] = found[1:]
-        back = self._kernel.back(state, parameters=values, inputs=feed.table())
-        for rows in self._pieces(kept, stride, settings, (simulation, values, feed)):
-            status = back.follow(rows)
-            if status is not ChunkEnd.OK:
+        state[size:] = found[1:]
+        back = self._kernel.back(settings.method, state, parameters=values, inputs=feed.table())
+        for rows, change in self._storing.pieces(stored, settings):
+            if back.follow(rows) is not ChunkEnd.OK:
                 raise RunError(
                     "the way back is not smooth: a position is singular, or a number is lost.",
                     fix="Ask for forward derivatives: gradient='forward'.",
                 )
-        gradient, shares = np.split(back.state[width - 2 :], [width - 2])
+            if change is not None:
+                self._pull(change, back.state[size:], feed.at)
+        gradient, shares = np.split(back.state[size:], [size])
         parameters = iter(shares)
         own = [next(parameters) if name in simulation.program.parameters else 0.0 for name in asked.names]
-        return float(found[0]), np.array(own) + gradient @ asked.start_slopes(), result
+        return float(found[0]), np.array(own) + gradient @ slopes, result
 
-    def _pieces(self, kept: Trajectory, stride: int, settings: Settings, run: Any) -> Any:
-        """Stored rows (time, kind, state) of the run, piece by piece from its end on."""
-        simulation, values, feed = run
-        events = kept.statistics.get("events", [])
-        width = 1 + simulation.program.state_size
-        if stride == 1:
-            yield _marked(kept.rows[:, :width], events, simulation.program.events)
-            return
-        for first, last in reversed(list(zip(kept.rows[:-1], kept.rows[1:], strict=True))):
-            if last[0] <= first[0]:
-                continue
-            piece = replace(settings, begin=float(first[0]), until=float(last[0]), every=1)
-            again = _run(simulation, first[1:width].copy(), values, feed, piece)
-            yield _marked(again.rows[:, :width], again.statistics.get("events", []), simulation.program.events)
+    def _pull(self, change: LawChange, gradient: np.ndarray, inputs_at: Callable[[float], np.ndarray]) -> None:
+        """Take the gradient, and what parameters have got of it, back through a change of laws."""
+        settler, values = self.asked.simulation.settler, change.at[2]
+        assert settler is not None
+        size, count = settler.program.state_size, len(self.places)
+        routine, units = PULL + "project", np.hstack([np.eye(size), np.zeros((size, count))])
+
+        def projected(time: float, state: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+            if routine not in self._kernel.program.routines:
+                return units
+            rows, inputs = np.hstack([np.tile(state, (size, 1)), units]), np.tile(inputs_at(time), (size, 1))
+            return self._kernel.map(routine, np.full(size, time), rows, inputs, parameters)[:, size:]
+
+        scales = [abs(values[place]) or 1.0 for place in self.places]
+        changes = PulledChanges(settler, inputs_at, projected, self.places, scales)
+        before, shares = changes.pulled(change, gradient[:size])
+        gradient[:size], gradient[size:] = before, gradient[size:] + shares
 
     def _result(self, trajectory: Trajectory, settings: Settings, values: np.ndarray) -> Result:
         simulation, program = self.asked.simulation, self.asked.simulation.program
@@ -123,19 +135,3 @@ class Adjoint:
             units={c.name: c.unit for c in channels}, status=status,
             statistics={**about, **trajectory.statistics}, model=simulation.name,
         )  # fmt: skip
-
-
-def _run(simulation: Any, start: np.ndarray, values: np.ndarray, feed: Any, settings: Settings) -> Trajectory:
-    return integrate(Problem(simulation.kernel, start, values, feed, unread), settings, None)
-
-
-def _marked(rows: np.ndarray, events: list[tuple[float, str]], names: tuple[str, ...]) -> np.ndarray:
-    """Rows with their kinds: -1 behind a piece of a step, the number of the event behind one."""
-    kinds = np.full(len(rows), -1.0)
-    jumps = np.flatnonzero(np.diff(rows[:, 0]) == 0.0) + 1
-    if len(jumps) != len(events):
-        raise RunError(
-            f"{len(events)} events, and {len(jumps)} stored: some happen together.", fix="Use gradient='forward'."
-        )
-    kinds[jumps] = [names.index(name) for _, name in events]
-    return np.column_stack([rows[:, :1], kinds, rows[:, 1:]])

@@ -88,8 +88,13 @@ class _Runs:
         """A weighted sum of channels at the end, and its derivatives by scaled values."""
         result = self.at(scaled)
         total = sum(weight * result[name][-1] for name, weight in weights.items())
-        slope = sum(weight * self.gradient(result, name)[-1] for name, weight in weights.items())
-        return float(total), np.asarray(slope)
+        slope = np.asarray(sum(weight * self.gradient(result, name)[-1] for name, weight in weights.items()))
+        if not np.isfinite(slope).all():
+            raise RunError(
+                "the cost has no gradient at the end: it depends on forces that are shared, or on time itself where an "
+                "event ends the run.", fix="Let the cost be a State of the model.",
+            )  # fmt: skip
+        return float(total), slope
 
     def gradient(self, result: Result, channel: str) -> np.ndarray:
         """Derivatives (rows, names) of a channel by scaled values."""
@@ -162,8 +167,8 @@ def minimize(
     of the model: `self.effort = State(0.0); self.effort.rate = torque**2`. `parameters` are names, or a mapping from
     names to bounds (low, high). SciPy's L-BFGS-B with exact gradients, up to `most` iterations, until the cost changes
     by less than `tolerance`, relative; `most=0` gives cost and gradient as declared. Gradients run along ("forward") or
-    come back along the steps of rk4 ("adjoint": what many parameters cost less with, and "auto" takes for them). Other
-    options as of `simulate`.
+    come back along the steps of rk4 or dopri5 ("adjoint": what many parameters cost less with, and "auto" takes for
+    them). Where an event ends the run, the cost is that of its end, whenever that is. Other options as of `simulate`.
     """
     from scipy.optimize import minimize as search
 

@@ -13,6 +13,7 @@ sides; where it does not the run has no derivative, and says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,19 @@ JUMP = 1e-9  # [m/s, rad/s] a change of speeds below this is none
 TOGETHER = 1e-11  # [s] events closer than this are one
 
 At = tuple[float, np.ndarray, np.ndarray]  # time, state, parameters
+
+
+@dataclass(frozen=True, eq=False)
+class LawChange:
+    """What laws did at an instant: time, state and parameters before it, the state behind it, numbers of what happened,
+    the unit whose guard rose, and the length of equal steps [s].
+    """
+
+    at: At
+    after: np.ndarray
+    happened: list[int]
+    unit: int
+    step: float
 
 
 class JumpingSettler:
@@ -70,14 +84,14 @@ class JumpingSettler:
                 path=path, fix="Ask until a time before, or tell them apart by a little.",
             )  # fmt: skip
         self._last = time
-        moved = self._jump((time, before, parameters), after, happened, int(fired[0]), columns, step)
-        return np.concatenate([after, moved.T.ravel()]), happened
+        change = LawChange((time, before, parameters.copy()), after, happened, int(fired[0]), step)
+        return np.concatenate([after, self.jump(change, columns).T.ravel()]), happened
 
-    def _jump(
-        self, at: At, after: np.ndarray, happened: list[int], unit: int, columns: np.ndarray, step: float
-    ) -> np.ndarray:
-        (time, _, parameters), number = at, self.near.units[unit].guard
-        leaving, entering = self._rate(at), self._rate((time, after, parameters))
+    def jump(self, change: LawChange, columns: np.ndarray) -> np.ndarray:
+        """Columns (state, k) behind a change, from those before it."""
+        at, number = change.at, self.near.units[change.unit].guard
+        time, _, parameters = at
+        leaving, entering = self._rate(at), self._rate((time, change.after, parameters))
         still = np.zeros_like(parameters)
 
         def guard(t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -88,23 +102,21 @@ class JumpingSettler:
         for column, unit_parameters in zip(columns.T, self.units.T, strict=True):
             later = -_along(guard, at, (0.0, column, unit_parameters), STRIDE)[0] / speed
             moved = column + later * leaving
-            found.append(
-                self._reset(at, (later, moved, unit_parameters), after, happened, unit, step) - later * entering
-            )
+            found.append(self._reset(change, (later, moved, unit_parameters)) - later * entering)
         return np.array(found).reshape(len(found), self._size).T
 
-    def _reset(self, at: At, way: At, after: np.ndarray, happened: list[int], unit: int, step: float) -> np.ndarray:
+    def _reset(self, change: LawChange, way: At) -> np.ndarray:
         """What the reset does to a direction."""
-        speeds = self.near.states.speeds
-        if np.abs(after[speeds] - at[1][speeds]).max(initial=0.0) <= JUMP:
+        at, speeds = change.at, self.near.states.speeds
+        if np.abs(change.after[speeds] - at[1][speeds]).max(initial=0.0) <= JUMP:
             return way[1]
 
         def settle(t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
-            there, events = self.near(t, y, self.inputs_at(t), p, [unit], step)
-            if events != happened:
+            there, events = self.near(t, y, self.inputs_at(t), p, [change.unit], change.step)
+            if events != change.happened:
                 raise RunError(
                     f"what an impact does at {at[0]:g} s changes with the least change of the motion.",
-                    path=self.near.units[unit].path, fix="Ask until a time before.",
+                    path=self.near.units[change.unit].path, fix="Ask until a time before.",
                 )  # fmt: skip
             return there[speeds]
 

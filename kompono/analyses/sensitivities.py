@@ -20,6 +20,7 @@ from kompono.analyses import lanes
 from kompono.analyses.law_jumps import JumpingSettler, one_by_one
 from kompono.analyses.point import listed
 from kompono.compile import compile_program
+from kompono.ending import Ending
 from kompono.errors import ModelWarning, RunError, RunWarning, suggest, warn
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
@@ -187,6 +188,8 @@ class Varied:
             table = kernel.map(routine, rows[:, 0], rows[:, 1 : 1 + width], rows[:, 1 + width :], values)
             parts = table.reshape(len(rows), 1 + len(self.names), -1)
         rows = trajectory.rows
+        if trajectory.ended is Ending.ENDED:
+            parts[-1, 1:, timed(program, selected)] = np.nan
         parts = parts[:, :, chosen] if selected == "outputs" and parts.shape[2] != len(chosen) else parts
         base = unwrap(rows[:, 0], parts[:, 0], [known[k] for k in chosen])
         moved = parts[:, 1:] / np.array(scales)[None, :, None]
@@ -212,6 +215,18 @@ class Varied:
 def unread(*_: Any) -> float:
     """Nothing reads channels in runs with derivatives."""
     raise RunError("nothing reads channels here.")
+
+
+def timed(program: Any, selected: str) -> list[int]:
+    """Channels of a routine that depend on time or inputs themselves: where an event ends a run, and its end moves,
+    derivatives of the state do not tell theirs.
+    """
+    routine = program.routines[selected]
+    x = ca.SX.sym("x", sum(size for _, size in routine.inputs))
+    first = 1 + program.state_size
+    found = symbolic(program.kernels, routine, x)[0]
+    given = ca.vertcat(x[0], x[first : first + len(program.inputs)])
+    return sorted(set(ca.jacobian_sparsity(found, given).row()))
 
 
 def _modes(program: Any) -> list[int]:
@@ -275,7 +290,8 @@ def sensitivities(
 
     The result has each channel and `channel/name`, its derivative [SI units of one by the other] at the same time.
     Method rk4 (default), rk2, adams or dopri5; other options as of `simulate` and `Simulation`. Derivatives pass
-    through closed loops, sampled modes and events; at an event they jump, since its time depends on the parameters.
+    through closed loops, sampled modes and events; at an event they jump, since its time depends on the parameters. At
+    an event that ends the run (`Event(stop=True)`) the last ones are those of what it ends with, whenever that is.
     """
     asked = varied(model, names, parameters, initial, options)
     settings = settings_for(asked.simulation, until, step, method, rtol, atol, every)

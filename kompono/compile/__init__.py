@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from kompono.compile.block import ChunkEnd, loop_routines
 from kompono.compile.host import lanes as native_lanes
-from kompono.compile.kernel import Interpreter, Kernel
-from kompono.compile.run_adaptive import AdaptiveRun
+from kompono.compile.interpreter import Interpreter
+from kompono.compile.kernel import Kernel
 from kompono.compile.run_fixed import FixedRun
 from kompono.translate.program import Program
 
 __all__ = [
-    "AdaptiveRun",
     "ChunkEnd",
     "FixedRun",
     "Interpreter",

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ctypes
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.sparse_lu import Plan, make_plan
 from kompono.ending import Ending
 from kompono.errors import CompileError
-from kompono.translate.adjoint import PULL
-from kompono.translate.program import Program, Routine, TableRoutine
-from kompono.translate.slopes import IMPLICIT
+from kompono.translate.program import IMPLICIT, PULL, Program, Routine, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.compile.sparse_lu import Plan
 
 
 class ChunkEnd(IntEnum):
@@ -37,6 +38,7 @@ class ChunkEnd(IntEnum):
     NO_FORCES = 12  # no forces of laws fit (`Run.jam` says where); state and time are those before the event
     HALTED = 13  # an event that ends the run happened; state and time are those behind it
     ALONE = 14  # a run that left its lane needs Python; `LanesRun` serves it and goes on, so nobody else sees this
+    CLOSED = 15  # the first gap closed; `Run.advance` goes on with the whole loop, so nobody else sees this
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
@@ -45,7 +47,10 @@ class ChunkEnd(IntEnum):
         return Ending.ENDED if self is ChunkEnd.HALTED else Ending[self.name]
 
 
-_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask", "others", "alone")
+_POINTERS = (
+    "memory", "parameters", "table_times", "table_values", "records", "stop", "ask", "others", "alone", "settler",
+    "settling",
+)  # fmt: skip
 _INTEGERS = (
     "table_rows", "capacity", "rows", "projecting", "budget", "step", "every", "record_count", "recorded", "dense",
     "evaluations", "accepted", "rejected", "history", "after_rejection",
@@ -81,7 +86,7 @@ OF_STATE = (
     "rtol",
     "atol",
 )  # vectors as long as the state; the last two are tolerances
-TAPE = 48  # states that are projected in one step of a run that goes back, at most
+TAPE = 72  # states that are projected in one step of a run that goes back, at most
 PASSING = ("work", "spare", "end")  # vectors that mean nothing from one evaluation to the next
 _INDEX = {name: i for i, name in enumerate(_FIELDS)}
 
@@ -145,6 +150,8 @@ def stage_entries(program: Program) -> tuple[int, ...]:
 
 def stage_plan(program: Program) -> Plan | None:
     """How it is factored, if that pays."""
+    from kompono.compile.sparse_lu import make_plan
+
     if not stage_entries(program):
         return None
     plan = make_plan(len(program.speeds) + len(program.states), stage_entries(program))
@@ -207,6 +214,8 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
+    if lanes.count > 1:
+        sizes["lane"] = 13  # see `loop_adaptive_lanes`
     if lanes.count > 1 and guard_count(program):
         sizes |= {"away": 1, "told": 1, "still": 1, "taken": 1, "near_before": 2, "rank_before": 1}  # see `lane_moves`
         sizes |= dict.fromkeys(("glance", "arming"), guard_count(program))
@@ -219,9 +228,9 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes["entries"], plan = len(stage_entries(program)), stage_plan(program)
         sizes |= {"factors": plan.starts[-1], "row": unknowns} if plan is not None else {}
     if any(routine.name.startswith(PULL) for routine in routines):
-        sizes["tape"] = TAPE * n
+        sizes |= {"tape": TAPE * n, "past4": n, "past5": n}
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
-        "time": 1,
+        "time": lanes.count,
         "distance": 1,
         "inputs": len(program.inputs),
         "counted": len(program.rates),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kompono import written
 from kompono.compile import host, store
 from kompono.compile.assembler import quick
 from kompono.translate.program import Routine, TableRoutine
@@ -115,7 +116,4 @@ def _digest_routine(digest, routine: Routine) -> None:
 @functools.cache
 def _generator() -> str:
     """A hash of the code generator itself: whoever changes it need not think of a version number."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return written.digest(("compile",))

@@ -2,105 +2,36 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile import schedule, sweeps
 from kompono.compile.block import guard_count
+from kompono.compile.evaluator import Evaluator
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
+from kompono.compile.interpreter import instructions, routine_named, row_arrays
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates, acts
-from kompono.compile.objects import BACK, CHOOSING, LOOPS, SOLVING, Objects
-from kompono.compile.run import Settle, vector
-from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
-from kompono.compile.run_back import BackRun
+from kompono.compile.objects import CHOOSING, METHODS, SOLVING, Objects
+from kompono.compile.run import Run, Settle, vector
 from kompono.compile.run_fixed import FixedRun
-from kompono.compile.run_lanes import ROOM_ALONE, LanesRun, one_lane
-from kompono.compile.run_stepped import SteppedRun
 from kompono.compile.tiers import Takeover
 from kompono.compile.walls.places import Places
-from kompono.errors import RunError, SealedError, nearest, suggest
-from kompono.sealed.code import complaints
-from kompono.translate.program import Program, Routine, TableRoutine
+from kompono.errors import RunError, nearest
+from kompono.translate.program import Program, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.compile.run_adaptive import AdaptiveRun
+    from kompono.compile.run_adaptive_lanes import AdaptiveLanesRun
+    from kompono.compile.run_back import BackRun
 
 
-def _routine(program: Program, name: str) -> Routine:
-    if name not in program.routines:
-        raise RunError(f"the program has no routine {name!r}.", fix=suggest(name, program.routines))
-    return program.routines[name]
-
-
-def _instructions(program: Program) -> Mapping[str, int]:
-    return {name: schedule.instructions(program, routine) for name, routine in program.routines.items()}
-
-
-R = TypeVar("R", FixedRun, AdaptiveRun)
-
-
-class Unanswered(RunError):
-    """A part that runs elsewhere gives no answers any more."""
-
-
-class _Evaluator:
-    """One routine behind buffers that are made once, so that a call costs little more than the routine."""
-
-    def __init__(self, objects: Objects, routine: Routine) -> None:
-        self._places = objects.places
-        self.function = objects.map_function(routine.name, ONE)
-        self._name, self._objects = (routine.name, objects) if objects.map_walks(routine.name, ONE) else ("", None)
-        self._sizes = tuple(size for _, size in routine.inputs)
-        self._inputs = [np.zeros(size) for size in self._sizes]
-        self._outputs = [np.zeros(size) for _, size in routine.outputs]
-        self.work = np.zeros(max(routine.workspace, 1))
-        addresses = [n for array in (*self._inputs, *self._outputs) for n in (array.ctypes.data, 0)]
-        self._block = np.array([1, *addresses, self.work.ctypes.data], dtype=np.int64)
-        self._address = ctypes.c_void_p(self._block.ctypes.data)
-        self._lock = threading.Lock()
-
-    def __call__(self, time: float, state: Any, inputs: Any, parameters: Any) -> tuple[np.ndarray, ...]:
-        sizes = (1, len(state), len(inputs), len(parameters))
-        if sizes != self._sizes:
-            fix = "Give as many as the program has."
-            raise RunError(f"time, state, inputs, parameters have {sizes} values instead of {self._sizes}.", fix=fix)
-        with self._lock:
-            if self._objects is not None:
-                self._count()
-            clock, first, second, third = self._inputs
-            clock[0] = time
-            first[:] = state
-            if sizes[2]:
-                second[:] = inputs
-            if sizes[3]:
-                third[:] = parameters
-            if self._places:
-                self._elsewhere()
-            else:
-                self.function(self._address)
-            return tuple([output.copy() for output in self._outputs])
-
-    def _count(self) -> None:
-        """Take native code when the routine was asked often."""
-        assert self._objects is not None
-        self.function = self._objects.map_function(self._name, ONE, 1)
-        if not self._objects.map_walks(self._name, ONE):
-            self._objects = None
-
-    def _elsewhere(self) -> None:
-        """The same for a model with parts that run elsewhere, which may be lost."""
-        for _ in range(2):  # what was lost before or just now is put right once
-            self._places.revive()
-            self.function(self._address)
-            if not self._places.broken:
-                return
-        raise Unanswered(f"{self._places.last_trouble}.")
+R = TypeVar("R", bound=Run)
 
 
 class Kernel:
@@ -110,13 +41,13 @@ class Kernel:
         self.program = program
         self.threads = threads  # of one run of a large model; None: as many as pay
         self._objects = Objects(program, cache)
-        self._evaluators: dict[str, _Evaluator] = {}
+        self._evaluators: dict[str, Evaluator] = {}
         self.settle: Settle | None = None  # chooses the modes of laws
 
     @property
     def instructions(self) -> Mapping[str, int]:
         """SX instructions executed by one evaluation of each routine."""
-        return _instructions(self.program)
+        return instructions(self.program)
 
     def prepare(
         self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1, soon: bool = False
@@ -124,15 +55,16 @@ class Kernel:
         """Compile now what would be compiled on first use: routines, and the step loop of a method. What shall be
         ready `soon` is walked until it is asked often (see `tiers`).
         """
-        names = [_routine(self.program, name).name for name in (*([routine] if routine else []), *routines)]
-        self._objects.make(names, _known(method) if method else "", Lanes(lanes), soon)
+        names = [routine_named(self.program, name).name for name in (*([routine] if routine else []), *routines)]
+        apart = lanes > 1 and method in CHOOSING
+        self._objects.make(names, _known(method) if method and not apart else "", Lanes(lanes), soon)
         for name in names:
             if lanes > 1:
-                self._objects.map_function(_routine(self.program, name).name, Lanes(lanes))
+                self._objects.map_function(routine_named(self.program, name).name, Lanes(lanes))
             else:
                 self._evaluator(name)
         if method:
-            width = Lanes(lanes)
+            width = Lanes(lanes, apart)
             self._objects.loop_function(self._objects.loop_named(method, width) if soon else method, width)
 
     @property
@@ -172,8 +104,8 @@ class Kernel:
 
         With several lanes, a row of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
         """
-        product = _routine(self.program, routine)
-        columns = _columns(self.program, times, states, inputs, lanes)
+        product = routine_named(self.program, routine)
+        columns = row_arrays(self.program, times, states, inputs, lanes)
         function = self._objects.map_function(routine, Lanes(lanes), len(columns[0]))
         constants = vector("parameters", parameters, lanes * len(self.program.parameters))
         result = np.empty((len(columns[0]), lanes * product.outputs[0][1]))
@@ -201,8 +133,11 @@ class Kernel:
         """
         if _known(method) in CHOOSING:
             raise RunError(f"{method} chooses its own steps.", fix="Use `adaptive`.")
-        if lanes > 1 and (why := one_lane(self)):
-            raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
+        if lanes > 1:
+            from kompono.compile.run_lanes import LanesRun, one_lane
+
+            if why := one_lane(self):
+                raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
         name = self._objects.loop_named(method, width, acts(self.program, np.asarray(state)))
         function = self._objects.loop_function(name, width)
@@ -212,7 +147,9 @@ class Kernel:
         if lanes > 1 and guard_count(self.program):
             alone = partial(self._alone, method, base, steps)
             return self._relying(LanesRun(*base, **steps, filled=lanes if filled is None else filled, alone=alone))
-        made = SteppedRun if getattr(self.settle, "steps", False) else FixedRun
+        made = FixedRun
+        if getattr(self.settle, "steps", False):
+            from kompono.compile.run_stepped import SteppedRun as made
         run = self._relying(made(*base, **steps))
         return self._going_on(run, method, name, width)
 
@@ -220,6 +157,8 @@ class Kernel:
         self, method: str, base: tuple[Any, ...], steps: dict[str, Any], state: np.ndarray, parameters: np.ndarray
     ) -> FixedRun:  # fmt: skip
         """One of several runs, for where it has to do something by itself."""
+        from kompono.compile.run_lanes import ROOM_ALONE
+
         self._objects.make([], method, ONE, soon=False)
         function = self._objects.loop_function(method, ONE)
         rows = max(ROOM_ALONE // (1 + len(state)), 2)
@@ -231,8 +170,9 @@ class Kernel:
         atol: ArrayLike = 1e-9, first_step: float | None = None, min_step: float = 0.0, max_step: float = math.inf,
         parameters: ArrayLike = (), inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         capacity: int = 4096, project: bool = True, guard_checks: int = 1, method: str = CHOOSING[0],
+        each: bool = False,
     ) -> AdaptiveRun:  # fmt: skip
-        """A run with error control; `interval` None records every accepted step."""
+        """A run with error control; `interval` None, or `each`, records every accepted step."""
         if _known(method) not in CHOOSING:
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
         if getattr(self.settle, "steps", False):
@@ -241,20 +181,42 @@ class Kernel:
         function = self._objects.loop_function(name, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
+        from kompono.compile.run_adaptive import AdaptiveRun, ImplicitRun
+
         made = ImplicitRun if method in SOLVING else AdaptiveRun
         run = made(
             *base, until=until, interval=interval, rtol=rtol, atol=atol, first_step=first_step, min_step=min_step,
-            max_step=max_step, guard_checks=guard_checks,
+            max_step=max_step, guard_checks=guard_checks, each=each,
         )  # fmt: skip
         return self._going_on(self._relying(run), method, name, ONE)
 
+    def adaptive_on_lanes(
+        self, time: float, state: ArrayLike, *, lanes: int, until: float, interval: float, rtol: ArrayLike,
+        atol: ArrayLike, min_step: float = 0.0, max_step: float = math.inf, parameters: ArrayLike = (),
+        inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, project: bool = True, method: str = CHOOSING[0],
+    ) -> AdaptiveLanesRun:  # fmt: skip
+        """Several runs with error control side by side: states are (ny, lanes), parameters (np, lanes)."""
+        from kompono.compile.run_adaptive_lanes import AdaptiveLanesRun, no_own_times
+
+        if why := no_own_times(self.program):
+            raise RunError(f"{why} chooses its steps on one lane.", fix="Use lanes=1.")
+        width = Lanes(lanes, True)
+        function = self._objects.loop_function(method, width)
+        return AdaptiveLanesRun(
+            self.program, function, time, state, parameters, inputs, project, width, until=until, interval=interval,
+            rtol=rtol, atol=atol, min_step=min_step, max_step=max_step,
+        )  # fmt: skip
+
     def back(
-        self, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
+        self, method: str, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]
     ) -> BackRun:
-        """A run back along stored steps, of a program of `translate/adjoint`."""
-        function = self._objects.loop_function(BACK, ONE)
+        """A run back along stored steps of a method, of a program of `translate/adjoint`."""
+        from kompono.compile.run_back import BackRun
+
+        name = f"back along {method}"
+        function = self._objects.loop_function(name, ONE)
         run = BackRun(self.program, function, 0.0, state, parameters, inputs, 1, True)
-        run.takeover = self._objects.loop_takeover(BACK, ONE)
+        run.takeover = self._objects.loop_takeover(name, ONE)
         return run
 
     def _going_on(self, run: R, method: str, name: str, lanes: Lanes) -> R:
@@ -271,6 +233,7 @@ class Kernel:
     def _relying(self, run: R) -> R:
         """A run that looks whether a part that runs elsewhere is lost."""
         run.elsewhere, run.losses, run.settle = self.places, self.places.losses, self.settle
+        run.settler = self._objects.settler_beside(self.settle)
         return run
 
     @property
@@ -288,112 +251,16 @@ class Kernel:
             return None
         return Helpers(self._objects.worker_function("derivative"), threads - 1)
 
-    def _evaluator(self, name: str) -> _Evaluator:
+    def _evaluator(self, name: str) -> Evaluator:
         if name not in self._evaluators:
-            self._evaluators[name] = _Evaluator(self._objects, _routine(self.program, name))
+            self._evaluators[name] = Evaluator(self._objects, routine_named(self.program, name))
         return self._evaluators[name]
 
 
 def _known(method: str) -> str:
-    if method not in LOOPS:
-        raise RunError(f"unknown method {method!r}.", fix=nearest(method, LOOPS) or f"Known: {', '.join(LOOPS)}.")
+    if method not in METHODS:
+        from kompono.compile.loops import LOOPS
+
+        if method not in LOOPS:
+            raise RunError(f"unknown method {method!r}.", fix=nearest(method, LOOPS) or f"Known: {', '.join(LOOPS)}.")
     return method
-
-
-def _columns(
-    program: Program, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None, lanes: int = 1
-) -> list[np.ndarray]:  # fmt: skip
-    """Times, states and inputs as arrays whose rows are contiguous; no copy if they already are."""
-    n = np.size(times)
-    empty = np.zeros((n, 0))
-    arrays = [np.asarray(times, dtype=float).reshape(n, 1), np.asarray(states, dtype=float)]
-    arrays.append(empty if inputs is None else np.asarray(inputs, dtype=float))
-    sizes = (lanes * program.state_size, len(program.inputs))
-    for name, array, size in zip(("states", "inputs"), arrays[1:], sizes, strict=True):
-        if array.shape != (n, size):
-            raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.", fix="Give one row for each time.")
-    return [a if _rows_lie_well(a) else np.ascontiguousarray(a) for a in arrays]
-
-
-def _rows_lie_well(array: np.ndarray) -> bool:
-    return array.strides[0] % 8 == 0 and (array.shape[1] <= 1 or array.strides[1] == 8)
-
-
-def _constants_and_slots(result: tuple[int | float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An output with its constants in place, where its other entries belong, and the slots they are read from."""
-    places = [k for k, slot in enumerate(result) if not isinstance(slot, float)]
-    constants = np.array([slot if isinstance(slot, float) else 0.0 for slot in result])
-    return constants, np.array(places, dtype=int), np.array([result[k] for k in places], dtype=int)
-
-
-class Interpreter:
-    """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
-
-    @property
-    def instructions(self) -> Mapping[str, int]:
-        """SX instructions executed by one evaluation of each routine."""
-        return _instructions(self.program)
-
-    @property
-    def lasts(self) -> bool:
-        """Whether a run can go on in another process: all it needs is here."""
-        return True
-
-    @contextmanager
-    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
-        """The state itself."""
-        yield state
-
-    def counts(self, state: np.ndarray) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def has(self, routine: str) -> bool:
-        """Whether a routine can be evaluated at once; nothing is compiled here."""
-        return True
-
-    @property
-    def places(self) -> Places:
-        """Nothing runs elsewhere."""
-        return Places({})
-
-    def evaluate(
-        self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
-    ) -> tuple[np.ndarray, ...]:
-        """One array per output of the routine."""
-        product = _routine(self.program, routine)
-        if isinstance(product, TableRoutine):
-            outputs = [np.full(size, np.nan) for _, size in product.outputs]
-            arrays = [np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)]
-            sweeps.interpret(self.program, product, [*arrays, outputs[0], np.full(product.workspace, np.nan)])
-            return tuple(outputs)
-        given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
-        work = np.full(max(product.workspace, given.size), np.nan)
-        work[: given.size] = given
-        with complaints() as lost:
-            for call in product.calls:
-                result = self.program.kernels[call.kernel](work[list(call.inputs)])
-                work[list(call.outputs)] = result.full().ravel()
-        for stem, error in lost:
-            raise SealedError(error.message, path=" and ".join(self.program.away.get(stem, ())))
-        if routine not in self._results:
-            self._results[routine] = [_constants_and_slots(slots) for slots in product.result]
-        outputs = []
-        for constants, places, slots in self._results[routine]:
-            output = constants.copy()
-            output[places] = work[slots]
-            outputs.append(output)
-        return tuple(outputs)
-
-    def map(
-        self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
-        parameters: ArrayLike = (),
-    ) -> np.ndarray:  # fmt: skip
-        """The first output of a routine over rows."""
-        t, y, u = _columns(self.program, times, states, inputs)
-        rows = [self.evaluate(routine, t[i, 0], y[i], u[i], parameters)[0] for i in range(len(t))]
-        return np.array(rows).reshape(len(t), -1)

@@ -1,9 +1,10 @@
 """The native loop that goes back along the stored steps of a run and takes the gradient of a cost with it.
 
-Rows of what was stored are time, kind and state; from a row to the next lies a piece of a step of the classical
+Rows of what was stored are time, kind and state; from a row to the next lies a piece of a step of an explicit
 Runge-Kutta method (kind -1) or an event (its number). Of each piece the stages are made again, with all projections,
 whose states are kept on a `tape`; then everything is gone through backwards with transposed derivatives (see
-`translate/adjoint`). The result is the gradient of the very steps, to rounding.
+`translate/adjoint`). The result is the gradient of the very steps, to rounding. Lengths of steps are held as they were;
+a step of Dormand and Prince that an event has cut is gone back as one that ends there.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from kompono.compile.emit import INT, Array, Value, Variable
 from kompono.compile.loop_fixed import weighted
 from kompono.compile.machine import MOST_PROJECTIONS, Machine
 from kompono.compile.staying import NEAR, note_rank
-from kompono.compile.tableaux import CLASSIC
-from kompono.translate.adjoint import GRADIENT, PULL
-
-GROUPS = len(CLASSIC.b)  # of states on the tape: projections of the end, and of each stage but the first
-_NAMES = [f"rate{i}" for i in range(GROUPS)]
+from kompono.compile.tableaux import Tableau
+from kompono.translate.adjoint import GRADIENT
+from kompono.translate.program import PULL
 
 
-def adjoint_loop(machine: Machine, name: str) -> str:
+def adjoint_loop(machine: Machine, tableau: Tableau, name: str) -> str:
     """Up to `budget` rows back, from row `step` on."""
     code, block = machine.code, machine.block
     size, width = _own(machine), 2 + _own(machine)
@@ -34,7 +33,7 @@ def adjoint_loop(machine: Machine, name: str) -> str:
         code.copy(machine.vector("state"), earlier.at(2), size)
         kind = later[1]
         with code.when(kind < 0.0):
-            _piece(machine, earlier[0], later[0])
+            _piece(machine, tableau, earlier[0], later[0])
         for number in range(_events(machine)):
             with code.when(kind.equals(float(number))):
                 state = machine.vector("state")
@@ -54,43 +53,49 @@ def _events(machine: Machine) -> int:
     return sum(name.startswith(f"{PULL}switch_") for name in machine.program.routines)
 
 
-def _piece(machine: Machine, time: Value, end: Value) -> None:
+def _piece(machine: Machine, tableau: Tableau, time: Value, end: Value) -> None:
     """Back over one piece of a step."""
-    code, size = machine.code, _own(machine)
+    code, size, groups = machine.code, _own(machine), len(tableau.b)
     h = end - time
-    counts = [code.variable(INT, 0) for _ in range(GROUPS)]
-    _again(machine, time, end, h, counts)
+    counts = [code.variable(INT, 0) for _ in range(groups)]  # of projections of the end, and of all stages but one
+    _again(machine, tableau, time, end, h, counts)
     gradient, total = machine.vector("dense0"), machine.vector("dense1")
-    shares = [machine.vector(name) for name in _NAMES]
+    shares = [machine.vector(name) for name in _names(tableau)]
     code.copy(gradient, machine.vector("state").at(size), size)
     _unproject(machine, end, 0, counts[0], gradient)
     with code.loop(size) as i:
         total[i] = gradient[i]
-        for weight, share in zip(CLASSIC.b, shares, strict=True):
+        for weight, share in zip(tableau.b, shares, strict=True):
             share[i] = h * weight * gradient[i]
-    for stage in reversed(range(GROUPS)):
-        at = time if stage == 0 else time + CLASSIC.c[stage] * h
+    for stage in reversed(range(groups)):
+        at = time if stage == 0 else time + tableau.c[stage] * h
         _pull(machine, "derivative", at, machine.vector("state" if stage == 0 else f"past{stage}"), shares[stage])
         code.copy(gradient, machine.vector("mean").at(size), size)
         if stage:
             _unproject(machine, at, stage, counts[stage], gradient)
         with code.loop(size) as i:
             total[i] = total[i] + gradient[i]
-            for weight, share in zip(CLASSIC.a[stage], shares, strict=False):
+            for weight, share in zip(tableau.a[stage], shares, strict=False):
                 if weight:
                     share[i] = share[i] + h * weight * gradient[i]
     code.copy(machine.vector("state").at(size), total, size)
 
 
-def _again(machine: Machine, time: Value, end: Value, h: Value, counts: list[Variable]) -> None:
+def _names(tableau: Tableau) -> list[str]:
+    return [f"rate{i}" for i in range(len(tableau.b))]
+
+
+def _again(
+    machine: Machine, tableau: Tableau, time: Value, end: Value, h: Value, counts: list[Variable]
+) -> None:  # fmt: skip
     """The stages of a step as the run made them: their states in `past<i>`, what was projected on the tape."""
-    code, gap = machine.code, machine.program.routines.get("gap")
+    code, gap, names = machine.code, machine.program.routines.get("gap"), _names(tableau)
     if machine.tells_nearness:
         machine.evaluate(machine.program.routines["project"], time, "state", "corrected", "near")
     machine.rate(time, "state", "rate0")
-    for stage in range(1, GROUPS):
-        at = time + CLASSIC.c[stage] * h
-        machine.combine("stage", "state", weighted(h, CLASSIC.a[stage], _NAMES))
+    for stage in range(1, len(names)):
+        at = time + tableau.c[stage] * h
+        machine.combine("stage", "state", weighted(h, tableau.a[stage], names))
         if gap is not None:
             if stage == 1:
                 machine.evaluate(gap, at, "stage", "gap")
@@ -102,8 +107,8 @@ def _again(machine: Machine, time: Value, end: Value, h: Value, counts: list[Var
             with code.when(machine.strays.get()):
                 _project(machine, at, "stage", stage, counts[stage])
         machine.copy(f"past{stage}", "stage")
-        machine.rate(at, "stage", _NAMES[stage])
-    machine.combine("next", "state", weighted(h, CLASSIC.b, _NAMES))
+        machine.rate(at, "stage", names[stage])
+    machine.combine("next", "state", weighted(h, tableau.b, names))
     _project(machine, end, "next", 0, counts[0])
     if machine.tells_nearness:
         note_rank(machine)

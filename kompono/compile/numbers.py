@@ -17,7 +17,6 @@ import casadi as ca
 import numpy as np
 
 from kompono.compile.lanes import ONE
-from kompono.compile.lifted import PLAIN
 from kompono.errors import CompileError
 from kompono.translate.algorithm import algorithm
 from kompono.translate.program import Coded
@@ -39,6 +38,8 @@ class Shape(NamedTuple):
 
 def shape_of(function: ca.Function) -> Shape:
     """The shape of an SX function."""
+    from kompono.compile.lifted import PLAIN
+
     read = algorithm(function)
     constant = read.op == ca.OP_CONST
     values = read.constants[constant]

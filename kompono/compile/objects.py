@@ -14,55 +14,29 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kompono.compile import cache, desk, foreign, jit, schedule, sealed, sweeps, tiers
-from kompono.compile.block import guard_count, late_names, loop_names, loop_routines, workspace
+from kompono.compile import cache, jit, schedule, sealed, tiers
+from kompono.compile.block import late_names, loop_names, loop_routines, workspace
 from kompono.compile.called import called, seen
-from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.loop_adams import Adams
-from kompono.compile.loop_adaptive import adaptive_loop
-from kompono.compile.loop_adjoint import adjoint_loop
-from kompono.compile.loop_discrete import Leapfrog
-from kompono.compile.loop_dopri5 import DOPRI5
-from kompono.compile.loop_fixed import RungeKutta, StepRule, fixed_loop
-from kompono.compile.loop_guarded import guarded_loop
-from kompono.compile.loop_lanes import LaneMachine, lanes_loop
-from kompono.compile.loop_map import map_loop
-from kompono.compile.loop_stiff import STIFF_STEPS
 from kompono.compile.lower import called_symbol
-from kompono.compile.machine import Machine
 from kompono.compile.numbers import Shape, Table, filled, shape_of
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
-from kompono.compile.stage_matrix import patterns
-from kompono.compile.tableaux import CLASSIC, MIDPOINT
+from kompono.compile.settle_block import SETTLE, settles
 from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
-from kompono.compile.walls.station import Station
 from kompono.errors import CompileError
 from kompono.garbage import uncollected
-from kompono.translate.laws.naming import is_solver, sizes
 from kompono.translate.program import Program, Routine, TableRoutine
 
-
-def _fixed(machine: Machine, step: StepRule, name: str) -> str:
-    if isinstance(machine, LaneMachine):
-        return lanes_loop(machine, step, name)
-    return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
+if TYPE_CHECKING:
+    from kompono.compile.walls.station import Station
 
 
-BACK = "back"  # along the stored steps of a run
-LOOPS: dict[str, Callable[[Machine, str], str]] = {
-    "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
-    "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
-    "adams": lambda machine, name: _fixed(machine, Adams(), name),
-    "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
-    "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
-    "esdirk4": lambda machine, name: adaptive_loop(machine, STIFF_STEPS, name),
-}
+METHODS = ("rk2", "rk4", "adams", "leapfrog", "dopri5", "esdirk4")  # of ours that have loops; all are in `loops`
 CHOOSING = ("dopri5", "esdirk4")  # loops that choose their steps
 SOLVING = ("esdirk4",)  # loops that solve for their stages
 _WAITING = " waiting"  # behind the method of such a loop
@@ -87,6 +61,7 @@ class NeededObject:
     shape: Shape | None = None  # of code whose numbers are filled in when it is taken
 
 
+_known_functions: dict[str, Any] = {}  # those that are the same for all programs
 PartsOf = Callable[[str, Lanes], list[NeededObject]]
 
 
@@ -150,6 +125,18 @@ class Objects:
             return None
         return tiers.Takeover(self._functions[key], keys, lambda: self._native(*key, self._loop_parts), counted)
 
+    def settler_beside(self, settle: object) -> Callable[[int], tuple[Any, ...]] | None:
+        """What gives native code for events of laws, beside who settles them otherwise; None if that is to do all."""
+        return self._settler if settles(self._program, settle) else None
+
+    def _settler(self, events: int) -> tuple[Any, Any, Any]:
+        """The native function that settles events of laws, and the two it asks; so many more are to be settled."""
+        own = _known_functions.get(SETTLE)
+        if own is None:
+            part = NeededObject(cache.key("settle", []), _settle_text, True)
+            own = _known_functions[SETTLE] = jit.load(self._objects([part]), SETTLE)
+        return own, *(self.map_function(name, ONE, events) for name in ("law_view", "law_respond"))
+
     def _often(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, rows: int) -> Any:
         """A function, native from when it was asked often."""
         key = symbol, name, lanes
@@ -169,6 +156,8 @@ class Objects:
 
     def _function(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, soon: bool) -> None:
         """Load a function into memory."""
+        from kompono.compile import desk
+
         needed = parts(name, lanes)
         made = list(zip(needed, self._objects(needed, soon), strict=True))
         here = list({part.key: data for part, data in made if part.place is None}.values())
@@ -187,17 +176,23 @@ class Objects:
 
     def worker_function(self, name: str) -> Any:
         """The function by which a thread helps with a table routine."""
+        from kompono.compile import sweeps
+
         part = self._part("routine", [self._program.routines[name]], ONE)
         return jit.load(self._objects([part]), sweeps.worker(name))
 
     def _map_parts(self, name: str, lanes: Lanes) -> list[NeededObject]:
+        def text() -> str:
+            from kompono.compile.loop_map import map_loop
+
+            return map_loop(routine, "kompono.map")
+
         routine = self._program.routines[name]
-        return self._parts("map", [routine], lanes, lambda: map_loop(routine, "kompono.map"))
+        return self._parts("map", [routine], lanes, text)
 
     def _loop_parts(self, method: str, lanes: Lanes) -> list[NeededObject]:
         method, waiting = method.removesuffix(_WAITING), method.endswith(_WAITING)
         program, solves = self._program, method in SOLVING
-        machine = LaneMachine if lanes.count > 1 and guard_count(program) else Machine
         routines = loop_routines(program, solves, waiting)
         for routine in routines:
             outline = program.outline(routine.name)
@@ -205,10 +200,8 @@ class Objects:
                 raise CompileError(f"internal: routine {routine.name} is not what its callers take it for.")
         parts = self._parts(
             "loop", routines, lanes,
-            lambda: (adjoint_loop if method == BACK else LOOPS[method])(
-                machine(program, lanes, implicit=solves, waiting=waiting), "kompono.loop"
-            ),
-            method, *(patterns(program) if solves else ()),
+            lambda: _loop_text(program, method, lanes, solves, waiting),
+            method, *(_patterns(program) if solves else ()),
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, program.rates, program.ticks, len(program.modes), program.stops,
@@ -247,6 +240,8 @@ class Objects:
         here = {name: function for name, function in found.items() if not stem_of(name)}
         parts = self._closed_parts(here, lanes)
         for stem, functions in grouped(seen(f) for n, f in found.items() if stem_of(n)).items():
+            from kompono.compile.walls.station import Station
+
             place = self.places.get(stem, lanes)
             text = stubs(place, stem, functions, lanes)
             parts.append(NeededObject(cache.key("stubs", [], text), lambda t=text: t, False))
@@ -265,6 +260,12 @@ class Objects:
         return [replace(parts[0], symbol=symbol), *parts[1:]]
 
     def _closed_parts(self, found: Mapping[str, Any], lanes: Lanes) -> list[NeededObject]:
+        if not found:
+            return []
+        from kompono.compile import foreign
+        from kompono.compile.closed import closed_key, closed_text
+        from kompono.translate.laws.naming import is_solver
+
         alone = {} if lanes == ONE else _asked_alone(found)
         others = [name for name in found if foreign.known(name)]  # functions of FMUs
         found = {name: function for name, function in found.items() if name not in others}
@@ -291,6 +292,8 @@ class Objects:
         numbers = Table(routines[0].name, shape, coded) if shape else None
 
         def whole() -> str:
+            from kompono.compile import sweeps
+
             body = text() if text else schedule.define(self._program, routines, lanes, numbers, turns=True)
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
@@ -338,8 +341,22 @@ class Objects:
         return [_whole(part, self._made[part.key]) if part.key in self._made else walked[part.key] for part in parts]
 
 
+def _loop_text(*asked: Any) -> str:
+    from kompono.compile.loops import loop_text  # what is in the cache is not written
+
+    return loop_text(*asked)
+
+
+def _patterns(program: Program) -> list[Any]:
+    from kompono.compile.stage_matrix import patterns
+
+    return patterns(program)
+
+
 def _asked_alone(found: Mapping[str, Any]) -> dict[str, Any]:
     """Closed functions that are asked lane by lane: solvers of laws, and what these ask."""
+    from kompono.translate.laws.naming import sizes
+
     known = [(name, size) for name in found if (size := sizes(name)) is not None]
     needed = [name for name, _ in known] + [size.respond for _, size in known]
     inner = [f.name() for name in needed if name in found for f in _all_called(found[name])]
@@ -347,6 +364,8 @@ def _asked_alone(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _all_called(function: Any) -> list[Any]:
+    from kompono.translate.laws.naming import sizes
+
     return [] if sizes(function.name()) is not None else list(seen(function).find_functions())
 
 
@@ -362,6 +381,12 @@ def _whole(part: NeededObject, data: bytes) -> bytes:
 def _named(routine: Routine, shape: Shape) -> Routine:
     """The routine with the shape of its kernel in the place of the kernel's name."""
     return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))
+
+
+def _settle_text() -> str:
+    from kompono.compile.law_settle import settle_text  # what is in the cache is not written
+
+    return settle_text()
 
 
 def _walker() -> str:

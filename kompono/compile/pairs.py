@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kompono.compile.emit import INT, Value
-from kompono.compile.machine import Machine
+
+if TYPE_CHECKING:
+    from kompono.compile.machine import Machine
 
 
 class Steps(Protocol):

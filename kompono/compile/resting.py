@@ -7,11 +7,15 @@ the call of the loop, for whoever makes the next one may have changed a paramete
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kompono.compile.block import late_names
 from kompono.compile.emit import BOOL, INT, Value, Variable
-from kompono.compile.machine import Machine
 from kompono.translate.algorithm import reads
 from kompono.translate.program import Program, Routine
+
+if TYPE_CHECKING:
+    from kompono.compile.machine import Machine
 
 TWICE = 2  # steps that changed nothing: the first of them may still have armed guards
 _LOOKED_AT = ("derivative", "guards", "project", "gap", "open_derivative", "open_guards", "open_project")

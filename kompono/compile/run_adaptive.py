@@ -22,7 +22,7 @@ class AdaptiveRun(Run):
 
     def __init__(
         self, *base: Any, until: float, interval: float | None, rtol: ArrayLike, atol: ArrayLike,
-        first_step: float | None, min_step: float, max_step: float, guard_checks: int = 1,
+        first_step: float | None, min_step: float, max_step: float, guard_checks: int = 1, each: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(*base)
         self._block.guard_checks = guard_checks
@@ -30,7 +30,7 @@ class AdaptiveRun(Run):
         self._vector("atol")[:] = atol
         if np.any(self._vector("atol") < 0) or np.any(self._vector("atol") + self._vector("rtol") <= 0):
             raise RunError("tolerances must not be negative, nor both zero.", fix="Use e.g. rtol=1e-8.")
-        self._interval = interval
+        self._interval, self._each = interval, each
         self._block.step_size, self._block.min_step, self._block.max_step = first_step or 0.0, min_step, max_step
         self.aim(until)
 
@@ -43,7 +43,9 @@ class AdaptiveRun(Run):
         if self._interval is not None:
             if not self._interval > 0:
                 raise RunError(f"the record interval must be positive, not {self._interval}.", fix="Use e.g. 1e-3.")
-            block.dense, block.interval = 1, self._interval
+            block.interval = self._interval
+        if self._interval is not None and not self._each:
+            block.dense = 1
             block.record_count = math.floor((until - block.start) / self._interval + 1e-9) + 1
 
     @property

@@ -17,6 +17,8 @@ from kompono.errors import RunError
 class FixedRun(Run):
     """Equal steps; records at every `every`-th."""
 
+    on_lanes = False  # whether it is several, each with events and an end of its own
+
     def __init__(self, *base: Any, step: float, every: int, guard_checks: int = 1) -> None:
         super().__init__(*base)
         self._block.guard_checks = guard_checks

@@ -27,6 +27,8 @@ MakeRun = Callable[[np.ndarray, np.ndarray], FixedRun]  # of a state and paramet
 class LanesRun(FixedRun):
     """Runs on lanes, of which the first ones are `filled`."""
 
+    on_lanes = True
+
     def __init__(self, *base: Any, filled: int, alone: MakeRun, **steps: Any) -> None:
         super().__init__(*base, **steps)
         width = self._lanes.count

@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value
-from kompono.compile.machine import Machine, stop_if_unanswered
+
+if TYPE_CHECKING:
+    from kompono.compile.machine import Machine
 
 CLOSE = 1e-9  # of the period
 
@@ -35,6 +38,8 @@ def _instant(machine: Machine, number: int) -> Value:
 
 def tick(machine: Machine, time: Value) -> None:
     """Sample what is due now."""
+    from kompono.compile.machine import stop_if_unanswered
+
     code, block, program = machine.code, machine.block, machine.program
     counted, due = machine.vector("counted"), code.variable(INT, 0)
     for number, (every, _) in enumerate(program.rates):

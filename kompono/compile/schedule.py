@@ -17,7 +17,6 @@ from itertools import groupby
 import casadi as ca
 import numpy as np
 
-from kompono.compile import split, straight, sweeps
 from kompono.compile.called import called
 from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
@@ -27,7 +26,6 @@ from kompono.compile.walked import Walked
 from kompono.errors import CompileError
 from kompono.translate.program import Call, Program, Routine, TableRoutine
 
-_COMMON = (0, 2)  # arguments that are the same on all lanes: time and inputs
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
 
@@ -79,6 +77,8 @@ def _least_length(program: Program, kernel: str) -> int:
 
 def whole_length(function: ca.Function) -> int:
     """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns."""
+    from kompono.compile import straight
+
     if function.class_name() != "SXFunction":
         return function.nnz_in() + function.nnz_out()
     found = straight.instructions(function)
@@ -97,6 +97,8 @@ def has_numbers(program: Program, routine: Routine) -> bool:
 
 def define_called(function: ca.Function, lanes: Lanes) -> str:
     """A closed function: from the column of its arguments to that of its results."""
+    from kompono.compile import split
+
     lines: list[str] = []
     real = lanes.real
 
@@ -137,6 +139,8 @@ def define(
     writes them, may have its `numbers` in a table. With `turns`, which is for this processor, sines and cosines are
     made together.
     """
+    from kompono.compile import sweeps
+
     routines = list(routines)
     parts: list[str] = [declare_called(called(program, routines), lanes)]
     kernels: dict[str, ca.Function] = {}
@@ -211,6 +215,8 @@ def _sources(routine: Routine) -> list[tuple[int, int]]:
 
 
 def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, turns: bool = False) -> str:
+    from kompono.compile import split
+
     lines: list[str] = []
     real = lanes.real
     sources = _sources(routine)
@@ -232,7 +238,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
     def fetch(slot: int) -> str:
         if slot not in values:
             which, place = sources[slot]
-            kind, name = ("double", f"%c{slot}") if which in _COMMON and lanes.count > 1 else (real, f"%x{slot}")
+            kind, name = ("double", f"%c{slot}") if which in lanes.common else (real, f"%x{slot}")
             lines.append(f"%p{slot} = getelementptr {kind}, ptr %in{which}, i64 {place}")
             lines.append(f"{name} = load {kind}, ptr %p{slot}{lanes.aligned}")
             lines.extend(lanes.spread(f"%x{slot}", name) if kind != real else [])
@@ -273,6 +279,8 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
 
 def _kernel(name: str, function: ca.Function, lanes: Lanes, turns: bool) -> str:
     """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
+    from kompono.compile import split
+
     lines: list[str] = []
     n, real = function.nnz_in(0), lanes.real
 
@@ -330,7 +338,7 @@ def _tabled(
 def _copy_inputs(code: Code, routine: Routine) -> None:
     work, offset = Array(code, "%work", code.lanes.real), 0
     for which, (_, size) in enumerate(routine.inputs):
-        if which in _COMMON and code.lanes.count > 1:
+        if which in code.lanes.common:
             with code.loop(size) as i:
                 work[i + offset] = Array(code, f"%in{which}")[i]
         else:

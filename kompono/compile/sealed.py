@@ -15,21 +15,22 @@ import hashlib
 import struct
 import threading
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from kompono.compile import assembler, jit, lifted, targets
+from kompono.compile import assembler, jit
 from kompono.compile.emit import Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.lower import called_symbol
-from kompono.compile.walls import filters, station
 from kompono.compile.walls.places import Place, asking, stem_of, stubs, symbol_of
-from kompono.compile.walls.room import Room
-from kompono.compile.walls.station import Station
 from kompono.errors import CompileError, SealedError
 from kompono.sealed.code import SealedCode, find
+
+if TYPE_CHECKING:
+    from kompono.compile.walls.room import Room
+    from kompono.compile.walls.station import Station
 
 _ENTRY = "kompono.enter"
 
@@ -45,11 +46,16 @@ def known(name: str, function: ca.Function) -> bool:
 
 def holds(wall: str) -> bool:
     """Whether a wall keeps code in, whoever wrote it: WebAssembly everywhere, a process where it can be locked."""
+    from kompono.compile.walls import filters
+
     return wall == "wasm" or (wall == "process" and filters.available())
 
 
 def check_code(names: Iterable[str], path: str, wall: str) -> None:
     """Refuse a file without code for what it shall run on."""
+    from kompono.compile import targets
+    from kompono.compile.walls import station
+
     names = list(names)
     if wall == "wasm":
         if targets.WASM not in names:
@@ -65,6 +71,8 @@ def check_code(names: Iterable[str], path: str, wall: str) -> None:
 
 def check_target(names: Iterable[str], path: str) -> str:
     """The target of a file that fits this machine."""
+    from kompono.compile import targets
+
     names = list(names)
     fit = targets.fitting(names)
     if fit is None:
@@ -116,6 +124,9 @@ def _names(code: SealedCode) -> list[str]:
 
 
 def _worker(code: SealedCode, lanes: Lanes) -> Station:
+    from kompono.compile.walls import filters
+    from kompono.compile.walls.station import Station
+
     made = Station(code.file.path, locked=filters.available())
     made.add(list(_linked(code, lanes).values()), [called_symbol(name, lanes) for name in _names(code)])
     return made
@@ -123,6 +134,9 @@ def _worker(code: SealedCode, lanes: Lanes) -> Station:
 
 def _room(code: SealedCode) -> Room:
     """All lanes go through one room, one by one."""
+    from kompono.compile import lifted, targets
+    from kompono.compile.walls.room import Room
+
     functions = {
         f"{code.stem}_{number}": (lifted.symbol(code.manifest.code, number, 1), described.arguments, described.results)
         for number, described in sorted(code.described.items())
@@ -139,6 +153,8 @@ def _available(code: SealedCode, count: int) -> tuple[str, int]:
 @functools.lru_cache(maxsize=256)
 def _joint(code: SealedCode, count: int) -> bytes:
     """The object between an owner and a sealed part."""
+    from kompono.compile import lifted
+
     _, width = _available(code, count)
     table = [constant(value) for value in struct.unpack(f"<{len(code.numbers) // 8}d", code.numbers)]
     values = ", ".join(f"double {value}" for value in table)

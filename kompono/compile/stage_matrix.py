@@ -16,8 +16,8 @@ from kompono.compile.emit import BOOL, INT, REAL, Array, Value
 from kompono.compile.machine import Machine
 from kompono.compile.schedule import symbol
 from kompono.compile.sparse_lu import SparseLU, SparseRows, Tables
-from kompono.translate.program import Program
-from kompono.translate.slopes import IMPLICIT, moving_places
+from kompono.translate.program import IMPLICIT, Program
+from kompono.translate.slopes import moving_places
 
 _STRIDE = 2.0**-26  # of a difference, relative to a number and one
 _FULFILLED = 1e-6  # of the terms of an equation: what a solution may leave of it

@@ -15,6 +15,7 @@ give, and values in between, which use a place again when nobody needs what is i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -22,8 +23,10 @@ import numpy as np
 from kompono.compile.lanes import ONE
 from kompono.compile.lower import SIMPLE, Body, called_symbol, is_far
 from kompono.compile.numbers import Table
-from kompono.compile.straight import RESULT, Instruction, fusions, instructions
 from kompono.translate.program import Program, Routine, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.compile.straight import Instruction
 
 WALK = "kompono.walk"
 _MOST = 1 << 16  # places: they are written in two bytes
@@ -86,6 +89,8 @@ class Walked:
     """The table of a routine."""
 
     def __init__(self, program: Program, routine: Routine, numbers: Table | None = None) -> None:
+        from kompono.compile.straight import instructions
+
         self.routine, self.call, self.numbers = routine, routine.calls[0], numbers
         self.given = sum(size for _, size in routine.inputs)
         self.image: list[float] = []  # results and constants, as they are before the first row
@@ -101,6 +106,8 @@ class Walked:
 
     def _written(self, found: Sequence[Instruction]) -> int:
         """Write the rows; the number of places."""
+        from kompono.compile.straight import RESULT, fusions
+
         fused = fusions(found)
         operands, absorbed = _operands(found, fused)
         place = [-1] * len(found)
@@ -222,6 +229,8 @@ def _operands(found: Sequence[Instruction], fused: dict[int, int]) -> tuple[list
 
 def _place_calls(found: Sequence[Instruction], place: list[int], size: int) -> int:
     """Places of what closed functions are given and give; the number of places then."""
+    from kompono.compile.straight import RESULT
+
     for k, instruction in enumerate(found):
         if instruction.op == ca.OP_CALL:
             assert instruction.function is not None

@@ -11,15 +11,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kompono.compile import assembler, cache, schedule, targets
+from kompono.compile import assembler, cache, objects, schedule, targets
 from kompono.compile.block import LASTING, Block, guard_count, layout, loop_routines
 from kompono.compile.called import called
 from kompono.compile.called import seen as read
 from kompono.compile.closed import closed_body
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE
+from kompono.compile.loops import LOOPS
 from kompono.compile.machine import Machine
-from kompono.compile.objects import CHOOSING, LOOPS
 from kompono.compile.run import EVENTS
 from kompono.compile.sampling import counted_until
 from kompono.compile.walls.module import data_end, imported, module
@@ -27,7 +27,7 @@ from kompono.errors import CompileError, RunError
 from kompono.translate.program import Program, Routine, TableRoutine
 
 LOOP = "kompono.loop"
-METHODS = tuple(method for method in LOOPS if method not in CHOOSING)  # that a page can run
+METHODS = tuple(method for method in objects.METHODS if method not in objects.CHOOSING)  # that a page can run
 MATH = (
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log",
     "log1p", "expm1", "floor", "ceil", "fabs", "sqrt", "pow", "atan2", "hypot", "fmod", "remainder", "copysign", "fmin",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from kompono.elsewhere.keeper import Keeper
 from kompono.elsewhere.session import FrameCarrier, Here, KeptSession, PartSession
+
+if TYPE_CHECKING:
+    from kompono.elsewhere.keeper import Keeper
 
 
 class Host(Protocol):
@@ -36,6 +38,7 @@ class InProcess:
 
     def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
         """A session with a keeper of its own."""
+        from kompono.elsewhere.keeper import Keeper
         from kompono.translate.parts.far import kept_part
 
         with self._lock:
@@ -52,8 +55,3 @@ class InProcess:
     def carrier(self, keeper: Keeper) -> FrameCarrier:
         """How frames get there."""
         return Here(keeper)
-
-
-def remote_hosts(model: Any) -> dict[str, Host]:
-    """The hosts of parts that say themselves where they are, by path."""
-    return {model.path(part): part._remote_host for part in model.subsystems if hasattr(type(part), "_remote_host")}

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile import AdaptiveRun, FixedRun, Kernel
-from kompono.compile.kernel import Unanswered
+from kompono.compile import FixedRun, Kernel
+from kompono.compile.evaluator import Unanswered
 from kompono.compile.law_state import LawStates
+from kompono.compile.run_adaptive import AdaptiveRun
 from kompono.elsewhere.hosts import Host
-from kompono.elsewhere.keeper import BOOK
-from kompono.elsewhere.law_states import AwayStates
 from kompono.elsewhere.session import KeptSession, PartSession, session_of
+from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import RunError
-from kompono.translate.program import Program
 
 
 class AwayKernel(Kernel):
@@ -90,6 +89,8 @@ class AwayKernel(Kernel):
             raise Unanswered(f"{why}.")
 
     def law_states(self) -> LawStates:
+        from kompono.elsewhere.law_states import AwayStates
+
         return AwayStates(self)
 
     def _clear(self, state: Any) -> None:
@@ -112,14 +113,9 @@ class AwayKernel(Kernel):
 
 def _capacity(options: Mapping[str, Any]) -> int:
     """Records that wait: no more than keepers surely have."""
+    from kompono.elsewhere.keeper import BOOK
+
     return min(options.get("capacity", BOOK // 2), BOOK // 2)
-
-
-def refuse_elsewhere(program: Program, what: str, wanted: bool) -> None:
-    """Raise RunError for what cannot be done with parts that are kept elsewhere, if it is wanted."""
-    if wanted and program.opaque:
-        names = ", ".join(name for name, _ in program.opaque)
-        raise RunError(f"{what} does not go with parts that are elsewhere ({names}).", fix="Leave that out.")
 
 
 def away_kernel(translation: Any, hosts: Mapping[str, Host], compiled: Any) -> Kernel:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from kompono.compile.law_state import LawStates
-from kompono.elsewhere.session import PartSession, moved
+from kompono.elsewhere.session import PartSession
+from kompono.elsewhere.which import moved
 
 
 class AwayStates(LawStates):

@@ -32,7 +32,6 @@ from kompono.compile.far import (
 from kompono.compile.keeper_frames import RECEIVE, TRANSMIT
 from kompono.elsewhere.keeper import REPLY, Keeper
 from kompono.errors import KomponoError, RunError
-from kompono.translate.program import Program
 
 FRAME = 1 << 16  # doubles of the largest frame
 _POSTED = 1 << 14  # left for what is asked when posted operations are sent by themselves
@@ -266,15 +265,6 @@ class PartSession:
 def session_of(handle: float) -> PartSession | None:
     """The open session a handle belongs to."""
     return _open.get(int(handle) >> NUMBER_BITS) if 0 < handle < 1 << (NUMBER_BITS + SESSION_BITS) else None
-
-
-def moved(program: Program, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
-    """state + factor * rate; of parts elsewhere by their sessions."""
-    result, own = state + factor * rate, program.state_size - len(program.opaque)
-    for place in range(own, program.state_size):
-        session, here = session_of(state[place]), slice(place, place + 1)
-        result[here] = session.combine(state[here], factor, rate[here]) if session else 0.0
-    return result
 
 
 def _table() -> Any:

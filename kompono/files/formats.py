@@ -121,15 +121,6 @@ def _expanded(path: Path) -> Node:
 
 
 KNOWN = "URDF, MJCF, Simscape Multibody XML, FreeCAD assemblies and STEP are."
-ENDINGS = (
-    ".urdf",
-    ".xacro",
-    ".xml",
-    ".mjcf",
-    ".fcstd",
-    ".step",
-    ".stp",
-)  # of files the command line takes for machines
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "SimscapeMultibodyImportXML": "simscape"}
 FORMATS = {
     "urdf": Format("URDF", _urdf, ("loops", "floating", "packages", "contact")),

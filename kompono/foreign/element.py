@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from kompono.errors import ModelError, ModelWarning, nearest, warn
-from kompono.foreign.archive import Unpacked
-from kompono.foreign.code import EVENT, GUARDS, RATES, STILL, THROUGH, Functions
-from kompono.foreign.instance import Instance
-from kompono.foreign.isolated import IsolatedFunctions, IsolatedInstance
-from kompono.foreign.sampled import Held, Stepper
-from kompono.foreign.told import Told, Variable, told_by
 from kompono.given import number, shown
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.signal import Input, Output, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem, relative_path
+
+if TYPE_CHECKING:
+    from kompono.foreign.code import Functions
+    from kompono.foreign.instance import Instance
+    from kompono.foreign.told import Told, Variable
 
 _TRUST = "If you trust its author, write Fmu(FILE, trust=True); else Fmu(FILE, isolate=True) puts a wall around it."
 
@@ -52,6 +51,9 @@ class Fmu(Subsystem):
         values: Mapping[str, float] | None = None,
         **keywords: float,
     ) -> None:
+        from kompono.foreign.archive import Unpacked
+        from kompono.foreign.told import told_by
+
         if not isinstance(file, str | Path):
             raise ModelError(f"file {shown(file)} is no name of a file.", fix='Use e.g. Fmu("plant.fmu", trust=True).')
         if not isinstance(isolate, bool):
@@ -100,11 +102,17 @@ class Fmu(Subsystem):
     @property
     def _behind(self) -> type[Instance]:
         """How its code is run: here, or behind a wall."""
+        from kompono.foreign.instance import Instance
+        from kompono.foreign.isolated import IsolatedInstance
+
         return IsolatedInstance if self._isolated else Instance
 
     # -- model exchange
 
     def _exchange(self, told: Told, given: dict[str, float]) -> None:
+        from kompono.foreign.code import RATES, STILL, THROUGH, Functions
+        from kompono.foreign.isolated import IsolatedFunctions
+
         instance = self._behind(self._unpacked, told, "me", given)
         starts = instance.read([v.reference for v in told.states])
         known = {v.name for v in told.states}
@@ -138,6 +146,8 @@ class Fmu(Subsystem):
 
     def _react(self, functions: Functions, whole: ca.SX, states: list[Any]) -> None:
         """Events where an indicator changes its side and where the FMU has announced one."""
+        from kompono.foreign.code import EVENT, GUARDS
+
         new = ca.vertsplit(functions.call(EVENT, whole))
         changes = dict(zip([self.epoch, self.next_event, *self.sides, *states], new, strict=True))
         values = ca.vertsplit(functions.call(GUARDS, whole)) if self.sides else []
@@ -147,6 +157,8 @@ class Fmu(Subsystem):
     # -- co-simulation
 
     def _sample(self, told: Told, given: dict[str, float], every: float) -> None:
+        from kompono.foreign.sampled import Held, Stepper
+
         self._stepper = Stepper(self._unpacked, told, given, every, self._behind)
         self._behind(self._unpacked, told, "cs", given).end()  # what is wrong with it is said here
         for k, variable in enumerate(told.outputs):

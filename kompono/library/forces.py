@@ -9,7 +9,6 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.given import column, entries_of, numbers, scalar, text
-from kompono.library.constraints import chosen, coordinate_of
 from kompono.model.body import Frame
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
@@ -83,6 +82,8 @@ class RotationalSpringDamper(Effort):
     def __init__(
         self, joint: Joint, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0, coordinate: str | None = None
     ) -> None:
+        from kompono.library.constraints import coordinate_of
+
         super().__init__(joint)
         coordinate_of(joint, coordinate)
         if joint.freedoms != len(joint.coordinates):
@@ -171,6 +172,8 @@ class JointEffort(Effort):
     """
 
     def __init__(self, joint: Joint, effort: Any, *, coordinate: str | None = None) -> None:
+        from kompono.library.constraints import chosen
+
         super().__init__(joint)
         self.index = chosen(joint, joint.coordinates if joint.speeds is None else joint.speeds, coordinate)
         self.value = ca.SX(scalar(effort, "the effort"))

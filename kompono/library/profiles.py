@@ -13,8 +13,6 @@ import numpy as np
 
 from kompono.errors import ModelError
 from kompono.given import choice, number, numbers
-from kompono.library.blocks.pieces import evaluated, polynomial
-from kompono.library.blocks.tables import increasing
 from kompono.model.signal import time
 
 P = TypeVar("P", bound=Callable[..., Any])
@@ -81,9 +79,13 @@ class Profile:
 
     def at(self, t: Any) -> tuple[Any, Any, Any]:
         """Position, speed and acceleration at t [s]."""
+        from kompono.library.blocks.pieces import evaluated
+
         return tuple(evaluated(lambda x, k=k: self._derivative(x, k), t) for k in range(3))  # type: ignore[return-value]
 
     def _derivative(self, t: Any, order: int) -> Any:
+        from kompono.library.blocks.pieces import polynomial
+
         inside = self.coefficients
         before, after = np.zeros(len(inside)), np.zeros(len(inside))
         before[0], after[0] = inside[0, 0], self.last
@@ -143,6 +145,8 @@ def s_curve(start: float, end: float, *, speed: float, acceleration: float, jerk
 def through(instants: Sequence[float], points: Sequence[float], *, ends: str = "clamped") -> Profile:
     """A cubic spline through points at instants [s]; `ends` are those of `Table`, at rest unless said otherwise."""
     from scipy.interpolate import CubicSpline
+
+    from kompono.library.blocks.tables import increasing
 
     kind = choice(ends, "the ends", ("clamped", "natural", "not-a-knot"), "profiles.through")
     when = increasing(instants, "instants")

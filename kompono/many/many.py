@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kompono.compile import loop_routines, native_lanes
 from kompono.compile.host import processors
-from kompono.elsewhere.kernel import refuse_elsewhere
+from kompono.elsewhere.which import refuse_elsewhere
 from kompono.ending import Ending
 from kompono.errors import RunError, RunWarning, warn
 from kompono.explain import check_guards

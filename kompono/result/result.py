@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.ending import Ending
 from kompono.errors import FileError, RunError, suggest
 from kompono.given import number, shown, texts
-from kompono.result import store
-from kompono.result.extras import edge, extra
 from kompono.result.late import Late
 from kompono.result.summary import summarize
 from kompono.result.target import keeps_result
 from kompono.run_end import RunEnd
+
+if TYPE_CHECKING:
+    from kompono.result import store
 
 Scenery = Mapping[str, Any] | Callable[["Result"], Mapping[str, Any] | None] | None
 
@@ -111,6 +112,8 @@ class Result(Mapping[str, np.ndarray]):
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3D in the browser or notebook; options as of `kompono.view`."""
+        from kompono.result.extras import edge
+
         return edge("view").view(self, **options)
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -189,6 +192,8 @@ class Result(Mapping[str, np.ndarray]):
         compare: further results, one, several or by label. `out` is a file to write it to (png, svg, pdf). Options are
         those of `kompono.edges.plot.plot`: x, difference, log, panels, events, title. Needs the extra `plot`.
         """
+        from kompono.result.extras import edge
+
         picture = edge("plot").plot(edge("plot").alongside(self, compare), *patterns, **options)
         if out is not None:
             picture.save(out)
@@ -199,10 +204,14 @@ class Result(Mapping[str, np.ndarray]):
 
         speed, fps, camera, size, curves. Needs the extra `animate`.
         """
+        from kompono.result.extras import edge
+
         return edge("animate").animate(self, path, **options)
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`: one column per channel, the time [s] as index, the rest in `attrs`."""
+        from kompono.result.extras import extra
+
         index = extra("pandas", "pandas").Index(self.time, name="time")
         frame = extra("pandas", "pandas").DataFrame(self.table, index=index, columns=list(self.names))
         frame.attrs.update(self._notes())
@@ -210,6 +219,8 @@ class Result(Mapping[str, np.ndarray]):
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset`: one variable per channel along `time`, each with its `units`."""
+        from kompono.result.extras import extra
+
         variables = {name: ("time", values, {"units": self.units[name]}) for name, values in self.items()}
         time = ("time", self.time, {"units": "s"})
         return extra("xarray", "xarray").Dataset(variables, coords={"time": time}, attrs=self._notes())
@@ -219,16 +230,22 @@ class Result(Mapping[str, np.ndarray]):
         """A text table: header `time,<channels>`, every double with all its digits; at the end, in lines that begin
         with #, units, status and an end mark. What the model looks like is not kept.
         """
+        from kompono.result import store
+
         store.write_csv(path, store.Record(self.time, self.names, self.table, self._notes()))
 
     @keeps_result
     def to_parquet(self, path: str | Path) -> None:
         """A Parquet file: one column per channel; `Result.load` gives the same result back."""
+        from kompono.result import store
+
         store.write_parquet(path, record_of(self))
 
     @keeps_result
     def to_hdf5(self, path: str | Path) -> None:
         """An HDF5 file: datasets `time`, `values`, `names`; `Result.load` gives the same result back."""
+        from kompono.result import store
+
         store.write_hdf5(path, record_of(self))
 
     @staticmethod
@@ -238,6 +255,8 @@ class Result(Mapping[str, np.ndarray]):
         A file that is damaged, cut off or of another kind is a FileError. One without an end mark (of another program)
         warns; a text table without one is not ok, for it may be cut off between two rows.
         """
+        from kompono.result import store
+
         record = store.read(path)
         notes = dict(record.notes)
         status = Status(**notes.pop("status")) if "status" in notes else None
@@ -268,6 +287,8 @@ def went_on(result: Result) -> bool:
 
 def record_of(result: Result) -> store.Record:
     """All of a result as a file keeps it."""
+    from kompono.result import store
+
     notes = {**result._notes(), "scene": result.scene, "origin": result.origin}
     if vars(result)["_end"] is not None:
         notes["end"] = result.end.data()

@@ -15,9 +15,14 @@
 Nothing here makes or runs machine code (`kompono.compile` does), so that the translator can know sealed parts.
 """
 
-from kompono.sealed.code import SealedCode, load_sealed
-from kompono.sealed.read import SealedFile, read_sealed
-from kompono.sealed.shape import Described, Port, Published, Quantity, Shape, Variant
+from typing import TYPE_CHECKING
+
+from kompono.later import later
+
+if TYPE_CHECKING:
+    from kompono.sealed.code import SealedCode, load_sealed
+    from kompono.sealed.read import SealedFile, read_sealed
+    from kompono.sealed.shape import Described, Port, Published, Quantity, Shape, Variant
 
 __all__ = [
     "Described",
@@ -31,3 +36,10 @@ __all__ = [
     "load_sealed",
     "read_sealed",
 ]
+
+_SHAPES = ("Described", "Port", "Published", "Quantity", "Shape", "Variant")
+_WHERE = {
+    **{"SealedCode": "code", "load_sealed": "code", "SealedFile": "read", "read_sealed": "read"},
+    **dict.fromkeys(_SHAPES, "shape"),
+}
+__getattr__ = later(__name__, _WHERE)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -22,10 +22,11 @@ import numpy as np
 from kompono.callback import Callback
 from kompono.errors import SealedError
 from kompono.given import shown
-from kompono.sealed import crypto, keys, trust
-from kompono.sealed.manifest import Manifest, member, plain
-from kompono.sealed.read import SealedFile, read_sealed
-from kompono.sealed.shape import Described
+
+if TYPE_CHECKING:
+    from kompono.sealed.manifest import Manifest
+    from kompono.sealed.read import SealedFile
+    from kompono.sealed.shape import Described
 
 _loaded: dict[str, SealedCode] = {}  # by the beginning of the names of their functions
 _NAME = re.compile(r"((?:sealed|walled|wasm)_[0-9a-f]{24})_(\d+)")
@@ -55,6 +56,8 @@ class SealedCode:
 
     def object(self, target: str, lanes: int) -> bytes:
         """Machine code for a target."""
+        from kompono.sealed.manifest import member
+
         return self.file.members[member(target, lanes)]
 
     def start(self, base: str | None) -> np.ndarray:
@@ -133,6 +136,9 @@ def load_sealed(path: str | Path, wall: str = "") -> SealedCode:
     Its author must be trusted (`kompono trust add FILE`): machine code runs with the user's rights. With a `wall`
     ("process", "wasm") it has none of them; then anybody may be its author, if this system has that wall.
     """
+    from kompono.sealed import trust
+    from kompono.sealed.read import read_sealed
+
     if wall not in _STEMS:
         raise SealedError(
             f"there is no wall {shown(wall)}.", path=str(path), fix=f"Use {' or '.join(map(repr, WALLS))}."
@@ -153,6 +159,9 @@ def load_sealed(path: str | Path, wall: str = "") -> SealedCode:
 
 
 def _open_numbers(file: SealedFile) -> bytes:
+    from kompono.sealed import crypto, keys
+    from kompono.sealed.manifest import plain
+
     manifest = file.manifest
     if not manifest.recipients:
         return file.members["numbers.bin"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -20,8 +20,10 @@ from kompono.model.event import Event, Mode
 from kompono.model.pin import Electrical, Hydraulic, Pin, Rotational, Thermal, Translational
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
-from kompono.sealed.code import WALLS, SealedCode, load_sealed
-from kompono.sealed.shape import NetworkShape, PinShape, Quantity
+
+if TYPE_CHECKING:
+    from kompono.sealed.code import SealedCode
+    from kompono.sealed.shape import NetworkShape, PinShape, Quantity
 
 
 class NoSuchPort(ModelError, AttributeError):
@@ -53,6 +55,8 @@ class Sealed(Subsystem):
     _answers: tuple[ca.SX, ...] = ()  # by network: s and Y at its pins, which the file knows
 
     def __init__(self, file: str | Path, *, isolate: bool = False, wall: str | None = None, **values: Any) -> None:
+        from kompono.sealed.code import load_sealed
+
         self._file = str(file)
         try:
             if not isinstance(file, str | Path):
@@ -150,6 +154,8 @@ def _modes(starts: list[float], rates: Sequence[tuple[float, float]]) -> list[Mo
 
 def _wall(isolate: Any, wall: Any) -> str:
     """The wall two ways of asking for one mean."""
+    from kompono.sealed.code import WALLS
+
     if not isinstance(isolate, bool):
         fix = "Use isolate=True or isolate=False."
         raise ModelError(f"isolate = {shown(isolate)} is neither True nor False.", fix=fix)

@@ -14,9 +14,7 @@ import numpy as np
 from kompono.errors import AssemblyError
 from kompono.solve.loops import COARSE, RANK, TOLERANCE, LoopGroup, Loops, closed
 from kompono.solve.newton import NewtonTask, newton
-from kompono.solve.search import search
 from kompono.solve.speeds import levels_of
-from kompono.translate.starts.asked import BODY
 
 ROUNDED = 2e-6  # of the size of the machine [m], or of a radian: the gap that rounded points may leave
 FINE = 0.02  # [rad or m] how far slopes that may be rounding are followed
@@ -87,6 +85,8 @@ def _attempt(
         state, done[k], left[k] = _finish(loops, state, parts[k], task)
     _note(loops, state, waiting, done)
     for numbers in _searched(waiting, task, done):
+        from kompono.solve.search import search
+
         found, good = search(loops, first, [parts[k] for k in numbers], task)
         for k in numbers[good]:
             state[parts[k].coordinates] = found[parts[k].coordinates]
@@ -96,6 +96,8 @@ def _attempt(
 
 def _searched(waiting: list[_Open], task: NewtonTask, done: np.ndarray) -> list[np.ndarray]:
     """Parts worth a search: places of bodies are let go without one, and where nothing may move there is none."""
+    from kompono.translate.starts.asked import BODY
+
     numbers = [
         k for k, now in enumerate(waiting)
         if not done[k] and task.movable[now.part.speeds].any() and (now.levels[0] > BODY or len(now.levels) == 1)

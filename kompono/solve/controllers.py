@@ -19,10 +19,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kompono.errors import RunError
-from kompono.solve.memory import Globals, Left, content, owner_of, reach
 
 if TYPE_CHECKING:
     from kompono.solve.inputs import Source
+    from kompono.solve.memory import Left
 
 _LEFT: dict[int, tuple[Any, Left]] = {}  # who remembers (weakly, if possible), and what the last run left, by id
 _WAYS = (
@@ -56,6 +56,11 @@ def takes_reader(function: Callable[..., Any], name: str) -> bool:
 @contextmanager
 def at_work(sources: Sequence[Source]) -> Iterator[list[Source]]:
     """The sources of one run, fresh: made, told or set back; what they remember of it is noted when it is over."""
+    if not sources:
+        yield []
+        return
+    from kompono.solve.memory import Left, content, owner_of, reach
+
     fresh = [_made(source) for source in sources]
     owners = {id(owner_of(source.function)): (source.name, owner_of(source.function)) for source in fresh}
     entries = {}
@@ -142,6 +147,8 @@ def _keep(owner: Any, left: Left) -> None:
 
 def _refuse_iterators(name: str, owner: Any) -> None:
     """An iterator that an earlier run has moved on cannot be moved back."""
+    from kompono.solve.memory import reach
+
     for thing in reach([owner]).others:
         if hasattr(thing, "__next__") and not hasattr(thing, "read"):  # a file has no say in what comes out
             raise RunError(
@@ -151,6 +158,8 @@ def _refuse_iterators(name: str, owner: Any) -> None:
 
 def _kept_apart(sources: Sequence[Source]) -> dict[int, Any]:
     """For `copy.deepcopy`: what is not copied (components, expressions, modules)."""
+    from kompono.solve.memory import owner_of, reach
+
     found = reach(owner_of(source.function) for source in sources if source.function is not None)
     return {id(thing): thing for thing in found.outside}
 
@@ -170,6 +179,8 @@ def _copied(source: Source, memo: dict[int, Any]) -> Source:
 
 def _copy(thing: Any, memo: dict[int, Any]) -> Any:
     """A deep copy that copies functions with their variables, too."""
+    from kompono.solve.memory import reach
+
     for function in reach([thing]).functions:
         _copy_function(function, memo)
     if isinstance(thing, functools.partial):
@@ -180,6 +191,8 @@ def _copy(thing: Any, memo: dict[int, Any]) -> Any:
 
 def _copy_function(function: types.FunctionType, memo: dict[int, Any]) -> None:
     """Enter a copy of a function with cells, defaults and globals of its own."""
+    from kompono.solve.memory import Globals, content, reach
+
     if id(function) in memo:
         return
     places = reach([function]).places

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.law_work import MOST
 from kompono.ending import Ending
 from kompono.solve.course import MAX_STEPS
-from kompono.solve.fastest import fastest_motion
 from kompono.solve.methods import METHODS
 from kompono.solve.settings import unsolvable
 from kompono.solve.verify import rounded
@@ -82,6 +80,8 @@ def _guard(program: Any, run: Any) -> str:
 
 def no_number(program: Any, guard: int, count: int) -> str:
     """What is wrong where one of so many guards is not a number; those of laws come last."""
+    from kompono.compile.law_work import MOST
+
     if guard < count - len(program.laws):
         return "the guard is not a number"
     return f"no force can be found for this law; at most {MOST} of their rows can be held or slide at the same time"
@@ -106,6 +106,8 @@ def stalled(made: int, time: float, step: float, settings: Any) -> str:
 
 def blamed(problem: Any, settings: Any, time: float, state: np.ndarray) -> str:
     """The fastest motion at a state, which makes steps small, and what may help."""
+    from kompono.solve.fastest import fastest_motion
+
     found = fastest_motion(problem.kernel, time, state, problem.feed.at(time), problem.parameters)
     who = f"; the fastest motion is that of {found.name} (about {found.rate:.2g} 1/s)" if found else ""
     stiff = "method='esdirk4'" if unsolvable(problem.kernel.program) is None else "method='Radau'"

@@ -41,7 +41,7 @@ def complaint(
     if not len(off) or not change.max() > CHANGED * np.abs(kinetic).max():
         return None
     jumps = np.argsort(-np.abs(np.diff(total)))[:LOOKS]
-    if not _conserved(np.unique([*jumps, *(jumps + 1)]), total, settings.step, energies):
+    if not _conserved(np.array(sorted({*jumps.tolist(), *(jumps + 1).tolist()})), total, settings.step, energies):
         return None
     worst = int(np.argmax(change))
     grew = total[worst] > total[0]

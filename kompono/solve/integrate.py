@@ -9,30 +9,28 @@ import time as clock
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.kernel import Unanswered
-from kompono.compile.listening import listen
-from kompono.compile.run_lanes import LanesRun
-from kompono.compile.snapshot import recall, snapshot
-from kompono.elsewhere.filed import filed
+from kompono.compile.evaluator import Unanswered
 from kompono.ending import Ending
 from kompono.errors import NoForces, RunError
 from kompono.interruption import calls_users
-from kompono.solve.asking import Asking
 from kompono.solve.course import GROWN, AdaptiveCourse, FixedCourse
 from kompono.solve.endings import reason
 from kompono.solve.inputs import Feed, PresentState
-from kompono.solve.journal import Journal
 from kompono.solve.methods import METHODS, Family
 from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import integrate_scipy
 from kompono.solve.settings import Settings, check_events, check_settings, check_stages
 from kompono.translate.program import Program
+
+if TYPE_CHECKING:
+    from kompono.compile.run_lanes import LanesRun
+    from kompono.solve.journal import Journal
 
 CHUNK_SECONDS = 0.1
 LARGEST_CHUNK = 1 << 40  # steps; chunks cut short by sampled inputs say little about how many would fit
@@ -51,6 +49,7 @@ class Trajectory:
     lost: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))  # when lanes ceased to be finite [s]
     cause: BaseException | None = None  # what a callable raised
     table: np.ndarray | None = None  # channels at the rows, where they were computed as the run went on
+    each_lane: list[dict[str, int]] | None = None  # what runs on lanes counted that choose their own steps
     on_lanes: LanesRun | None = None  # the runs of several lanes, if each has events and an end of its own
 
 
@@ -140,11 +139,27 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
     recorder, feed = Recorder(settings.keep, problem.columns, problem.report), problem.feed
     interval = settings.step * settings.every
+    if problem.lanes > 1:
+        run = problem.kernel.adaptive_on_lanes(
+            settings.begin, problem.state, lanes=problem.lanes, until=settings.until, interval=interval,
+            rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
+            project=settings.stabilize, method=settings.method,
+        )  # fmt: skip
+        course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
+        ended = _chunks(problem, course, recorder, progress)
+        if ended is Ending.HOPELESS:  # alone they say why
+            run.give_up()
+            recorder.take(run)
+            ended = Ending.DONE
+        if ended is not Ending.DONE:
+            run.end_early()
+            recorder.take(run)
+        return _finish(problem, settings, run, recorder, ended)
     longest = interval if problem.kernel.program.laws else math.inf  # what rests has no error, and may break loose
     run = problem.kernel.adaptive(
         settings.begin, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
         rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
-        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method,
+        project=settings.stabilize, guard_checks=settings.guard_checks, method=settings.method, each=settings.each,
     )  # fmt: skip
     _listen(problem, run)
     course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
@@ -156,6 +171,9 @@ def _listen(problem: Problem, run: Any) -> None:
     """Let the feed know its run, and the native loop ask the controllers."""
     problem.feed.attach(run)
     if problem.feed.controllers:
+        from kompono.compile.listening import listen
+        from kompono.solve.asking import Asking
+
         functions: list[Any] = [one.function for one in problem.feed.controllers]
         listen(run, Asking(problem.kernel.program, functions, problem.feed))
 
@@ -192,6 +210,9 @@ def _chunks(problem: Problem, course: Any, recorder: Recorder, progress: Progres
 
 def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np.ndarray], np.ndarray]:
     """Where a run is, as plain data: words, numbers, and all events so far."""
+    from kompono.compile.snapshot import snapshot
+    from kompono.elsewhere.filed import filed
+
     fields, vectors = snapshot(course.run)
     words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
     arrays = {"vectors": vectors}
@@ -205,6 +226,8 @@ def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
     """Go on where the run in a file was, if this is to be its continuation; its feed is there already."""
     stored = problem.journal.resumed if problem.journal else None
     if stored is not None:
+        from kompono.compile.snapshot import recall
+
         events = np.concatenate(stored.events) if stored.events else np.zeros((0, 2))
         recall(course.run, stored.words["run"], stored.arrays["vectors"], events)
         course.recall(stored.words["course"])
@@ -330,7 +353,8 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
         run.lost,
         problem.feed.cause,
         table,
-        run if isinstance(run, LanesRun) else None,
+        run.counts if problem.lanes > 1 and METHODS[settings.method].chooses_steps else None,
+        run if getattr(run, "on_lanes", False) else None,
     )
 
 

@@ -184,8 +184,8 @@ class Loops:
         """Which speeds each condition, each target and each speed asked of a closing joint depends on (all rows, nv):
         at the start and at two arbitrary places.
         """
-        random = np.random.default_rng(2)
-        states = [self.start.state, *(self.move(self.start.state, random.uniform(-0.4, 0.4, self.nv)) for _ in "ab")]
+        moves = [0.8 * (np.sin(np.arange(1.0, 1 + self.nv) * 12.9898 + k) * 43758.5453 % 1.0 - 0.5) for k in (1, 2)]
+        states = [self.start.state, *(self.move(self.start.state, away) for away in moves)]
         stacked = []
         for state in states:
             view = self.look(state, self.targets.asked)

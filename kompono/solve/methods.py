@@ -1,6 +1,6 @@
 """The methods of integration: one entry each, with all that the rest of the package asks about it.
 
-To add one, write its entry here. A native method also needs its loop in `compile/objects.LOOPS` under the same name; a
+To add one, write its entry here. A native method also needs its loop in `compile/loops.LOOPS` under the same name; a
 method of SciPy is the class of that name in `scipy.integrate`.
 """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kompono.elsewhere.session import moved
+from kompono.elsewhere.which import moved
 from kompono.ending import Ending
 from kompono.result.unwrap import continuous_quaternions, unwrap
 from kompono.solve.course import GROWN

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kompono.compile.kernel import Unanswered
+from kompono.compile.evaluator import Unanswered
 from kompono.compile.sampling import CLOSE, counted_until
-from kompono.compile.staying import NEAR
-from kompono.compile.ticker import Ticker
 from kompono.ending import Ending
 from kompono.solve import endings
-from kompono.solve.asking import Asking
 from kompono.solve.course import GROWN, Outlook
 from kompono.solve.endings import blamed, stalled
 from kompono.solve.methods import METHODS
+
+if TYPE_CHECKING:
+    from kompono.compile.ticker import Ticker
 
 LEAST = 1e-300  # absolute tolerance: of nothing, SciPy makes a step that is not a number, and tries it forever
 SPARSE_FROM, SPARSE = 50, 0.2  # numbers of a state, and share of entries that may not be zero, of a sparse Jacobian
@@ -58,6 +58,8 @@ class _Watched:
         self.near = 1.0  # smallest pivot where the state was last on the conditions
 
     def rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        from kompono.compile.staying import NEAR
+
         if self.projects and "gap" in self.kernel.program.routines:
             self.strays = self.strays or self._evaluate("gap", t, y)[0] > 1
             y = self.project(t, y) if self.strays or self.near < NEAR else y
@@ -175,6 +177,9 @@ def integrate_scipy(problem: Any, settings: Any, progress: Any) -> Ran:
 
 def _ticker(problem: Any, time: float) -> Ticker:
     """What is sampled from a time [s] on."""
+    from kompono.compile.ticker import Ticker
+    from kompono.solve.asking import Asking
+
     program, feed = problem.kernel.program, problem.feed
     functions: list[Any] = [one.function for one in feed.controllers]
     asking = Asking(program, functions, feed) if functions else None

@@ -36,6 +36,7 @@ class Settings:
     max_steps: int | None = None  # attempts of methods that choose their steps; None: as many as lead anywhere
     keep: float = np.inf  # simulated seconds whose rows are kept, the last ones (native methods)
     begin: float = 0.0
+    each: bool = False  # record each step of dopri5 and esdirk4 where it ends, and events, not at distances of `step`
 
     @property
     def span(self) -> float:

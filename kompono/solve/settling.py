@@ -6,13 +6,12 @@ The native loop stops there; what happens at such an instant is in `instant.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
-from kompono.solve.instant import STRIKES, Instant
-from kompono.solve.laws.units import NoForcesFit
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
 OVERLAP = 1e-6  # [m, rad] at the start
@@ -22,12 +21,21 @@ PIECES = 8  # of a step over crowded events
 class Settler:
     """Chooses modes of all laws of a program."""
 
+    natively = True  # native code may settle what it can, see `compile/law_settle.py`
+
     def __init__(self, kernel: Any, steps: bool = False, impacts: bool = False) -> None:
         self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
         self.impacts = impacts  # whether what jams is stopped by an impact
         self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
+
+    @cached_property
+    def table(self) -> Any:
+        """The units as columns of numbers."""
+        from kompono.solve.laws.table import UnitTable
+
+        return UnitTable(self.units)
 
     def __call__(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int],
@@ -36,6 +44,9 @@ class Settler:
         """The state behind an event at which guards of some units `fired`, and numbers of what happened; `step` is
         that of the method [s], 0 if it varies.
         """
+        from kompono.solve.instant import Instant
+        from kompono.solve.laws.units import NoForcesFit
+
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
         try:
             struck = instant.strike(fired)
@@ -88,6 +99,8 @@ class Settler:
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
     ) -> np.ndarray:
         """A state with modes that fit, before anything moves."""
+        from kompono.solve.instant import STRIKES
+
         gaps = self.kernel.evaluate("law_view", time, state, inputs, parameters)[0]
         overlaps = [u for u in self.units if u.level == "position" and gaps[u.row] < -OVERLAP]
         if overlaps:

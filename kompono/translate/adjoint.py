@@ -7,6 +7,8 @@ so far, as states of its own. Routines `pull_derivative` and `pull_project` give
 does there,
 
     l- = R_y^T l + h_y^T c,    m- = m + R_p^T l + h_p^T c,    c = - l . (R_y f- + R_t - f+) / (h_t + h_y f-)
+
+without f+ where the run ends there.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from kompono.translate.held import derived
-from kompono.translate.program import Program, Routine
+from kompono.translate.held import along, pulled
+from kompono.translate.program import PULL, Program, Routine
+from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
-from kompono.translate.translate import Routines
 
-PULL, GRADIENT = "pull_", "<gradient>."  # how routines that go back begin, and names of l, which nobody else has
+GRADIENT = "<gradient>."  # how names of l begin, which nobody else has
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ class ModelAdjoint:
             if name.startswith("switch_"):
                 makers[PULL + name] = lambda name=name: self._switched(name)
         return replace(
-            self.near, states=(*self.near.states, *names), routines=Routines(makers), events=(), stops=(), channels=()
-        )
+            self.near, states=(*self.near.states, *names), routines=Routines(makers), events=(), stops=(), channels=(),
+            laws=(),
+        )  # fmt: skip
 
     def add_cost(self, program: Program, selected: str, weights: Sequence[float]) -> str:
         """Offer a routine of a weighted sum of channels, from a routine of the model: c, then dc/dy and dc/dp at the
@@ -57,7 +60,7 @@ class ModelAdjoint:
             x, own, _ = self._symbols()
             found = symbolic(self.near.kernels, self.near.routines[selected], own)[0]
             cost = ca.dot(found, ca.SX(ca.DM(list(weights))))
-            back = self._transposed(cost, own, ca.SX(1))
+            back = self._transposed(cost, own, ca.SX(1), shares=True)
             return self._routine(name, x, {"cost": ca.vertcat(cost, back)})
 
         program.routines.add(name, make)  # type: ignore[attr-defined]
@@ -71,11 +74,11 @@ class ModelAdjoint:
         x = ca.SX.sym("x", 1 + 2 * size + len(self.places) + inputs + parameters)
         return x, ca.vertcat(x[: 1 + size], x[1 + 2 * size + len(self.places) :]), x[1 + size : 1 + 2 * size]
 
-    def _transposed(self, value: Vector, own: Vector, seed: Vector) -> Vector:
-        """The transposed derivative of a value by state and parameters, times a seed."""
+    def _transposed(self, value: Vector, own: Vector, seed: Vector, shares: bool = False) -> Vector:
+        """The transposed derivative of a value by state and parameters, times a seed; `shares` as of `along`."""
         size, inputs = self.near.state_size, len(self.near.inputs)
         known = ca.vertcat(own[1 : 1 + size], *(own[1 + size + inputs + place] for place in self.places))
-        return ca.densify(derived(value, lambda found: ca.jtimes(found, known, seed, True)))
+        return ca.densify(pulled(value, known, seed, shares))
 
     def _routine(self, name: str, x: Vector, outputs: dict[str, Vector]) -> Routine:
         sizes = self.near.routines["derivative"].inputs
@@ -111,10 +114,11 @@ class ModelAdjoint:
         reset = symbolic(kernels, routines[routine], own)[0]
         before = symbolic(kernels, routines["derivative"], own)[0]
         after = symbolic(kernels, routines["derivative"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
-        guard = symbolic(kernels, routines["guards"], own)[0][int(routine.removeprefix("switch_"))]
-        state, time = own[1 : 1 + size], own[0]
-        speed = ca.jtimes(guard, state, before) + ca.jacobian(guard, time)
-        along = ca.jtimes(reset, state, before) + ca.jacobian(reset, time)
-        share = -ca.dot(seed, along - after) / speed
+        number = int(routine.removeprefix("switch_"))
+        after = ca.SX.zeros(size, 1) if number in self.near.stops else after
+        guard = symbolic(kernels, routines["guards"], own)[0][number]
+        flow = ca.vertcat(1, before)
+        speed, passing = (along(value, own[: 1 + size], flow)[1] for value in (guard, reset))
+        share = -ca.dot(seed, passing - after) / speed
         whole = self._transposed(reset, own, seed) + self._transposed(guard, own, share)
         return self._routine(PULL + routine, x, {"pulled": self._placed(whole)})

@@ -2,7 +2,7 @@
 
 Behind each solver of a network (`declared/network_newton.py`) one step of Newton's is an expression, whose derivative
 is that of the solution; what the solver itself would add is zero. Forces of laws (`laws/along.py`) change with what is
-known, by a native solver again: along directions there are derivatives of them, transposed ones there are not.
+known, by a native solver again.
 """
 
 from __future__ import annotations
@@ -52,6 +52,29 @@ def along(
         changes = ca.vertcat(before, found)
     both = _with(ca.horzcat(written, _pushed_with(moves, changes, written)), held)
     return both[:, 0], both[:, 1:]
+
+
+def pulled(expression: Vector, known: Vector, weights: Vector, shares: bool = False) -> Vector:
+    """The transposed derivative of an expression by what is known, times weights (its size); `shares` as of `along`."""
+    symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(expression))
+    whole = ca.Function("whole", [symbols], [ca.densify(expression)])
+    if not any(is_solver(inner.name()) for inner in whole.find_functions()):
+        return derived(expression, lambda found: ca.jtimes(found, known, weights, True))
+    written, held, laws = _rewritten(whole, symbols)
+    before = [known, *[solved.z for solved in laws]]
+    found = ca.densify(ca.jtimes(written, ca.vertcat(*before), weights, True))
+    for number, solved in reversed(list(enumerate(laws))):
+        earlier, first = ca.vertcat(*before[: number + 1]), found.numel() - solved.z.numel()
+        more, sizes = solved.pulled(found[first:], partial(_pulled_with, earlier, solved.z), shares)
+        held += sizes
+        found = found[:first] + more
+    return _with(found, held)
+
+
+def _pulled_with(earlier: Vector, z: Vector, value: Vector, weights: Vector) -> tuple[Vector, Vector]:
+    """What weights of a value are for all that is known before, and for z."""
+    found = ca.densify(ca.jtimes(value, ca.vertcat(earlier, z), weights, True))
+    return found[: earlier.numel()], found[earlier.numel() :]
 
 
 def _pushed_with(moves: Vector, changes: Matrix, value: Vector, more: Matrix | None = None) -> Matrix:

@@ -19,6 +19,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+IMPLICIT, PULL = (
+    "implicit",
+    "pull_",
+)  # routines of `slopes`, and how those of `adjoint` begin
+
 
 @dataclass(frozen=True)
 class Call:

@@ -23,11 +23,10 @@ import casadi as ca
 
 from kompono.translate.held import along
 from kompono.translate.kernels import add_kernel
-from kompono.translate.program import Call, Program, Routine
+from kompono.translate.program import IMPLICIT, Call, Program, Routine
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import addressed
 
-IMPLICIT = "implicit"
 SPARSE_FROM, SPARSE = 20, 0.35  # unknowns, and share of S that may not be zero, from which on it is sparse
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,6 @@ from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find
 from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.judging import Close
-from kompono.translate.engines.large.cells import Apart
-from kompono.translate.engines.large.engine import NestedEngine
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import RelativeEngine
@@ -41,12 +39,11 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
-from kompono.translate.parts.sealed import refuse_engine
-from kompono.translate.program import Channel, Program, Routine, law_events
-from kompono.translate.slopes import IMPLICIT, implicit, jacobian, moving_places
+from kompono.translate.parts.refused import refuse_engine
+from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
+from kompono.translate.routines import Routines
 from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
-from kompono.translate.tracer import exceeds
 
 if TYPE_CHECKING:
     from kompono.translate.parts.owner import Parted
@@ -82,38 +79,6 @@ class Translation:
         name = "outputs_" + hashlib.sha256(repr(list(columns)).encode()).hexdigest()[:12]
         routines.add(name, lambda: self.engine.outputs(name, columns))
         return name
-
-
-class Routines(Mapping[str, Routine]):
-    """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
-
-    def __init__(self, makers: dict[str, Callable[[], Routine]], kept: KeptTranslation | None = None) -> None:
-        self._makers, self.kept = makers, kept
-        self._made: dict[str, Routine] = {}
-
-    def __getitem__(self, name: str) -> Routine:
-        if name not in self._made:
-            make = self._makers[name]
-            with uncollected():
-                self._made[name] = make() if self.kept is None else self.kept.routine(name, make)
-        return self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._makers
-
-    def add(self, name: str, maker: Callable[[], Routine]) -> None:
-        """Offer one more routine."""
-        self._makers.setdefault(name, maker)
-
-    def remove(self, name: str) -> None:
-        """Offer one less."""
-        del self._makers[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
 
 
 def translate(
@@ -270,6 +235,8 @@ def _chosen(
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
     Laws are always inlined: their answer is cut out of the whole.
     """
+    from kompono.translate.tracer import exceeds
+
     if model.laws or sealed_with_laws(model):
         return make(False)
     rows = sum(sum(group_sizes(element)) for element in closing)
@@ -336,6 +303,9 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
 
 def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Function]) -> Translation | None:
     """The translation of a large model by types of components, if it is made of such."""
+    from kompono.translate.engines.large.cells import Apart
+    from kompono.translate.engines.large.engine import NestedEngine
+
     try:
         engine = NestedEngine(model, topology, kernels)
     except Apart:
@@ -352,9 +322,20 @@ def _nested(model: Elaborated, topology: Topology, kernels: dict[str, ca.Functio
 
 def _add_slopes(program: Program, routines: Routines, whole: Callable[[], Routine]) -> None:
     """Offer derivatives of the rate, which `whole` gives inlined; what is sealed cannot be differentiated."""
+
+    def of_rate() -> Routine:
+        from kompono.translate.slopes import jacobian
+
+        return jacobian(whole(), kernels)
+
+    def of_stages() -> Routine:
+        from kompono.translate.slopes import implicit, moving_places
+
+        return implicit(whole(), kernels, len(program.coordinates), moving_places(program))
+
     kernels: Any = program.kernels
-    routines.add("jacobian", lambda: jacobian(whole(), kernels))
-    routines.add(IMPLICIT, lambda: implicit(whole(), kernels, len(program.coordinates), moving_places(program)))
+    routines.add("jacobian", of_rate)
+    routines.add(IMPLICIT, of_stages)
 
 
 def _routines(engine: Engine, kept: KeptTranslation | None = None, strays: bool = False) -> Routines:

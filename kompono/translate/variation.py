@@ -6,7 +6,8 @@ a sample to K_y S + K_p. An event at the time t_e, where its guard h crosses zer
 
     t_e' = - (h_y S + h_p) / (h_t + h_y f-),    S+ = R_y (S + f- t_e') + R_p + R_t t_e' - f+ t_e'
 
-with the reset R: behind it S is the derivative at a fixed time again.
+with the reset R: behind it S is the derivative at a fixed time again. Behind an event that ends the run it is the
+derivative of what the run ends with, without the last term.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from kompono.translate.declared.network_newton import solver_of
 from kompono.translate.held import along
 from kompono.translate.laws.naming import sizes
 from kompono.translate.program import Program, Routine
+from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
-from kompono.translate.translate import Routines
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,32 @@ class ModelVariation:
         later = -moved / speed  # (columns)
         passing = along(reset, own[: 1 + size], flow)[1]
         columns = ca.reshape(self._pushed(reset, own, seeds), size, len(self.places))
-        columns = columns + ca.mtimes(passing - after, later.T)
+        columns = columns + ca.mtimes(passing if number in self.near.stops else passing - after, later.T)
         return self._routine(routine, x, {"state": ca.vertcat(reset, ca.densify(ca.vec(columns)))})
+
+
+@dataclass(frozen=True)
+class SumVariation(ModelVariation):
+    """One column for all parameters at once: `together` are their places and sizes. Steps that are chosen for it, too,
+    are short enough for each of them.
+    """
+
+    places: tuple[int | None, ...] = (None,)
+    scales: tuple[float, ...] = (1.0,)
+    together: tuple[tuple[int, float], ...] = ()
+
+    def directions(self) -> np.ndarray:
+        """How parameters change along the column (parameters, 1)."""
+        found = np.zeros((len(self.near.parameters), 1))
+        for place, scale in self.together:
+            found[place, 0] = scale
+        return found
+
+    def _symbols(self) -> tuple[Vector, Vector, Vector]:
+        x, own, seeds = super()._symbols()
+        for place, scale in self.together:
+            seeds[self.near.state_size + place, 0] = scale
+        return x, own, seeds
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from kompono import (
     sensitivities,
     simulate,
 )
-from kompono.library import Contact, Gravity, Revolute, RotationalSpringDamper, solids
+from kompono.library import Gravity, Revolute, RotationalSpringDamper, solids
 
 WEIGHTS = ((1, 45.0 / 60.0), (2, -9.0 / 60.0), (3, 1.0 / 60.0))
 
@@ -175,20 +175,9 @@ def test_parameters_of_a_noisy_four_bar_are_recovered() -> None:
     assert [sure.parameters[name] for name in true] == pytest.approx(list(true.values()), rel=1e-6)
 
 
-class Dropped(Subsystem):
-    def __init__(self) -> None:
-        self.ground, self.gravity, self.e = Ground(), Gravity(), Parameter(0.5)
-        self.ball = Body(solids.sphere(mass=1.0, radius=0.1), start_position=(0, 0, 1))
-        self.floor = Contact(self.ground.plane(), self.ball.sphere(0.1))
-
-
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (
-            lambda: minimize(Dropped(), "ball.position.z", ["e"], until=0.1, gradient="adjoint"),
-            r"floor.*forward derivatives only",
-        ),
         (lambda: sensitivities(bouncer(), ["f"], until=0.1), "no parameter or start value 'f'"),
         (lambda: sensitivities(bouncer(), ["g"], until=0.1, method="esdirk4"), "does not step derivatives"),
         (lambda: identify(bouncer(), {"x": [1.0, 2.0]}, ["g"]), "times="),

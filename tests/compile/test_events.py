@@ -13,8 +13,8 @@ from compile.programs import circle, model, pendulum
 
 from kompono.compile import ChunkEnd, Kernel
 from kompono.compile.block import Block
+from kompono.compile.loops import LOOPS
 from kompono.compile.machine import Machine
-from kompono.compile.objects import LOOPS
 from kompono.compile.run import Run
 from kompono.errors import CompileError
 

@@ -1,4 +1,4 @@
-"""Commands import what they need: to say a version takes no mathematics."""
+"""Commands import what they need: to say a version takes no mathematics, and a run from the cache no translator."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from importlib import import_module
 from kompono.edges import cli
 
 HEAVY = ("numpy", "casadi", "scipy", "llvmlite", "h5py", "pandas")
+TRACING = (
+    "tracer",
+    "motion.kinematics",
+    "motion.loads",
+    "elimination.blocks",
+    "engines.channels",
+    "rank.probe",
+    "slopes",
+)
+WRITING = ("machine", "loops", "loop_fixed", "loop_map", "split", "sweeps", "closed", "stage_matrix")
 
 
 def loaded(code: str) -> set[str]:
@@ -41,3 +51,19 @@ def test_commands_are_where_the_command_line_looks_for_them() -> None:
         import_module(f"kompono.edges.cli.{module}").add_command(commands)
         found |= dict.fromkeys(commands.choices, module)
     assert found == cli.COMMANDS
+
+
+def test_a_run_from_the_cache_imports_nothing_that_traces_or_writes_code() -> None:
+    run = "import sys; from kompono.edges.cli import main; main(['run', 'car.py', '--quiet']); print(*sys.modules)"
+
+    def again() -> set[str]:
+        answer = subprocess.run([sys.executable, "-c", run], check=True, capture_output=True, text=True)
+        return set(answer.stdout.splitlines()[-1].split())
+
+    first, second = again(), again()
+    ours = {name for name in second if name.startswith("kompono")}
+    assert ours <= first
+    assert not second & {"scipy", "numpy.random", "numpy.ma", "importlib.metadata", "kompono.files"}
+    assert not ours & {f"kompono.translate.{name}" for name in TRACING}
+    assert not ours & {f"kompono.compile.{name}" for name in WRITING}
+    assert len(ours) <= 255  # each takes some 0.3 ms; there were 476

@@ -164,9 +164,12 @@ def test_gravity_alone_is_exact_for_polynomials() -> None:
 def test_every_native_method_has_its_loop_and_every_other_is_of_scipy() -> None:
     import scipy.integrate
 
-    from kompono.compile.objects import CHOOSING, LOOPS
+    from kompono.compile.loops import LOOPS
+    from kompono.compile.objects import CHOOSING
+    from kompono.compile.objects import METHODS as KNOWN
 
     assert {method.name for method in METHODS.values() if method.native} == set(LOOPS)
+    assert set(KNOWN) == set(LOOPS)
     adaptive = {method.name for method in METHODS.values() if method.family is Family.ADAPTIVE}
     assert adaptive == set(CHOOSING)
     assert all(hasattr(scipy.integrate, method.name) for method in METHODS.values() if not method.native)

@@ -113,7 +113,7 @@ def test_a_new_entry_is_known_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     )  # fmt: skip
     monkeypatch.setitem(ENGINES, "floating", engine)
     monkeypatch.setitem(METHODS, "heun", Method("heun", Family.FIXED, 2, judged=True))
-    from kompono.compile.objects import LOOPS
+    from kompono.compile.loops import LOOPS
 
     monkeypatch.setitem(LOOPS, "heun", LOOPS["rk2"])
     result = simulate(Pendulum(angle=0.3), until=0.1, engine="floating")

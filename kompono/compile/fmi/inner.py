@@ -15,8 +15,8 @@ from kompono.compile.block import Block, ChunkEnd, NativeBlock
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, always
 from kompono.compile.fmi.instance import LOG_ROWS, FmuModel
 from kompono.compile.fmi.tangent import PULL
+from kompono.compile.loops import LOOPS
 from kompono.compile.machine import Machine
-from kompono.compile.objects import LOOPS
 from kompono.compile.staying import come_back
 
 BLOCK = ctypes.sizeof(Block) // 8  # words

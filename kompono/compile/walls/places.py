@@ -16,8 +16,6 @@ import casadi as ca
 
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
-from kompono.compile.walls import room, station
-from kompono.compile.walls.ask import KINDS
 from kompono.errors import RunError
 
 _STEM = re.compile(r"(away_\d+|(?:walled|wasm)_[0-9a-f]{24})_[0-9a-f]+")
@@ -69,6 +67,8 @@ def symbol_of(stem: str, lanes: Lanes) -> str:
 
 def stubs(place: Place, stem: str, functions: Sequence[ca.Function], lanes: Lanes) -> str:
     """Functions that ask for their results elsewhere."""
+    from kompono.compile.walls.ask import KINDS
+
     text = f"@{symbol_of(stem, lanes)} = external global i8\ndeclare void @{place.asks}({KINDS}) nounwind\n"
     for function in functions:
         symbol = called_symbol(function.name(), lanes)
@@ -81,6 +81,8 @@ def stubs(place: Place, stem: str, functions: Sequence[ca.Function], lanes: Lane
 
 def asking(place: Place) -> bytes:
     """The object with the native function stubs call."""
+    from kompono.compile.walls import room, station
+
     return room.ask_object() if place.asks == room.ASK else station.ask_object()
 
 
@@ -103,6 +105,8 @@ class Places:
         return self._known[key]
 
     def _made(self, stem: str, lanes: Lanes) -> Place:
+        from kompono.compile.walls import station
+
         if stem.startswith("away_"):
             if not station.available():
                 raise RunError(

@@ -9,6 +9,8 @@ SIGTERM).
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import logging
 import os
 import signal
@@ -18,10 +20,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 
 from kompono.edges.cli.complain import background, brief, mute, origin, say, show_all
 from kompono.edges.cli.find import LoadError
+from kompono.garbage import uncollected
 from kompono.interruption import listening
 
 # What a run takes like Ctrl-C: to be ended by others, or by a terminal that is closed.
@@ -44,6 +46,9 @@ SHORT = """Kompono simulates mechanisms built from components.
 All commands: kompono --help. The options of one: kompono run --help."""
 
 
+atexit.register(gc.freeze)  # what is left when Python ends is not looked through once more
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors are one message on stderr, a traceback only with `--debug`."""
     _open_streams()
@@ -52,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(SHORT)
         return 0
     try:
-        options = _parser(given[0]).parse_args(given)
+        with uncollected():
+            options = _parser(given[0]).parse_args(given)
     except SystemExit:
         _flush()
         raise
@@ -147,7 +153,7 @@ def _flush() -> None:
 def _parser(first: str = "") -> argparse.ArgumentParser:
     """The options of all commands, or of the one that is asked for: the others need not be imported."""
     parser = argparse.ArgumentParser(prog="kompono", description="Simulate mechanisms built from components.")
-    parser.add_argument("--version", action="version", version=f"kompono {_version()}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     if first == "--version":
         return parser
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -164,11 +170,18 @@ def _parser(first: str = "") -> argparse.ArgumentParser:
     return parser
 
 
-def _version() -> str:
-    try:
-        return version("kompono")
-    except PackageNotFoundError:  # used from a source tree that was never installed
-        return "unknown"
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found = version("kompono")
+        except PackageNotFoundError:  # used from a source tree that was never installed
+            found = "unknown"
+        print(f"kompono {found}")
+        parser.exit()
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:

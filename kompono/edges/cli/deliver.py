@@ -5,7 +5,6 @@ What cannot be written where it was wanted, for want of room or permission, is w
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,6 +87,8 @@ def _write(result: Result, kind: str, path: Path) -> None:
 def _kept(result: Result, kind: str, path: Path) -> str:
     """Write a file where there is room for it; says where, or what is lost."""
     suffix = path.suffix if path.suffix.lower() in SUFFIXES[kind] else SUFFIXES[kind][0]
+    import tempfile
+
     for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
         place = folder / f"{path.stem or 'result'}-kept{suffix}"
         number = 1

@@ -25,11 +25,11 @@ from typing import Any, TypeGuard
 from kompono.edges.cli.complain import cut
 from kompono.edges.cli.find import LoadError, ModelFile, find, split
 from kompono.errors import KomponoError, RunError, nearest
-from kompono.files import load as load_machine
-from kompono.files.formats import ENDINGS
 from kompono.interruption import listening
 from kompono.model.signal import Parameter
 from kompono.model.subsystem import Subsystem, relative_path
+
+ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf", ".fcstd", ".step", ".stp")  # of files that are taken for machines
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ def is_machine(target: str) -> bool:
 
 def _machine(target: str, settings: Mapping[str, str]) -> Loaded:
     """The machine of such a file, with `--set` as options of `kompono.load`."""
+    from kompono.files import load as load_machine
+
     model = load_machine(target, **{name: _value(text) for name, text in settings.items()})
     return Loaded(Path(target).stem, model, {})
 

@@ -17,7 +17,6 @@ from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin, Rotational, Translational
 from kompono.model.signal import time
-from kompono.translate.declared.network_solution import dependent
 from kompono.translate.declared.networks import Network
 from kompono.translate.symbolic import Vector
 
@@ -29,6 +28,10 @@ _TAKES_PART = 1e-6  # a smaller share in a dependence is rounding
 
 def check_networks(model: Elaborated) -> None:
     """Raise ModelError for networks that cannot be solved."""
+    if not model.networks:
+        return
+    from kompono.translate.declared.network_solution import dependent
+
     for network in model.networks:
         if network.terminals:  # of a part that is looked at alone
             choose_given(model, network)
@@ -57,6 +60,8 @@ def choose_given(model: Elaborated, network: Network) -> None:
     """Let what is across each terminal be given to a part, or what goes through where only that can be: where the part
     itself says what is across.
     """
+    from kompono.translate.declared.network_solution import dependent
+
     for _ in range(len(network.terminals) + 1):
         found = dependent(_factors(model, network, network.unknowns))
         if found is None:

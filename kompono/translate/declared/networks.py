@@ -16,12 +16,11 @@ from kompono.errors import ModelError
 from kompono.model.element import Element
 from kompono.model.pin import Pin
 from kompono.model.subsystem import Subsystem, relative_path
-from kompono.translate.declared.network_newton import Told
-from kompono.translate.declared.network_solution import solve
 from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
+    from kompono.translate.declared.network_newton import Told
 
 
 class Equation(Element):
@@ -156,6 +155,8 @@ class Network(Element):
 
     @cached_property
     def _solved(self) -> tuple[Vector, ca.SX | None]:
+        from kompono.translate.declared.network_solution import solve
+
         return solve(self.system, self.unknowns, self.starts)
 
     @property

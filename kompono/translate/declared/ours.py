@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import sys
 import types
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-_ROOT = Path(sys.modules["kompono"].__file__ or "").parent
-_HERE = str(_ROOT)
+from kompono import written
+from kompono.garbage import uncollected
+
+_HERE = str(written.ROOT)
 _FOLDERS = ("spatial", "model", "library", "translate")
 _MODULES = tuple(f"kompono.{folder}" for folder in _FOLDERS)
-_LAWS = tuple(f"kompono.{folder}." for folder in ("spatial", "model", "library"))  # where laws of elements are written
+_LAWS = ("spatial", "model", "library")  # where laws of elements are written
 _CONSTANTS = (bool, int, float, str, tuple)
 
 
 @functools.cache
 def sources() -> str:
     """A hash of the stages up to translation, and of the assembly it asks for a start."""
-    digest = hashlib.sha256()
-    for folder in (*_FOLDERS, "sealed", "solve"):
-        for path in sorted((_ROOT / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return written.digest((*_FOLDERS, "sealed", "solve"))
 
 
 def is_ours(kind: type) -> bool:
@@ -43,8 +41,9 @@ def written_by_us(kind: type) -> bool:
 def altered() -> str | None:
     """The constants of the modules laws are written in, which may be set from outside; None if a function was."""
     found: list[Any] = []
-    for name in sorted(name for name in sys.modules if name.startswith(_LAWS)):
-        for key, value in vars(sys.modules[name]).items():
+    for module in _law_modules():
+        name = module.__name__
+        for key, value in vars(module).items():
             if isinstance(value, types.FunctionType):
                 if not (_from_here(value) or _foreign(value)):
                     return None
@@ -53,6 +52,15 @@ def altered() -> str | None:
             elif isinstance(value, np.ndarray | ca.DM):
                 found.append((name, key, np.asarray(value).tolist()))
     return repr(found)
+
+
+@functools.cache
+def _law_modules() -> tuple[types.ModuleType, ...]:
+    """All of them, imported: a name must not depend on which of them somebody has used so far."""
+    paths = [Path(path).relative_to(written.ROOT).with_suffix("") for folder in _LAWS for path in written.files(folder)]
+    names = [".".join(("kompono", *path.parts)).removesuffix(".__init__") for path in paths]
+    with uncollected():
+        return tuple(import_module(name) for name in names)
 
 
 def _untouched(kind: type) -> bool:

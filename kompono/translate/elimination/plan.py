@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kompono.errors import TranslationError
 from kompono.model.body import Body, Carrier
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.linear import LinearSet
-from kompono.translate.elimination.rigid import RigidGroups
 from kompono.translate.motion.conditions import Closing, path_joints
 from kompono.translate.structure.topology import Link, Topology, common_owner
+
+if TYPE_CHECKING:
+    from kompono.translate.elimination.rigid import RigidGroups
 
 _Loops = dict[Subsystem, list[tuple[Closing, set[Joint]]]]  # what each component closes, and over which joints
 
@@ -53,6 +55,8 @@ def closing_elements(model: Elaborated, topology: Topology) -> tuple[Closing, ..
 
 def make_plan(model: Elaborated, topology: Topology, closing: Iterable[Closing]) -> EliminationPlan:
     """Order the operations by component and find the last use of each joint."""
+    from kompono.translate.elimination.rigid import RigidGroups
+
     by_level: dict[Subsystem, list[Link]] = {subsystem: [] for subsystem in model.subsystems}
     groups = RigidGroups(topology)
     levels, crossed = _levels(topology, groups, by_level), any(link.crosses for link in topology.links)
@@ -125,6 +129,8 @@ def _plan_component(
 
 
 def _last_uses(groups: RigidGroups, operations: list[EliminationStep]) -> dict[Joint, int]:
+    from kompono.translate.elimination.linear import LinearSet
+
     when = {op.link.carrier: i for i, op in enumerate(operations) if op.link is not None}
     last: dict[Joint, int] = {}
     for i, operation in enumerate(operations):

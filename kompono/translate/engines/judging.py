@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,25 +16,29 @@ from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.elimination.blocks import PivotReference
-from kompono.translate.elimination.linear import Form, LinearSet, find_forms, make_sets, trace_level, trial_speeds
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
+    ToldConditions,
     check_coupled,
     path_joints,
     trace_closure,
     trace_violation,
+    velocity_rows,
 )
-from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.signals import states_with_results
-from kompono.translate.rank.locked import find_locked
-from kompono.translate.rank.probe import Probe
-from kompono.translate.rank.rank import LiveRows
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Vector
+
+if TYPE_CHECKING:
+    from kompono.translate.elimination.blocks import PivotReference
+    from kompono.translate.elimination.linear import Form, LinearSet
+    from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.rank.probe import Probe
+    from kompono.translate.rank.rank import LiveRows
+    from kompono.translate.structure.axes import ChosenAxes
+    from kompono.translate.tracer import Tracer
 
 Close = Callable[[PosedEngine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
 
@@ -68,6 +73,8 @@ class JudgingEngine(SolvedEngine):
     @cached_property
     def probe(self) -> Probe:
         """An inlined trace of all closing conditions."""
+        from kompono.translate.rank.probe import Probe
+
         tracer, kinematics = self._start(shared=False)
         closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
         return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
@@ -110,6 +117,9 @@ class JudgingEngine(SolvedEngine):
         """Freedoms whose coordinates the loops keep at zero, by joint: they are numbers while the model moves. None
         where somebody may read all multipliers meanwhile.
         """
+        from kompono.translate.motion.signals import states_with_results
+        from kompono.translate.rank.locked import find_locked
+
         read = self.law_rows.size or states_with_results(self.model)
         if not self.locks or self.shared or read or not self.loops or self._closed_start is None:
             return {}
@@ -141,18 +151,57 @@ class JudgingEngine(SolvedEngine):
                 q[joint][place] = v[joint][place] = 0
         return q, v
 
+    # -- axes in which it moves
+
+    @cached_property
+    def axes(self) -> ChosenAxes | None:
+        """Axes in which joints are along coordinate axes, if those declared are not: for what nobody sees while the
+        model moves.
+        """
+        from kompono.translate.motion.signals import states_with_results
+        from kompono.translate.structure.axes import choose_axes
+
+        read = self.law_rows.of_joints or states_with_results(self.model)
+        if not self.locks or read or any(isinstance(element, ToldConditions) for element in self.closing):
+            return None
+        rolling = [one for one in self.closing if not isinstance(one, Coupling) and velocity_rows(one)]
+        return choose_axes(self.topology, self.closing, (*rolling, *self.forms))
+
+    def _moving(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
+        """The motion at these coordinates and speeds, in the axes in which it is computed."""
+        kinematics = self._rebind(tracer, q, v)
+        if self.axes is not None:
+            from kompono.translate.motion.signals import bind_signals
+
+            kinematics = kinematics.turned(self.axes)
+            bind_signals(tracer, kinematics)
+        return kinematics
+
+    @property
+    def narrows(self) -> bool:
+        """Whether there is less to compute while the model moves than for who looks at it."""
+        return bool(self.locked) or self.axes is not None
+
     @cached_property
     def _narrow(self) -> Judged:
-        """Conditions judged without the freedoms they lock: many are none any more."""
-        live = self.probe.find_live(unit=False, locked=self.locked)
-        assert self._closed_start is not None
-        if any(len(one.size) for one in self.live.values()):  # which has found positions with closed loops
-            live = self.probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked)
+        """Conditions judged in chosen axes and without the freedoms they lock: many are none any more."""
+        from kompono.translate.rank.probe import Probe
+
+        probe = self.probe
+        if self.axes is not None:
+            kinematics = probe.kinematics.turned(self.axes)
+            closures: Closures = {one: trace_closure(kinematics, one, self.laws) for one in self.closing}
+            probe = Probe(probe.tracer, kinematics, closures, probe.nq - probe.moved)
+        live = probe.find_live(unit=False, locked=self.locked)
+        if any(len(one.size) for one in self.live.values()) and self._closed_start is not None:
+            known = self.probe.positions  # with closed loops, found for all rows as declared
+            live = probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked, known)
         return Judged(live, self._compared(live, "narrow "))
 
     def judged(self, kinematics: Kinematics) -> Judged:
-        """What is known of the conditions with the freedoms that a motion has."""
-        return self._narrow if kinematics.locked else Judged(self.live, self._references)
+        """What is known of the conditions with the freedoms and in the axes that a motion has."""
+        narrow = kinematics.locked or kinematics.axes is not None
+        return self._narrow if narrow else Judged(self.live, self._references)
 
     def _elimination_order(self) -> list[Closing]:
         """Closing elements, those with linear conditions first."""
@@ -164,6 +213,8 @@ class JudgingEngine(SolvedEngine):
         return self._compared(self.live)
 
     def _compared(self, live: dict[Element, LiveRows], name: str = "") -> dict[Element, PivotReference]:
+        from kompono.translate.elimination.blocks import PivotReference
+
         return {
             key: PivotReference.of(one.reference, one.slip, self.model.numbers, f"{name}{self.model.path(key)}")
             for key, one in live.items()
@@ -175,8 +226,13 @@ class JudgingEngine(SolvedEngine):
         assert numbers is not None
         if self._references:
             self._allowed_gap()
-        if self.locked:
+        if self.narrows:
             numbers.decided("locked", (self.locked_places, len(self._narrow.references)))
+        if self.axes is not None:
+            from kompono.translate.motion.loads import inertia_pattern
+
+            moving = self.probe.kinematics.turned(self.axes)
+            numbers.decided("axes", [inertia_pattern(moving, body).tolist() for body in self.model.bodies])
         if self.law_rows.of_joints:
             numbers.decided("implied", [live.implied().tolist() for live in self.live.values() if live.slips])
 
@@ -188,6 +244,8 @@ class JudgingEngine(SolvedEngine):
         return self._forms_of(self.probe.closures)
 
     def _forms_of(self, keys: Iterable[Element]) -> dict[Element, Form]:
+        from kompono.translate.elimination.linear import find_forms
+
         for element in self.closing:
             if isinstance(element, Coupling):
                 check_coupled(self.topology, element)
@@ -198,6 +256,8 @@ class JudgingEngine(SolvedEngine):
     @cached_property
     def _divided(self) -> tuple[tuple[Closing, ...], tuple[LinearSet, ...]]:
         """Elements that are not linear, or cannot be solved for coordinates no other loop uses, and sets of others."""
+        from kompono.translate.elimination.linear import make_sets
+
         forms = dict(self.forms)
         while True:
             loops = tuple(element for element in self.closing if element not in forms)
@@ -240,6 +300,8 @@ class JudgingEngine(SolvedEngine):
         return () if self.linear else self.closing
 
     def _level(self, kinematics: Kinematics, linear: LinearSet, level: str) -> Vector:
+        from kompono.translate.elimination.linear import trace_level
+
         slopes = [ca.SX(0)] * len(linear.forms)
         if level == "residual":
             slopes = [self._slope(kinematics, form) if form.measured else ca.SX(0) for form in linear.forms]
@@ -247,6 +309,8 @@ class JudgingEngine(SolvedEngine):
 
     def _slope(self, kinematics: Kinematics, form: Form) -> Vector:
         """How fast each condition of an element changes with its form."""
+        from kompono.translate.elimination.linear import trial_speeds
+
         still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
         trial = kinematics.with_speeds(still | trial_speeds(form))
         return trace_violation(trial, form.element, self.laws, "rate")

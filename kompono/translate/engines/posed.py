@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -18,12 +19,13 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.laws import ask_holds
 from kompono.translate.engines.engine import Engine
 from kompono.translate.motion.conditions import Closure, Laws
-from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.signals import bind_signals
 from kompono.translate.program import Routine
 from kompono.translate.structure.topology import Link, Topology
 from kompono.translate.symbolic import Matrix, Vector
-from kompono.translate.tracer import InlineTracer, SharingTracer, Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.tracer import Tracer
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ class PosedEngine(Engine):
         return [link for link in self.topology.links if link.joint is not None and not link.crosses]
 
     def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
+        from kompono.translate.tracer import InlineTracer, SharingTracer
+
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
         memory = [ca.SX(kept) for kept in self.model.memory]
         state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *memory)
@@ -155,9 +159,16 @@ class PosedEngine(Engine):
         return tracer, self._rebind(tracer, q, v)
 
     def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
+        from kompono.translate.motion.kinematics import Kinematics
+        from kompono.translate.motion.signals import bind_signals
+
         kinematics = Kinematics(tracer, self.model, self.topology, q, v, self._counters, locked=self._locked_in(q))
         bind_signals(tracer, kinematics)
         return kinematics
+
+    def _moving(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
+        """The same in the axes in which it is computed while nobody looks."""
+        return self._rebind(tracer, q, v)
 
     def _locked_in(self, q: dict[Joint, Vector]) -> dict[Joint, tuple[int, ...]]:
         """Freedoms that are left out of a motion with these coordinates, by joint."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -18,24 +19,19 @@ import numpy as np
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
-from kompono.translate.elimination.inertia_form import Condensation
-from kompono.translate.elimination.linear import LinearSet, set_closure
 from kompono.translate.elimination.plan import EliminationPlan, make_plan
-from kompono.translate.elimination.unknowns import Solution, Unknown
-from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.judging import JudgingEngine
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
-from kompono.translate.laws.acting import act, correct
-from kompono.translate.laws.by_joints import trace_rows
-from kompono.translate.laws.stress import SelfStress, redundancy_of
 from kompono.translate.motion.conditions import Closing, Closures, trace_closure, trace_violation
-from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.loads import Loads
-from kompono.translate.motion.signals import states_with_results
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Scalar, Vector
-from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.elimination.linear import LinearSet
+    from kompono.translate.elimination.unknowns import Solution
+    from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.tracer import Tracer
 
 # Coarser than for accelerations: close to a singular position a correction would be a violation over a small number.
 # What is not corrected there is corrected some steps later.
@@ -59,8 +55,12 @@ class RelativeEngine(JudgingEngine):
         multipliers where friction is limited by the reaction of a joint, which those of other joints and constraints
         are part of, or where a state of one's own changes by such.
         """
+        from kompono.translate.motion.signals import states_with_results
+
         if self.locked:
             return self._solved(self.loops, self.sets, settled=False, narrow=True)
+        if self.axes is not None:
+            return self._solved(self.loops, self.sets, settled=self.linear, narrow=True)
         if self.forms and states_with_results(self.model):
             return self.present
         if not self.forms or (
@@ -76,13 +76,21 @@ class RelativeEngine(JudgingEngine):
 
         Speeds are first made consistent with the conditions. Between the stages of a step they are not quite, and near
         a singular position the acceleration would divide that error by a small number. Not needed where they are
-        `settled`: by linear conditions. `narrow`: without freedoms that loops lock.
+        `settled`: by linear conditions. `narrow`: without freedoms that loops lock, and in chosen axes.
         """
+        from kompono.translate.elimination.inertia_form import Condensation
+        from kompono.translate.engines.channels import ChannelWriter
+        from kompono.translate.laws.acting import act
+        from kompono.translate.laws.by_joints import trace_rows
+        from kompono.translate.laws.stress import SelfStress, redundancy_of
+        from kompono.translate.motion.loads import Loads
+
         tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
+        bind = self._moving if narrow else self._rebind
         if narrow:
-            kinematics = self._rebind(tracer, *self._without_locked(kinematics.q, kinematics.v))
+            kinematics = bind(tracer, *self._without_locked(kinematics.q, kinematics.v))
         elif not self.shared:
-            kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
+            kinematics = bind(tracer, kinematics.q, kinematics.v)
         judged = self.judged(kinematics)
         declared: Closures = {e: trace_closure(kinematics, e, self.laws) for e in elements}
         rates = {key: closure.rate for key, closure in declared.items()}  # of the speeds as they are
@@ -90,7 +98,7 @@ class RelativeEngine(JudgingEngine):
         condensation = Condensation(kinematics, self._plan(elements, sets), closures, judged.references)
         if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
-            kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
+            kinematics = bind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
             declared = {e: trace_closure(kinematics, e, self.laws) for e in elements}
             biases = {key: judged.live[key].rows(closure.bias, tracer) for key, closure in declared.items()}
             biases |= {s: self._level(kinematics, s, "bias") for s in sets}
@@ -122,6 +130,8 @@ class RelativeEngine(JudgingEngine):
 
     def _declared(self, solution: Solution, elements: Iterable[Element], kinematics: Kinematics) -> Solution:
         """A solution with multipliers of conditions as declared in the place of those of live rows."""
+        from kompono.translate.elimination.unknowns import Unknown
+
         live = self.judged(kinematics).live
         for key in elements:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
@@ -155,6 +165,8 @@ class RelativeEngine(JudgingEngine):
         return Posed(tracer, kinematics, closures, columns)
 
     def _projection(self, name: str, *, held: bool) -> Routine:
+        from kompono.translate.elimination.inertia_form import Condensation
+
         tracer, kinematics = self._start()
         q, v, near = self._normalized(tracer, kinematics.q), kinematics.v, ca.SX.ones(2)
         if self.linear:
@@ -163,7 +175,7 @@ class RelativeEngine(JudgingEngine):
         elif self.loops or self.sets:
             plan = self._plan(self.loops, self.sets)
             given = q
-            kinematics = self._rebind(tracer, *self._without_locked(q, v))
+            kinematics = self._moving(tracer, *self._without_locked(q, v))
             q, v = kinematics.q, kinematics.v
             references = self.judged(kinematics).references
             closures = self._closures(kinematics, self.loops, self.sets)
@@ -172,7 +184,7 @@ class RelativeEngine(JudgingEngine):
                 gaps = self._violations(tracer, q, v, "residual")
                 q = self._move(tracer, q, condensation.corrections(gaps))
             q = self._normalized(tracer, q)
-            kinematics = self._rebind(tracer, q, v)
+            kinematics = self._moving(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
             closures = self._closures(kinematics, self.loops, self.sets)
             condensation = Condensation(kinematics, plan, closures, references, tolerance)
@@ -200,15 +212,21 @@ class RelativeEngine(JudgingEngine):
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
     ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
         """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
-        plan, kinematics = self._plan(self.loops, self.sets), self._rebind(tracer, q, v)
-        closures = self._closures(kinematics, self.loops, self.sets)
-        condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
+        from kompono.translate.elimination.inertia_form import Condensation
+        from kompono.translate.laws.acting import correct
+        from kompono.translate.laws.by_joints import trace_rows
+
+        plan, kinematics = self._plan(self.loops, self.sets), self._moving(tracer, q, v)
+        closures, references = self._closures(kinematics, self.loops, self.sets), self.judged(kinematics).references
+        condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
         rows = trace_rows(kinematics, self.law_rows, self.laws)
         changes = [correct(self.law_rows, tracer, rows, condensation.pushed, level) for level in ("residual", "rate")]
         return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
 
     def _shares(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Solution:
         """The least changes of speeds that undo violations of linear conditions."""
+        from kompono.translate.elimination.unknowns import Solution, Unknown
+
         shares = Solution({Unknown.joint(joint): ca.SX(joint.freedoms, 1) for joint in self.joints if joint.freedoms})
         for linear in self.sets:
             inverse = np.linalg.pinv(linear.solved)
@@ -234,7 +252,7 @@ class RelativeEngine(JudgingEngine):
     def _violations(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], level: str
     ) -> dict[Element, Vector]:
-        kinematics = self._rebind(tracer, q, v)
+        kinematics = self._moving(tracer, q, v)
         live, gaps = self.judged(kinematics).live, dict[Element, Vector]()
         for element in self.loops:
             gap = trace_violation(kinematics, element, self.laws, level)
@@ -247,6 +265,8 @@ class RelativeEngine(JudgingEngine):
 
     def _live_closures(self, kinematics: Kinematics, declared: Closures, sets: Sequence[LinearSet]) -> Closures:
         """Conditions by their live rows, and the solved rows of linear sets."""
+        from kompono.translate.elimination.linear import set_closure
+
         live = self.judged(kinematics).live
         closures = {key: live[key].closure(closure, kinematics.tracer) for key, closure in declared.items()}
         for linear in sets:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -13,7 +14,9 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.motion.conditions import Closing, group_sizes, trace_violation
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Scalar, Vector
-from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.tracer import Tracer
 
 
 class SolvedEngine(TracedEngine):
@@ -64,8 +67,8 @@ class SolvedEngine(TracedEngine):
         """The largest violation of a condition, in units of what a stage may have: above 1 all stages of a step are
         projected before they are evaluated.
         """
-        tracer, kinematics = self._start()
-        worst = ca.SX(0)
+        tracer, start = self._start()
+        kinematics, worst = self._moving(tracer, start.q, start.v), ca.SX(0)
         for element in self.straying:
             gap = trace_violation(kinematics, element, self.laws, "residual")
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)

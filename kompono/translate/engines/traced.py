@@ -6,26 +6,25 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.model.element import Element
 from kompono.translate.declared.networks import Network
-from kompono.translate.elimination.blocks import Elimination
-from kompono.translate.elimination.unknowns import Solution
-from kompono.translate.engines.channels import ChannelWriter, trace_channels
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.laws.answer import LawAnswer, respond_routine, trace_guards, trace_open_guards, trace_slopes
-from kompono.translate.laws.soft_seen import soft_channels, soft_shares
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
-from kompono.translate.motion.kinematics import Kinematics
-from kompono.translate.motion.loads import Loads
-from kompono.translate.motion.signals import bind_results, bind_signals
-from kompono.translate.motion.states import reads_of, sampled_values, state_rates
 from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
-from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.elimination.blocks import Elimination
+    from kompono.translate.elimination.unknowns import Solution
+    from kompono.translate.laws.answer import LawAnswer
+    from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.motion.loads import Loads
+    from kompono.translate.tracer import Tracer
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,8 @@ class TracedEngine(PosedEngine):
 
     def soft_shares(self) -> Routine:
         """h^2 k a of laws that are forces, as far as their stiffness is given."""
+        from kompono.translate.laws.soft_seen import soft_shares
+
         return self.present.tracer.routine("soft_shares", [("shares", soft_shares(self.present.kinematics))])
 
     def derivative(self) -> Routine:
@@ -130,6 +131,10 @@ class TracedEngine(PosedEngine):
 
     def _state_rates(self, solution: Solution) -> Vector:
         """Rates of the model's own states; they may use results."""
+        from kompono.translate.engines.channels import ChannelWriter
+        from kompono.translate.motion.signals import bind_signals
+        from kompono.translate.motion.states import state_rates
+
         if not self.model.states:
             return ca.SX(0, 1)
         now = self.moving
@@ -145,6 +150,9 @@ class TracedEngine(PosedEngine):
 
     @cached_property
     def _traced_channels(self) -> tuple[tuple[Channel, ...], Vector]:
+        from kompono.translate.engines.channels import trace_channels
+        from kompono.translate.laws.soft_seen import soft_channels
+
         now = self.present
         channels, values = trace_channels(now.kinematics, now.loads, now.closures, now.solution)
         named, found = soft_channels(now.kinematics)
@@ -163,6 +171,8 @@ class TracedEngine(PosedEngine):
 
     def guards(self) -> Routine:
         """Expressions whose rise through zero is an event; they may use results."""
+        from kompono.translate.laws.answer import trace_guards
+
         values = self._event_guards()
         if self.moving.acting is None:
             return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
@@ -171,6 +181,8 @@ class TracedEngine(PosedEngine):
         return self.moving.tracer.routine("guards", [*named, *self._slopes()])
 
     def _slopes(self) -> list[tuple[str, Vector]]:
+        from kompono.translate.laws.answer import trace_slopes
+
         moving = self.moving
         assert moving.acting is not None
         if not self.law_rows.has_gaps:
@@ -184,6 +196,8 @@ class TracedEngine(PosedEngine):
 
     def _open_guards(self) -> Routine:
         """The same while all gaps are open."""
+        from kompono.translate.laws.answer import trace_open_guards
+
         acting = self.moving.acting
         assert acting is not None
         values = [*self._event_guards(), *trace_open_guards(self.law_rows, acting)]
@@ -191,6 +205,9 @@ class TracedEngine(PosedEngine):
         return self.moving.tracer.routine("open_guards", [*named, *self._slopes()])
 
     def _bind_results(self) -> None:
+        from kompono.translate.engines.channels import ChannelWriter
+        from kompono.translate.motion.signals import bind_results
+
         now = self.present
         writer = ChannelWriter(now.kinematics, now.loads, now.closures, now.solution)
         bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
@@ -216,12 +233,18 @@ class TracedEngine(PosedEngine):
         """What forces on the rows do, conditions being held: accelerations of the rows, measured reactions, speeds. The
         forces come behind the parameters.
         """
+        from kompono.translate.laws.answer import respond_routine
+
         acting = self.moving.acting
         assert acting is not None
         return respond_routine(self.moving.tracer, self.law_rows, acting, self.speed_rates)
 
     def tick(self, number: int) -> Routine:
         """state -> state after an instant when some modes are sampled; all follow from the old values, and results."""
+        from kompono.translate.engines.channels import ChannelWriter
+        from kompono.translate.motion.signals import bind_signals
+        from kompono.translate.motion.states import reads_of, sampled_values
+
         now, state = self.present, ca.SX(self.present.tracer.values["state"])
         writer = ChannelWriter(now.kinematics, now.loads, now.closures, now.solution)
         bind_signals(now.tracer, now.kinematics, writer.acceleration, writer.readings)

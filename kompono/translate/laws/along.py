@@ -7,7 +7,8 @@ rest dz follows from linear equations,
     held: w' + A dz = 0,    slides: dz + d mu n (N' + B dz) = 0,    n = N / |N|
 
 with w' and N' the changes that directions and `own` make together. The native solver has asked the machine for A and B
-anyway, and solves them for all directions at once (`compile/law_slope.py`).
+anyway, and solves them for all directions at once (`compile/law_slope.py`). Transposed, a weight of each force becomes
+weights of w' and N', which go back through the same expressions.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 _UNARY = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_INV}
 Push = Callable[[Vector, Matrix | None], Matrix]  # changes of an expression along directions, z changing as given
+Pull = Callable[[Vector, Vector], tuple[Vector, Vector]]  # what weights of it are for all that is known before, for z
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,8 @@ class SolvedLaws:
 
     def changes(self, push: Push, shares: bool) -> tuple[Matrix, list[tuple[Vector, Vector]]]:
         """dz (rows, directions), and symbols in it with what they stand for; with `shares` NaN where rows share."""
-        known = sizes(self.solver.name())
-        assert known is not None
-        factor, table = self.given[: known.factor, :], self._table(known)
-        respond = next(f for f in self.solver.find_functions() if f.name() == known.respond)
-        answer = replayed(respond, ca.vertcat(factor, self.z))
-        offsets = ca.vertcat(*[line["offset"] for line in table])
-        n0 = self.given[known.factor + len(FIELDS) * known.rows :, :]
-        measures = n0 + answer[known.rows :, :]
-        seen = ca.vertcat(offsets + answer[: known.rows, :], measures)
-        sizes_of_n = ca.SX.sym("size", known.rows)
-        own = push(ca.vertcat(*[_sliding(line, sizes_of_n[k]) for k, line in enumerate(table)]), None)
+        known, respond, seen, sliding, held = self._parts()
+        own = push(sliding, None)
         moved = push(seen, own)
         columns = [k for k in range(moved.shape[1]) if moved[:, k].nnz()]
         changes = ca.SX(known.rows, moved.shape[1])
@@ -56,7 +49,31 @@ class SolvedLaws:
             found = solver(ca.densify(ca.vertcat(self.given, self.z, *told)))
             for number, k in enumerate(columns):
                 changes[:, k] = found[number * known.rows : (number + 1) * known.rows]
-        return own + changes, [(sizes_of_n, ca.vertcat(*[_size(line, measures) for line in table]))]
+        return own + changes, [held]
+
+    def pulled(self, weights: Vector, pull: Pull, shares: bool) -> tuple[Vector, list[tuple[Vector, Vector]]]:
+        """What weights of dz are for all that is known before: the transposed of `changes`."""
+        known, respond, seen, sliding, held = self._parts()
+        solver = make_stand_in(respond, known.factor, known.rows, known.measures, "bear" if shares else "pull")
+        before, on_z = pull(seen, solver(ca.densify(ca.vertcat(self.given, self.z, weights))))
+        return before + pull(sliding, weights + on_z)[0], [held]
+
+    def _parts(self) -> tuple[Sizes, ca.Function, Vector, Vector, tuple[Vector, Vector]]:
+        """Sizes and respond; what rows and measures are with forces z, and forces of rows that slide on measures of
+        known sizes: symbols with what they stand for.
+        """
+        known = sizes(self.solver.name())
+        assert known is not None
+        factor, table = self.given[: known.factor, :], self._table(known)
+        respond = next(f for f in self.solver.find_functions() if f.name() == known.respond)
+        answer = replayed(respond, ca.vertcat(factor, self.z))
+        offsets = ca.vertcat(*[line["offset"] for line in table])
+        n0 = self.given[known.factor + len(FIELDS) * known.rows :, :]
+        measures = n0 + answer[known.rows :, :]
+        seen = ca.vertcat(offsets + answer[: known.rows, :], measures)
+        sizes_of_n = ca.SX.sym("size", known.rows)
+        sliding = ca.vertcat(*[_sliding(line, sizes_of_n[k]) for k, line in enumerate(table)])
+        return known, respond, seen, sliding, (sizes_of_n, ca.vertcat(*[_size(line, measures) for line in table]))
 
     def _table(self, known: Sizes) -> list[dict[str, Scalar]]:
         width = len(FIELDS)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
-_NAME = re.compile(r"(laws|least|motion|back|slope|share)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
+_NAME = re.compile(r"(laws|least|motion|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
@@ -21,7 +21,7 @@ class Sizes(NamedTuple):
     "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
     do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be rounding;
     "slope": how forces change in some directions (`columns`), for what they do; "share": the same for themselves, which
-    redundant rows have not.
+    redundant rows have not. "pull" and "bear" are these two transposed: what rows and measures get of the forces.
     """
 
     factor: int
@@ -32,17 +32,28 @@ class Sizes(NamedTuple):
     columns: int = 0
 
     @property
+    def transposed(self) -> bool:
+        """Whether slopes are taken back."""
+        return self.purpose in ("pull", "bear")
+
+    @property
     def given(self) -> int:
         """Numbers in the column of arguments: factor, table of rows, measures without multipliers; of slopes also the
-        forces, and what changes of rows and measures, direction by direction.
+        forces, and what changes of rows and measures, direction by direction, or, transposed, a weight of each force.
         """
         first = self.factor + len(FIELDS) * self.rows + self.measures
+        if self.transposed:
+            return first + 2 * self.rows
         more = self.rows + self.columns * (self.rows + self.measures)
         return first + more if self.columns else first
 
     @property
     def found(self) -> int:
-        """Numbers in the column of results: forces of the rows, or their changes, direction by direction."""
+        """Numbers in the column of results: forces of the rows, or their changes, direction by direction; transposed,
+        numbers for rows and measures.
+        """
+        if self.transposed:
+            return self.rows + self.measures
         return self.rows * (self.columns or 1)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -19,13 +19,14 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.laws.handed import HandedShape
-from kompono.translate.laws.naming import PUSHES
 from kompono.translate.motion.conditions import Closure
-from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.program import LawUnit
 from kompono.translate.symbolic import Matrix, Scalar, Vector
-from kompono.translate.tracer import Tracer
+
+if TYPE_CHECKING:
+    from kompono.translate.laws.handed import HandedShape
+    from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.tracer import Tracer
 
 ONE_SIDED, DRY, PLANAR = range(3)
 OFF, HELD, SLIDES = range(3)
@@ -125,6 +126,8 @@ class LawRows:
 
     def counted(self, unit: PlacedUnit) -> int:
         """How many measures limit the friction of a unit; -1: one that only pushes, the force of its own gap."""
+        from kompono.translate.laws.naming import PUSHES
+
         count = self.units[unit.dry].count
         return PUSHES if count == 1 and unit.shape.reaction is None else count
 
@@ -146,6 +149,8 @@ class LawRows:
     @property
     def handed_shape(self) -> HandedShape:
         """These rows as a part hands them on."""
+        from kompono.translate.laws.handed import HandedShape
+
         return HandedShape(tuple(span for _, span in self.followers), self.measures)
 
     @property

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import casadi as ca
 
@@ -23,19 +22,12 @@ from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion
 from kompono.translate.laws.mobility import joint_mobility, pair_mobility
 from kompono.translate.laws.soft_laws import bristle, limit_of, pushed_back
+from kompono.translate.laws.softened import SoftStrength
 from kompono.translate.motion.conditions import Conditions, column_of, differentiate_conditions
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 SLIPPING = 0.1  # of a step: friction is kinetic at the speed static friction gives in this time
-
-
-class SoftStrength(NamedTuple):
-    """How stiff laws are for a step h and mobility a: h^2 k a of gaps, h^2 k a and h c a of bristles."""
-
-    gap: float
-    bristle: float
-    damper: float
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Bristles are modes, the tail of the state, but with rates.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 
@@ -14,9 +15,19 @@ from kompono.model.law import Law
 from kompono.model.signal import Parameter
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.laws.soft import SoftLaw, SoftStrength
-from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Vector
+
+if TYPE_CHECKING:
+    from kompono.translate.motion.kinematics import Kinematics
+
+
+class SoftStrength(NamedTuple):
+    """How stiff laws are for a step h and mobility a: h^2 k a of gaps, h^2 k a and h c a of bristles."""
+
+    gap: float
+    bristle: float
+    damper: float
+
 
 STEP = "contact_step"  # the parameter
 SEALED_STEP = 1e-3  # [s] of sealed parts until an owner runs
@@ -28,6 +39,8 @@ def softened(model: Elaborated, step: float, linked: bool) -> Elaborated:
     """The model with its laws as forces, for steps [s]; `linked`: on an engine whose joints are links."""
     if not model.laws:
         return model
+    from kompono.translate.laws.soft import SoftLaw
+
     for law in model.laws:
         if any(unit.reaction is not None for unit in law._shapes()):
             raise ModelError(

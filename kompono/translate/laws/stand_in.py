@@ -28,5 +28,7 @@ def make_stand_in(
     sizes = Sizes(factor, rows, measures, respond.name(), purpose, columns)
     given = ca.SX.sym("given", sizes.given)
     answer = respond(given[: factor + rows])
-    body = ca.repmat(ca.densify(math.nan * answer[:rows]), sizes.found // max(rows, 1), 1)
+    body = ca.densify(math.nan * answer)
+    if not sizes.transposed:
+        body = ca.repmat(body[:rows], sizes.found // max(rows, 1), 1)
     return ca.Function(sizes.name, [given], [body], {"never_inline": True})

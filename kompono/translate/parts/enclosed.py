@@ -22,7 +22,6 @@ from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.declared.network_borders import divide_networks
 from kompono.translate.declared.networks import Network
 
 _KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses", "numbers"))
@@ -122,6 +121,8 @@ def divide(
     """The model without the inside of its outermost closed parts (the bodies at their ports are left), and these; some
     ports are `used` by whoever owns the model.
     """
+    from kompono.translate.declared.network_borders import divide_networks
+
     inside = [part for part in closed if part is not model.model and model.model.contains(part)]
     outermost = [part for part in inside if not any(other is not part and other.contains(part) for other in inside)]
     model, networks = divide_networks(model, outermost)

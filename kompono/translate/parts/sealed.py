@@ -15,7 +15,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.joint import Joint
 from kompono.model.signal import Output
@@ -27,7 +26,6 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.elimination.bordered import unpack_answer
 from kompono.translate.engines.engine import Engine
-from kompono.translate.engines.registry import EngineEntry, Feature
 from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closure, ToldConditions
@@ -308,25 +306,3 @@ def sealed_in(compartment: Compartment | SealedInside) -> list[SealedPart]:
     """All parts from files in a compartment, at any depth."""
     found: list[SealedPart] = [part for part in compartment.parts if isinstance(part, SealedPart)]
     return [*found, *(deeper for part in compartment.parts for deeper in sealed_in(part.inside))]
-
-
-def refuse_engine(model: Elaborated, entry: EngineEntry) -> None:
-    """Raise ModelError where sealed parts cannot be solved."""
-    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
-    if model.model in sealed:
-        raise ModelError(
-            "a sealed part alone is no model.", path=type(model.model).__name__,
-            fix="Make it a member of a Subsystem, and connect its ports.",
-        )  # fmt: skip
-    refused = entry.refusal(Feature.SEALED_PARTS) if sealed else None
-    if refused is not None:
-        reason, fix = refused
-        raise ModelError(
-            f"{reason}, so engine={entry.name!r} cannot use it.", path=model.path(sealed[0]), fix=f"{fix}."
-        )
-    hidden = [part for part in sealed if not code_of(part).shows_states]
-    if hidden and not entry.by_joints:
-        raise ModelError(
-            f"its state is kept elsewhere, so engine={entry.name!r} cannot use it.", path=model.path(hidden[0]),
-            fix="Use engine='relative'.",
-        )  # fmt: skip

@@ -10,6 +10,7 @@ by construction; where the pair closes a loop, only those of the joint are solve
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -21,8 +22,9 @@ from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import constant_matrix, quaternion_matrix, skew
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.laws import ask_holds
-from kompono.translate.structure.lower_pairs import Twists, lower_pair, poses_along
-from kompono.translate.structure.spans import beyond
+
+if TYPE_CHECKING:
+    from kompono.translate.structure.lower_pairs import Twists
 
 CLOSE = 1e-6  # how well the declared start must fulfil the conditions, in their units
 FIRM = 1e-6  # least singular value of the conditions, relative to the largest
@@ -62,6 +64,8 @@ def _at_rest(ground: Carrier) -> bool:
 
 
 def _mated_pair(constraints: tuple[Constraint, ...]) -> MatedPair | None:
+    from kompono.translate.structure.lower_pairs import lower_pair
+
     first, second = constraints[0].first.body, constraints[0].second.body
     function = _conditions(constraints, first)
     if function is None or function.size1_out(0) < 3:
@@ -101,6 +105,8 @@ def _null_space(matrix: np.ndarray) -> Twists:
 
 def _rows_along(function: ca.Function, joint: Joint) -> list[np.ndarray] | None:
     """The matrix of the conditions at poses along a joint; None if they do not hold there, or their rank differs."""
+    from kompono.translate.structure.lower_pairs import poses_along
+
     found: list[np.ndarray] = []
     allowed = CLOSE
     for pose in poses_along(joint):
@@ -126,6 +132,8 @@ def _bearing(along: list[np.ndarray], rank: int) -> tuple[int, ...] | None:
 
 def _implied(constraints: tuple[Constraint, ...], along: list[np.ndarray]) -> dict[Constraint, np.ndarray]:
     """Combinations of the rows of each constraint that the constraints before it imply, wherever the pair is."""
+    from kompono.translate.structure.spans import beyond
+
     result, place, matrix = {}, 0, along[0]
     basis, least = np.zeros((0, 6)), FIRM * np.abs(matrix).max()
     for constraint in constraints:

@@ -1,0 +1,129 @@
+"""The other way to evaluate a program: call by call in CasADi, without native code; and what both ways share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kompono.compile import schedule
+from kompono.compile.walls.places import Places
+from kompono.errors import RunError, SealedError, suggest
+from kompono.sealed.code import complaints
+from kompono.translate.program import Program, Routine, TableRoutine
+
+
+def routine_named(program: Program, name: str) -> Routine:
+    """A routine of a program; RunError if it has none of that name."""
+    if name not in program.routines:
+        raise RunError(f"the program has no routine {name!r}.", fix=suggest(name, program.routines))
+    return program.routines[name]
+
+
+def instructions(program: Program) -> Mapping[str, int]:
+    """SX instructions executed by one evaluation of each routine."""
+    return {name: schedule.instructions(program, routine) for name, routine in program.routines.items()}
+
+
+def row_arrays(
+    program: Program, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None, lanes: int = 1
+) -> list[np.ndarray]:  # fmt: skip
+    """Times, states and inputs as arrays whose rows are contiguous; no copy if they already are."""
+    n = np.size(times)
+    empty = np.zeros((n, 0))
+    arrays = [np.asarray(times, dtype=float).reshape(n, 1), np.asarray(states, dtype=float)]
+    arrays.append(empty if inputs is None else np.asarray(inputs, dtype=float))
+    sizes = (lanes * program.state_size, len(program.inputs))
+    for name, array, size in zip(("states", "inputs"), arrays[1:], sizes, strict=True):
+        if array.shape != (n, size):
+            raise RunError(f"{name} have shape {array.shape}, not {(n, size)}.", fix="Give one row for each time.")
+    return [a if _rows_lie_well(a) else np.ascontiguousarray(a) for a in arrays]
+
+
+class Interpreter:
+    """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+
+    @property
+    def instructions(self) -> Mapping[str, int]:
+        """SX instructions executed by one evaluation of each routine."""
+        return instructions(self.program)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a run can go on in another process: all it needs is here."""
+        return True
+
+    @contextmanager
+    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
+        """The state itself."""
+        yield state
+
+    def counts(self, state: np.ndarray) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def has(self, routine: str) -> bool:
+        """Whether a routine can be evaluated at once; nothing is compiled here."""
+        return True
+
+    @property
+    def places(self) -> Places:
+        """Nothing runs elsewhere."""
+        return Places({})
+
+    def evaluate(
+        self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
+    ) -> tuple[np.ndarray, ...]:
+        """One array per output of the routine."""
+        product = routine_named(self.program, routine)
+        if isinstance(product, TableRoutine):
+            from kompono.compile import sweeps
+
+            outputs = [np.full(size, np.nan) for _, size in product.outputs]
+            arrays = [np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)]
+            sweeps.interpret(self.program, product, [*arrays, outputs[0], np.full(product.workspace, np.nan)])
+            return tuple(outputs)
+        given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
+        work = np.full(max(product.workspace, given.size), np.nan)
+        work[: given.size] = given
+        with complaints() as lost:
+            for call in product.calls:
+                result = self.program.kernels[call.kernel](work[list(call.inputs)])
+                work[list(call.outputs)] = result.full().ravel()
+        for stem, error in lost:
+            raise SealedError(error.message, path=" and ".join(self.program.away.get(stem, ())))
+        if routine not in self._results:
+            self._results[routine] = [_constants_and_slots(slots) for slots in product.result]
+        outputs = []
+        for constants, places, slots in self._results[routine]:
+            output = constants.copy()
+            output[places] = work[slots]
+            outputs.append(output)
+        return tuple(outputs)
+
+    def map(
+        self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
+        parameters: ArrayLike = (),
+    ) -> np.ndarray:  # fmt: skip
+        """The first output of a routine over rows."""
+        t, y, u = row_arrays(self.program, times, states, inputs)
+        rows = [self.evaluate(routine, t[i, 0], y[i], u[i], parameters)[0] for i in range(len(t))]
+        return np.array(rows).reshape(len(t), -1)
+
+
+def _constants_and_slots(result: tuple[int | float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An output with its constants in place, where its other entries belong, and the slots they are read from."""
+    places = [k for k, slot in enumerate(result) if not isinstance(slot, float)]
+    constants = np.array([slot if isinstance(slot, float) else 0.0 for slot in result])
+    return constants, np.array(places, dtype=int), np.array([result[k] for k in places], dtype=int)
+
+
+def _rows_lie_well(array: np.ndarray) -> bool:
+    return array.strides[0] % 8 == 0 and (array.shape[1] <= 1 or array.strides[1] == 8)

@@ -1,0 +1,35 @@
+"""Our own source files: which there are, and a hash of what is in them, for names in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+
+
+def files(folder: str) -> list[str]:
+    """Paths of all sources below a folder of the package, in order."""
+    return sorted(_below(str(ROOT / folder)))
+
+
+def digest(folders: Iterable[str]) -> str:
+    """A hash (hexadecimal) of all of them: whoever changes one need not think of a version number."""
+    found = hashlib.sha256()
+    for folder in folders:
+        for path in files(folder):
+            with open(path, "rb") as file:
+                found.update(file.read())
+    return found.hexdigest()
+
+
+def _below(folder: str) -> list[str]:
+    found = []
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            found += _below(entry.path)
+        elif entry.name.endswith(".py"):
+            found.append(entry.path)
+    return found
