@@ -132,17 +132,16 @@ def translated(
     numbers = None
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     if entry.tables and parted is None and not sealed and not elaborated.soft:
-        numbers = OpenNumbers(
-            {elaborated.path(body): body for body in elaborated.bodies}, functools.partial(_open_laws, elaborated)
-        )
+        bodies = {elaborated.path(body): body for body in elaborated.bodies}
+        numbers = OpenNumbers(bodies, functools.partial(_open_laws, elaborated))
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
             return parted.engine(kernels, shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
-        plain = shared and not entry.schedules
-        return entry.load()(elaborated if plain else tabled, topology, kernels, shared=shared, **given)
+        used = elaborated if shared and not entry.schedules else tabled
+        return entry.load()(used, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))

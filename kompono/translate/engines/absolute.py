@@ -153,7 +153,7 @@ class AbsoluteEngine(SolvedEngine):
         """Have all numbers that follow from masses, and go into the equations, among those of the model."""
         numbers = self.model.numbers
         assert numbers is not None
-        find_inverses(self.model, self.topology)
+        find_inverses(self.model)
         for unit in {False, self.metric == "identity"}:
             self.references(unit=unit)
         self._allowed_gap()
@@ -177,7 +177,7 @@ class AbsoluteEngine(SolvedEngine):
     @property
     def independence(self) -> tuple[int, int]:
         if self.model.numbers is not None:  # which may be put into equations that are known already
-            find_inverses(self.model, self.topology)
+            find_inverses(self.model)
         return self._by_joints.independence
 
     @cached_property

@@ -17,9 +17,9 @@ from kompono.translate.elimination.inertia_form import ground_acceleration
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
 from kompono.translate.motion.conditions import Closing, Closure, Laws, trace_body_closure
-from kompono.translate.motion.kinematics import Kinematics, WorkingFrames
-from kompono.translate.motion.loads import Loads, declared_inertia, inertia_in
-from kompono.translate.structure.topology import Link, Topology
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import Loads, central_inertia, declared_inertia
+from kompono.translate.structure.topology import Link
 from kompono.translate.symbolic import Matrix, Vector
 
 
@@ -65,12 +65,11 @@ def _symmetric_inverse(matrix: np.ndarray) -> np.ndarray:
     return inverse
 
 
-def find_inverses(model: Elaborated, topology: Topology) -> None:
-    """Have 1/M of all bodies among the numbers of a model."""
+def find_inverses(model: Elaborated) -> None:
+    """Have 1/M of all bodies, which are placed by their centres of mass, among the numbers of a model."""
     assert model.numbers is not None
-    frames = WorkingFrames(topology)
     for body in model.bodies:
-        inertia, path = inertia_in(frames, body, body.solid), model.path(body)
+        inertia, path = central_inertia(body), model.path(body)
         if inertia.is_constant():
             model.numbers.found(f"{path} 1/M", constant_inverse(inertia, path), alike=True)
 

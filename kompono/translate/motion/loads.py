@@ -13,7 +13,7 @@ from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
-from kompono.translate.motion.kinematics import Kinematics, WorkingFrames
+from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.structure.topology import free_symbols
 from kompono.translate.structure.turned import ROUNDING
 from kompono.translate.symbolic import Matrix, Vector
@@ -154,17 +154,16 @@ def central_inertia(body: Body) -> Matrix:
 
 def body_inertia(kinematics: Kinematics, body: Body) -> Matrix:
     """6x6 inertia in the working frame (constant, or of tunable parameters and symbols of numbers)."""
-    return inertia_in(kinematics.frames, body, kinematics.model.solid(body))
+    return _in_working_frame(kinematics, body, kinematics.model.solid(body))
 
 
 def declared_inertia(kinematics: Kinematics, body: Body) -> Matrix:
     """The same with numbers as they are declared."""
-    return inertia_in(kinematics.frames, body, body.solid)
+    return _in_working_frame(kinematics, body, body.solid)
 
 
-def inertia_in(frames: WorkingFrames, body: Body, solid: MassProperties) -> Matrix:
-    """6x6 inertia of a body in its frame among these, with this solid."""
-    centre, inertia = frames.centre(body), solid.inertia
+def _in_working_frame(kinematics: Kinematics, body: Body, solid: MassProperties) -> Matrix:
+    centre, inertia = kinematics.frames.centre(body), solid.inertia
     tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
     turned = centre.rotation @ tensor @ centre.rotation.T
     if kinematics.axes is not None:
