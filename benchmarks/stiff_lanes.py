@@ -6,9 +6,9 @@ First, 64 runs of esdirk4 of each machine, one by one and on lanes in turn in on
 three, with starts, channels and Python around the loop; `off` is the largest difference of a channel between both.
 
 Every run of an ensemble chooses its own steps. With common ones four runs would make the same, at each time the
-shortest that any of them needs, and as many Newton iterations as the slowest. Steps are read from runs one by one; what
-four need together is the integral of one over the shortest of their steps. Ensembles: a governor whose stiffness differs by
-a factor of ten, a load on a stiff shaft whose speed does, and a motor whose arm starts elsewhere.
+shortest that any of them needs, and as many Newton iterations as the slowest. Steps are read from runs one by one;
+what four need together is the integral of one over the shortest of their steps. Ensembles: a governor whose stiffness
+differs by a factor of ten, a load on a stiff shaft whose speed does, and a motor whose arm starts elsewhere.
 """
 
 from __future__ import annotations
