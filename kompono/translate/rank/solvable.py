@@ -26,7 +26,7 @@ from kompono.translate.motion.conditions import Closing
 from kompono.translate.rank.probe import Freedoms, Probe
 from kompono.translate.rank.rank import LiveRows
 
-STEPS = 90  # of one turn
+STEPS = 60  # of one turn
 WAYS = 12  # random starts from which other ways to assemble a loop are looked for
 REGULAR = 0.02  # least determinant, relative to the largest
 SMOOTH = 1.5  # largest ratio of determinants from one step to the next
