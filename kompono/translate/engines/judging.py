@@ -178,7 +178,7 @@ class JudgingEngine(SolvedEngine):
         return kinematics
 
     @property
-    def narrows(self) -> bool:
+    def _narrows(self) -> bool:
         """Whether there is less to compute while the model moves than for who looks at it."""
         return bool(self.locked) or self.axes is not None
 
@@ -223,7 +223,7 @@ class JudgingEngine(SolvedEngine):
         start, read = self._closed_start, self.law_rows.size or states_with_results(self.model)
         if not self.locks or self.shared or read or start is None:
             return ()
-        live, probe = (self._narrow if self.narrows else Judged(self.live, {})).live, self._narrow_probe
+        live, probe = (self._narrow if self._narrows else Judged(self.live, {})).live, self._narrow_probe
         paths = {element: path_joints(self.topology, element) for element in (*self.loops, *self.sets)}
         found = []
         for element in self.loops:
@@ -234,7 +234,7 @@ class JudgingEngine(SolvedEngine):
         return tuple(found)
 
     @property
-    def held(self) -> tuple[Closing, ...]:
+    def _multiplied(self) -> tuple[Closing, ...]:
         """Elements held by multipliers while the model moves."""
         solved = {loop.element for loop in self.solved}
         return tuple(element for element in self.loops if element not in solved)
@@ -262,7 +262,7 @@ class JudgingEngine(SolvedEngine):
         assert numbers is not None
         if self._references:
             self._allowed_gap()
-        if self.narrows:
+        if self._narrows:
             numbers.decided("locked", (self.locked_places, len(self._narrow.references)))
         if self.axes is not None:
             from kompono.translate.motion.loads import inertia_pattern

@@ -58,7 +58,7 @@ class RelativeEngine(JudgingEngine):
         from kompono.translate.motion.signals import states_with_results
 
         if self.locked or self.axes is not None or self.solved:
-            return self._solved(self.held, (*self.sets, *self.solved), settled=self.linear, narrow=True)
+            return self._solved(self._multiplied, (*self.sets, *self.solved), settled=self.linear, narrow=True)
         if self.forms and states_with_results(self.model):
             return self.present
         if not self.forms or (
@@ -172,12 +172,12 @@ class RelativeEngine(JudgingEngine):
             v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
         elif self.loops or self.sets:
             sets = (*self.sets, *self.solved)
-            plan = self._plan(self.held, sets)
+            plan = self._plan(self._multiplied, sets)
             given = q
             kinematics = self._moving(tracer, *self._without_locked(q, v))
             q, v = kinematics.q, kinematics.v
             references = self.judged(kinematics).references
-            closures = self._closures(kinematics, self.held, sets)
+            closures = self._closures(kinematics, self._multiplied, sets)
             condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
@@ -185,7 +185,7 @@ class RelativeEngine(JudgingEngine):
             q = self._normalized(tracer, q)
             kinematics = self._moving(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
-            closures = self._closures(kinematics, self.held, sets)
+            closures = self._closures(kinematics, self._multiplied, sets)
             condensation = Condensation(kinematics, plan, closures, references, tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
@@ -253,7 +253,7 @@ class RelativeEngine(JudgingEngine):
     ) -> dict[Element, Vector]:
         kinematics = self._moving(tracer, q, v)
         live, gaps = self.judged(kinematics).live, dict[Element, Vector]()
-        for element in self.held:
+        for element in self._multiplied:
             gap = trace_violation(kinematics, element, self.laws, level)
             gaps[element] = live[element].rows(gap, tracer)
         return gaps | {rows: self._row_level(kinematics, rows, level) for rows in (*self.sets, *self.solved)}
