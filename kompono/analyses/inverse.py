@@ -18,11 +18,11 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from kompono.analyses.equilibrium import check_fit
 from kompono.analyses.followed import RANK, RESIDUAL, Followed, Motion, rank
 from kompono.analyses.mechanics import refuse_sealed
 from kompono.analyses.paths import sampled
 from kompono.analyses.point import Point, find_point, in_joint_coordinates, listed
+from kompono.analyses.remembered import add_memory, check_memory, remembers
 from kompono.errors import RunError, suggest
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
@@ -57,9 +57,12 @@ def inverse(
     needed, the smallest efforts (least sum of squares) are found. The result has each coordinate, its `.rate` and
     `.acceleration`, and `.effort` [N m, N] of the driven ones; `statistics["redundant"]` says how many efforts are free
     to choose. `near` are start values as of `initial`, for loops that can be closed in several ways. What the model
-    itself applies (springs, gravity, motors that are fed) acts as well. Further options are those of `Simulation`.
+    itself applies (springs, gravity, motors that are fed) acts as well; its own states, events and samples follow the
+    motion from the first time on, where they have their start values, and states are channels of the result. Further
+    options are those of `Simulation`.
     """
     instants, paths, point, feed = _begun(model, motion, times, near, inputs, parameters, options)
+    check_memory(point)
     driven = tuple(motion) if efforts is None else listed(efforts)
     places = [_place(point.simulation.program, name, efforts is None) for name in driven]
     followed = Followed(point, tuple(motion), feed)
@@ -69,6 +72,9 @@ def inverse(
             f"the motion leaves {found.open} of {len(point.simulation.program.speeds)} freedoms open.",
             fix=f"Prescribe more of {', '.join(point.simulation.program.coordinates[:8])}.",
         )
+    if remembers(point.simulation.program):
+        paths_of = _refined(motion, instants)
+        add_memory(point, followed, instants, found, lambda finer: sampled(paths_of, finer)[1])
     values, redundant = _efforts(point, followed, instants, found, places)
     return _result(point, instants, found, dict(zip(driven, values.T, strict=True)), {"redundant": redundant}, places)
 
@@ -108,7 +114,6 @@ def _begun(
     instants, paths = sampled(motion, times)
     model, options = _opened(model, dict(options))
     point = in_joint_coordinates(find_point(model, near, float(instants[0]), inputs, parameters, options))
-    check_fit(point)
     if laws := point.simulation.program.laws:
         raise RunError(
             "contact and dry friction by events change what moves along the path.",
@@ -116,15 +121,16 @@ def _begun(
             fix='Ask with contact="soft".',
         )
     refuse_sealed(point)
-    program = point.simulation.program
-    if program.states:
-        raise RunError(
-            "its value depends on what was before.", path=program.states[0], fix="Leave it out, or simulate."
-        )
     feed = point.simulation.feed(inputs)
     if any(source.is_callable for source in feed.sources) and len(instants) > 1:
         raise RunError("inputs from Python callables are not followed.", fix="Give numbers or tables.")
     return instants, paths, point, feed
+
+
+def _refined(motion: Mapping[str, Any], times: np.ndarray) -> dict[str, Any]:
+    """The same motion, with values at the times as tables that can be asked between them."""
+    arrays = {name for name, path in motion.items() if isinstance(path, list | np.ndarray) and np.ndim(path)}
+    return {name: (times, path) if name in arrays else path for name, path in motion.items()}
 
 
 def _opened(model: Subsystem | Simulation, options: dict[str, Any]) -> tuple[Subsystem | Simulation, dict[str, Any]]:
@@ -209,6 +215,9 @@ def _result(
         columns[name] = motion.states[:, place.v.start + k], units.get(name, "")
         label = f"{name.removesuffix('.rate')}.acceleration"
         columns[label] = motion.accelerations[:, k], units.get(label, "")
+    kept = program.states if efforts else ()
+    for k, name in enumerate(kept):
+        columns[name] = motion.states[:, -len(kept) + k], units.get(name, "")
     for (name, values), where in zip(efforts.items(), places, strict=True):
         speed = program.speeds[where]
         columns[f"{name.removesuffix('.rate')}.effort"] = values, _EFFORTS.get(units.get(speed, ""), "")

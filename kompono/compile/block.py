@@ -38,6 +38,7 @@ class ChunkEnd(IntEnum):
     NO_FORCES = 12  # no forces of laws fit (`Run.jam` says where); state and time are those before the event
     HALTED = 13  # an event that ends the run happened; state and time are those behind it
     ALONE = 14  # a run that left its lane needs Python; `LanesRun` serves it and goes on, so nobody else sees this
+    CLOSED = 15  # the first gap closed; `Run.advance` goes on with the whole loop, so nobody else sees this
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
@@ -46,7 +47,10 @@ class ChunkEnd(IntEnum):
         return Ending.ENDED if self is ChunkEnd.HALTED else Ending[self.name]
 
 
-_POINTERS = ("memory", "parameters", "table_times", "table_values", "records", "stop", "ask", "others", "alone")
+_POINTERS = (
+    "memory", "parameters", "table_times", "table_values", "records", "stop", "ask", "others", "alone", "settler",
+    "settling",
+)  # fmt: skip
 _INTEGERS = (
     "table_rows", "capacity", "rows", "projecting", "budget", "step", "every", "record_count", "recorded", "dense",
     "evaluations", "accepted", "rejected", "history", "after_rejection",

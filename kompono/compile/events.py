@@ -23,6 +23,7 @@ from typing import Protocol
 from kompono.compile import dips
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
+from kompono.compile.law_events import begin_anew, settle
 from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates, tells_slopes
 
 LIMIT = 100  # events in one step
@@ -81,9 +82,10 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         note(machine, "values")
     first_law = machine.guards - len(machine.program.laws)
     any_ = largest(machine, "pending", "pending", (0, first_law)) > 0.0
+    settled = any_
     if machine.program.laws:
         law = largest(machine, "pending", "pending", (first_law, machine.guards)) > 0.0
-        machine.fail(law & ~any_, ChunkEnd.LAWS)
+        settled = settle(machine, time, law & ~any_, adaptive)
     with code.when(any_):
         halting = code.variable(BOOL, False)
         for k in range(first_law):
@@ -95,14 +97,10 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         block.add("event_count")
         block.set("checked", 0)
         block.set("rated", 0)
-        block.set("history", 0)
-        if adaptive:
-            block.set("step_size", 0.0)
-            block.set("old_error", 1e-4)
-            block.set("after_rejection", 0)
+        begin_anew(machine, adaptive)
         if machine.program.stops:
             machine.fail(halting.get(), ChunkEnd.HALTED)
-    return any_
+    return any_ | settled
 
 
 def _switch(machine: Machine, time: Value, k: int) -> None:

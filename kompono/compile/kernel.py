@@ -214,6 +214,7 @@ class Kernel:
     def _relying(self, run: R) -> R:
         """A run that looks whether a part that runs elsewhere is lost."""
         run.elsewhere, run.losses, run.settle = self.places, self.places.losses, self.settle
+        run.settler = self._objects.settler_beside(self.settle)
         return run
 
     @property

@@ -8,7 +8,7 @@ a single reaction is a matter of its sign. Where that does not come to rest ther
 where N is no more than rounding its direction has no meaning and need not stay. Friction that slides on a closed gap
 is no row of its own (see `law_carried`). Multipliers of other sliding rows are eliminated first (see `law_slip`); the
 held rows that remain are symmetric (see `law_symmetric`), or not so if friction follows a reaction (see `law_regular`,
-and `law_least` if some are redundant).
+and `law_least` if some are redundant). Few rows are one linear problem without loops first (see `law_few`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from functools import partial
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_carried import list_carried, load_carried, write_carried
+from kompono.compile.law_few import BACK, FewRows, are_few
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
@@ -32,13 +33,13 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 7  # of the algorithm
+VERSION = 8  # of the algorithm
+FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _NEAR = 1e-10  # where a change that grows again is rounding
 _IMMOBILE = 1e-12  # of the most mobile row of a unit: a row that forces move less is moved by rounding
-BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
 _ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its direction is rounding
 
 
@@ -69,6 +70,23 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
         raise CompileError("a model with laws that change its structure runs on one lane.", fix="Use lanes=1.")
     code = Code(lanes)
     work = make_work(code, known)
+    if not are_few(known, FEW):
+        _solve(work, callee)
+    else:
+        done, behind = code.variable(REAL, 0.0), [Array(code, pointer) for pointer in callee.behind]
+        few = FewRows(code, known, lambda load, column: code.call(callee.respond, [load, column, *behind]))
+        few.solve(done.set)
+        with code.when(done.get().equals(0.0)):
+            _solve(work, callee)
+    given = ", ".join(
+        ["ptr noalias readonly %in", "ptr noalias %out", *(f"ptr noalias readonly {p}" for p in callee.behind)]
+    )
+    return code.define(f"{callee.linkage}void @{callee.solver}({given}) nounwind")
+
+
+def _solve(work: Work, callee: Callee) -> None:
+    """For any number of rows."""
+    code, known = work.code, work.sizes
     with code.loop(known.found) as i:
         work.out[i] = 0.0
     list_carried(work)
@@ -86,10 +104,6 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
             write(work, partial(_held_equations, work), lambda: _accept(work, Value(code, "1.0", REAL)))
         else:
             _write_forces(work)
-    given = ", ".join(
-        ["ptr noalias readonly %in", "ptr noalias %out", *(f"ptr noalias readonly {p}" for p in callee.behind)]
-    )
-    return code.define(f"{callee.linkage}void @{callee.solver}({given}) nounwind")
 
 
 def _write_forces(work: Work) -> None:

@@ -25,6 +25,7 @@ from kompono.compile.lower import called_symbol
 from kompono.compile.numbers import Shape, Table, filled, shape_of
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
+from kompono.compile.settle_block import SETTLE, settles
 from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.errors import CompileError
@@ -60,6 +61,7 @@ class NeededObject:
     shape: Shape | None = None  # of code whose numbers are filled in when it is taken
 
 
+_known_functions: dict[str, Any] = {}  # those that are the same for all programs
 PartsOf = Callable[[str, Lanes], list[NeededObject]]
 
 
@@ -122,6 +124,18 @@ class Objects:
         if keys is None:
             return None
         return tiers.Takeover(self._functions[key], keys, lambda: self._native(*key, self._loop_parts), counted)
+
+    def settler_beside(self, settle: object) -> Callable[[int], tuple[Any, ...]] | None:
+        """What gives native code for events of laws, beside who settles them otherwise; None if that is to do all."""
+        return self._settler if settles(self._program, settle) else None
+
+    def _settler(self, events: int) -> tuple[Any, Any, Any]:
+        """The native function that settles events of laws, and the two it asks; so many more are to be settled."""
+        own = _known_functions.get(SETTLE)
+        if own is None:
+            part = NeededObject(cache.key("settle", []), _settle_text, True)
+            own = _known_functions[SETTLE] = jit.load(self._objects([part]), SETTLE)
+        return own, *(self.map_function(name, ONE, events) for name in ("law_view", "law_respond"))
 
     def _often(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, rows: int) -> Any:
         """A function, native from when it was asked often."""
@@ -366,6 +380,12 @@ def _whole(part: NeededObject, data: bytes) -> bytes:
 def _named(routine: Routine, shape: Shape) -> Routine:
     """The routine with the shape of its kernel in the place of the kernel's name."""
     return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest),))
+
+
+def _settle_text() -> str:
+    from kompono.compile.law_settle import settle_text  # what is in the cache is not written
+
+    return settle_text()
 
 
 def _walker() -> str:

@@ -23,6 +23,7 @@ from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
 from kompono.compile.sampling import counted_until
+from kompono.compile.settle_block import SettleMemory
 from kompono.compile.tiers import Takeover
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
@@ -30,6 +31,7 @@ from kompono.translate.program import Program
 
 FAR = 1 << 62
 _BUFFER = 1 << 23  # doubles of the record buffer at most: 64 MiB
+FEW = 8  # units of laws for which native code to settle them is there from the start
 EVENTS = 64  # room in the first event log
 
 # (time, state, inputs, parameters, units of laws whose guards fired, step) -> state, and numbers of what happened
@@ -45,6 +47,9 @@ class Run(ABC):
     asking: Any = None  # Python callables, kept alive while the loop may call them
     leaps: list[tuple[str, float, float]]  # steps over crowded events: the unit, where they began and ended [s]
     jam, implicit = "", False  # where no forces of laws fit, and why; whether stages are solved for
+    settler: Callable[[int], tuple[Any, ...]] | None = None  # gives native code that settles some events
+    settling: SettleMemory | None = None  # what that works on
+    _counted = 0  # events so far, when that was last asked for
     takeover: Takeover | None = None  # gives native code in the place of what is walked
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
 
@@ -74,7 +79,7 @@ class Run(ABC):
         self.state[:] = vector("state", state, self.state.size)
         self._block.acting = acts(self._program, self.state)
         self._address = ctypes.addressof(self._block)
-        self.crowd, self.leaps = Crowd(), []
+        self.crowd, self.leaps = Crowd(len(program.laws)), []
 
     def _vector(self, name: str) -> np.ndarray:
         offset, size = self._places[name]
@@ -186,6 +191,10 @@ class Run(ABC):
         goal = self._taken + steps
         if self.takeover is not None:
             self._function = self.takeover(self._block.evaluations)
+        if self.settling is not None:
+            self._prepare_settling()
+        elif self.settler is not None and len(self._program.laws) <= FEW:
+            self._settle_natively()
         while True:
             if self.whole is not None and self._block.acting:
                 self._function, self.takeover = self.whole(self._block.evaluations)
@@ -195,6 +204,24 @@ class Run(ABC):
             if ended is not None:
                 return ended
 
+    def _settle_natively(self) -> None:
+        """From here on a native function settles what it can."""
+        assert self.settler is not None
+        first, memory = self._guards - len(self._program.laws), SettleMemory(self._program, self.crowd)
+        given = {"state": self.state, "parameters": self._parameters, "fired": self._vector("pending")[first:]}
+        memory.belong(time=self._vector("time"), inputs=self._vector("inputs"), **given)
+        self.settling, self._block.settling = memory, memory.address
+        self._prepare_settling()
+
+    def _prepare_settling(self) -> None:
+        """Tell native code the steps, and have the best there is of it."""
+        assert self.settling is not None
+        assert self.settler is not None
+        laws, events = self.settling.block, self._block.log_rows
+        functions = self.settler(events - self._counted)
+        laws.step, laws.usual_step, self._counted = self._equal_steps, self._usual_step, events
+        self._block.settler, laws.view, laws.respond = (ctypes.cast(f, ctypes.c_void_p).value for f in functions)
+
     def _after(self, status: ChunkEnd) -> ChunkEnd | None:
         """Do what native code asked for when it ended so; how the chunk ended, None if it goes on."""
         if status is ChunkEnd.LAWS:
@@ -203,6 +230,8 @@ class Run(ABC):
             except NoForces as found:
                 self.jam = found.message
                 return ChunkEnd.NO_FORCES
+            return None
+        if status is ChunkEnd.CLOSED:
             return None
         if status is ChunkEnd.LOG_FULL:
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
@@ -233,6 +262,8 @@ class Run(ABC):
         block.checked, block.rated, block.settled = 0, 0, 1
         self._begin_anew()
         self._log_events([(block.time, float(number)) for number in happened])
+        if self.settler is not None and self.settling is None:
+            self._settle_natively()
         crowded = self.crowd.count(block.time, self._usual_step, {int(unit) for unit in fired})
         if crowded >= 0:
             self._leap(crowded)

@@ -15,25 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kompono.compile.law_bounds import CLOSES, LOWEST, OPENS, PARTING, RESTING, SLIPS, SLOW, STICKS, STRIKES, TOUCHING
 from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
-from kompono.translate.program import LAW_EVENTS
 
 if TYPE_CHECKING:
     from kompono.solve.settling import Settler
 
-TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
-RESTING = 1e-9  # a speed [m/s, rad/s] of a gap below this is none
-SLOW = 1e-8  # a slip speed [m/s, rad/s] below this is none
 BRIEF = 1e-6  # a step [s] where its length is not known
 STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
-LOWEST = 5e-12  # a rebound [m] below this is none
-PARTING = 1e-4  # a speed [m/s, rad/s] above which a gap opens whatever closes it: higher than LOWEST below 1000 m/s^2
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 STILL = np.zeros(2)
-STRIKES, CLOSES, OPENS, STICKS, SLIPS = range(len(LAW_EVENTS))
 
 
 @dataclass
@@ -237,14 +231,16 @@ class Instant:
     def _chosen_alone(self, number: int, fired: bool) -> bool:
         """Choose the mode of the only unit that acts, if that is obvious."""
         unit = self.units[number]
-        if unit.kind == Kind.PLANAR or unit.count or self._opens(number):
+        if unit.kind == Kind.PLANAR or unit.count:
             return False
-        slip, numbers = float(self.view.rate[unit.row]), self.view.numbers[number]
+        slip, b, numbers = float(self.view.rate[unit.row]), float(self.view.w[unit.row]), self.view.numbers[number]
         way = float(np.sign(slip)) if unit.kind == Kind.DRY and abs(slip) > SLOW else 0.0
         limits, left = (float(numbers[2]), float(numbers[3])), fired and self._held(number)
-        found = mode_alone(unit.kind, self._mobility(number), float(self.view.w[unit.row]), limits, way, left)
+        found = mode_alone(unit.kind, self._mobility(number), b, limits, way, left)
         if found is None:
             return False
+        if self._opens(number) and slip * slip > -2.0 * b * LOWEST:  # it flies higher than that, if let go
+            found = UnitMode.OFF, 0.0
         self._write(number, found[0], np.array([found[1], 0.0]))
         if found[0] == UnitMode.HELD and slip:
             self._push([unit.row], [-slip / self._mobility(number)])

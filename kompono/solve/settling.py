@@ -20,6 +20,8 @@ PIECES = 8  # of a step over crowded events
 class Settler:
     """Chooses modes of all laws of a program."""
 
+    natively = True  # native code may settle what it can, see `compile/law_settle.py`
+
     def __init__(self, kernel: Any, steps: bool = False, impacts: bool = False) -> None:
         self.steps = steps  # whether runs make equal steps over everything that happens, see `moreau.py`
         self.impacts = impacts  # whether what jams is stopped by an impact

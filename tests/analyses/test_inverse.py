@@ -12,8 +12,10 @@ import pytest
 
 from kompono import (
     Body,
+    Event,
     Ground,
     Input,
+    Mode,
     Result,
     RunError,
     Sensor,
@@ -270,13 +272,53 @@ def test_closed_parts_are_opened() -> None:
             assert two[name] == pytest.approx(one[name], abs=1e-12)
 
 
-def test_states_with_a_past_are_refused_by_name() -> None:
-    class Lagging(Subsystem):
-        def __init__(self) -> None:
-            self.ground, self.cart = Ground(), Body(mass=1.0, inertia=(1, 1, 1))
-            self.rail = Prismatic(self.ground, self.cart, axis="x")
-            self.lag = State(0.0)
-            self.lag.rate = -self.lag
+class Servo(FourBar):
+    """The loop on a motor whose current lags, a filter with a switch behind it, and a controller that samples."""
 
-    with pytest.raises(RunError, match=r"lag.*before"):
-        inverse(Lagging(), {"rail.displacement": pi}, times=[0.0])
+    def __init__(self, inductance: float, drive: Any = None) -> None:
+        super().__init__(drive)
+        self.volt, self.current = Input(3.0), State(0.0, unit="A")
+        self.current.rate = (self.volt - 2.0 * self.current - 0.5 * self.bearing.angle_rate) / inductance
+        self.motor = JointEffort(self.bearing, 0.5 * self.current)
+        self.seen, self.gain = State(0.0), Mode(1.0)
+        self.seen.rate = 50.0 * (self.pivot.angle - self.seen)
+        self.passed = Event(self.seen - 1.3, {self.gain: 2.0})
+        self.held = Mode(0.0, every=0.05)
+        self.held.next = 0.3 * self.seen
+        self.control = JointEffort(self.bearing, self.gain * self.held)
+
+
+@pytest.mark.filterwarnings("ignore:assembly moved", "ignore:start values")
+@pytest.mark.parametrize("inductance", [1e-2, 1e-6])
+def test_what_a_machine_remembers_follows_the_motion(inductance: float) -> None:
+    """Currents, stiff or not, filters, events and samples: as in a run with a drive, by values as by expressions."""
+    path, volts = 0.9 + 0.8 * ca.sin(3 * time), {"volt": (np.array([0.0, 0.33, 1.0]), np.array([3.0, 6.0, 1.0]))}
+    exact: dict[str, Any] = {"method": "esdirk4", "rtol": 1e-10, "atol": 1e-11}
+    run = simulate(Servo(inductance, path), until=1.0, step=0.05, inputs=volts, **exact)
+    assert {name for _, name in run.statistics["events"]} == {"passed"}
+    result = inverse(Servo(inductance), {"bearing.angle": path}, times=TIMES, inputs=volts)
+    assert result.units["current"] == "A"
+    for one, two in (("bearing.angle.effort", "drive.effort"), ("current", "current"), ("seen", "seen")):
+        assert result[one] == pytest.approx(run[two], abs=1e-6)
+    fine = np.linspace(0.0, 1.0, 401)
+    values = inverse(Servo(inductance), {"bearing.angle": 0.9 + 0.8 * np.sin(3 * fine)}, times=fine, inputs=volts)
+    assert values["bearing.angle.effort"][::20] == pytest.approx(run["drive.effort"], abs=1e-5)
+
+
+def test_memories_of_what_is_asked_for_are_refused_by_name() -> None:
+    class Felt(Cart):
+        def __init__(self) -> None:
+            super().__init__()
+            self.felt = State(0.0)
+            self.felt.rate = self.cart.acceleration[0] - self.felt
+
+    class Ended(Cart):
+        def __init__(self) -> None:
+            super().__init__()
+            self.end = Event(self.rail.displacement - 0.5, stop=True)
+
+    with pytest.raises(RunError, match=r"felt.*accelerations"):
+        inverse(Felt(), {"rail.displacement": time**2}, times=TIMES)
+    with pytest.raises(RunError, match=r"end.*ends the motion at 0\.707"):
+        inverse(Ended(), {"rail.displacement": time**2}, times=TIMES)
+    assert reach(Felt(), {"rail.displacement": pi}, times=[0.0])["rail.displacement"] == pytest.approx(pi)

@@ -6,10 +6,8 @@ there is one meaning of a tie.
 
 from __future__ import annotations
 
+from kompono.compile.law_bounds import NEAR, ROUNDING
 from kompono.solve.laws.units import Kind, UnitMode
-
-NEAR = 1e-6  # of a limit: less than this from it is a tie
-ROUNDING = 1e-10  # of the limit that made it slip
 
 
 def mode_alone(

@@ -250,7 +250,7 @@ def lump_block(kinematics: Kinematics, joint: Joint) -> Matrix | None:
 def ground_acceleration(kinematics: Kinematics, loads: Loads, ground: Carrier) -> Vector:
     """Spatial acceleration of a ground, less the uniform field (a body at rest in gravity accelerates upwards)."""
     call = kinematics.tracer.call
-    free_fall = call(lambda g: ca.vertcat(-g, ca.SX(3, 1)), loads.uniform)
+    free_fall = call(lambda g: ca.vertcat(-kinematics.in_working_axes(g), ca.SX(3, 1)), loads.uniform)
     if ground is kinematics.topology.world:
         return free_fall
     assert isinstance(ground, Ground)

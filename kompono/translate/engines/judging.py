@@ -21,10 +21,12 @@ from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.motion.conditions import (
     Closing,
     Closures,
+    ToldConditions,
     check_coupled,
     path_joints,
     trace_closure,
     trace_violation,
+    velocity_rows,
 )
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Vector
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from kompono.translate.motion.kinematics import Kinematics
     from kompono.translate.rank.probe import Probe
     from kompono.translate.rank.rank import LiveRows
+    from kompono.translate.structure.axes import ChosenAxes
+    from kompono.translate.tracer import Tracer
 
 Close = Callable[[PosedEngine], np.ndarray | None]  # the state of an engine at the start with all loops closed, if any
 
@@ -147,18 +151,57 @@ class JudgingEngine(SolvedEngine):
                 q[joint][place] = v[joint][place] = 0
         return q, v
 
+    # -- axes in which it moves
+
+    @cached_property
+    def axes(self) -> ChosenAxes | None:
+        """Axes in which joints are along coordinate axes, if those declared are not: for what nobody sees while the
+        model moves.
+        """
+        from kompono.translate.motion.signals import states_with_results
+        from kompono.translate.structure.axes import choose_axes
+
+        read = self.law_rows.of_joints or states_with_results(self.model)
+        if not self.locks or read or any(isinstance(element, ToldConditions) for element in self.closing):
+            return None
+        rolling = [one for one in self.closing if not isinstance(one, Coupling) and velocity_rows(one)]
+        return choose_axes(self.topology, self.closing, (*rolling, *self.forms))
+
+    def _moving(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
+        """The motion at these coordinates and speeds, in the axes in which it is computed."""
+        kinematics = self._rebind(tracer, q, v)
+        if self.axes is not None:
+            from kompono.translate.motion.signals import bind_signals
+
+            kinematics = kinematics.turned(self.axes)
+            bind_signals(tracer, kinematics)
+        return kinematics
+
+    @property
+    def narrows(self) -> bool:
+        """Whether there is less to compute while the model moves than for who looks at it."""
+        return bool(self.locked) or self.axes is not None
+
     @cached_property
     def _narrow(self) -> Judged:
-        """Conditions judged without the freedoms they lock: many are none any more."""
-        live = self.probe.find_live(unit=False, locked=self.locked)
-        assert self._closed_start is not None
-        if any(len(one.size) for one in self.live.values()):  # which has found positions with closed loops
-            live = self.probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked)
+        """Conditions judged in chosen axes and without the freedoms they lock: many are none any more."""
+        from kompono.translate.rank.probe import Probe
+
+        probe = self.probe
+        if self.axes is not None:
+            kinematics = probe.kinematics.turned(self.axes)
+            closures: Closures = {one: trace_closure(kinematics, one, self.laws) for one in self.closing}
+            probe = Probe(probe.tracer, kinematics, closures, probe.nq - probe.moved)
+        live = probe.find_live(unit=False, locked=self.locked)
+        if any(len(one.size) for one in self.live.values()) and self._closed_start is not None:
+            known = self.probe.positions  # with closed loops, found for all rows as declared
+            live = probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked, known)
         return Judged(live, self._compared(live, "narrow "))
 
     def judged(self, kinematics: Kinematics) -> Judged:
-        """What is known of the conditions with the freedoms that a motion has."""
-        return self._narrow if kinematics.locked else Judged(self.live, self._references)
+        """What is known of the conditions with the freedoms and in the axes that a motion has."""
+        narrow = kinematics.locked or kinematics.axes is not None
+        return self._narrow if narrow else Judged(self.live, self._references)
 
     def _elimination_order(self) -> list[Closing]:
         """Closing elements, those with linear conditions first."""
@@ -183,8 +226,13 @@ class JudgingEngine(SolvedEngine):
         assert numbers is not None
         if self._references:
             self._allowed_gap()
-        if self.locked:
+        if self.narrows:
             numbers.decided("locked", (self.locked_places, len(self._narrow.references)))
+        if self.axes is not None:
+            from kompono.translate.motion.loads import inertia_pattern
+
+            moving = self.probe.kinematics.turned(self.axes)
+            numbers.decided("axes", [inertia_pattern(moving, body).tolist() for body in self.model.bodies])
         if self.law_rows.of_joints:
             numbers.decided("implied", [live.implied().tolist() for live in self.live.values() if live.slips])
 

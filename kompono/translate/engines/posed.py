@@ -166,6 +166,10 @@ class PosedEngine(Engine):
         bind_signals(tracer, kinematics)
         return kinematics
 
+    def _moving(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
+        """The same in the axes in which it is computed while nobody looks."""
+        return self._rebind(tracer, q, v)
+
     def _locked_in(self, q: dict[Joint, Vector]) -> dict[Joint, tuple[int, ...]]:
         """Freedoms that are left out of a motion with these coordinates, by joint."""
         return {}

@@ -59,6 +59,8 @@ class RelativeEngine(JudgingEngine):
 
         if self.locked:
             return self._solved(self.loops, self.sets, settled=False, narrow=True)
+        if self.axes is not None:
+            return self._solved(self.loops, self.sets, settled=self.linear, narrow=True)
         if self.forms and states_with_results(self.model):
             return self.present
         if not self.forms or (
@@ -74,7 +76,7 @@ class RelativeEngine(JudgingEngine):
 
         Speeds are first made consistent with the conditions. Between the stages of a step they are not quite, and near
         a singular position the acceleration would divide that error by a small number. Not needed where they are
-        `settled`: by linear conditions. `narrow`: without freedoms that loops lock.
+        `settled`: by linear conditions. `narrow`: without freedoms that loops lock, and in chosen axes.
         """
         from kompono.translate.elimination.inertia_form import Condensation
         from kompono.translate.engines.channels import ChannelWriter
@@ -84,10 +86,11 @@ class RelativeEngine(JudgingEngine):
         from kompono.translate.motion.loads import Loads
 
         tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
+        bind = self._moving if narrow else self._rebind
         if narrow:
-            kinematics = self._rebind(tracer, *self._without_locked(kinematics.q, kinematics.v))
+            kinematics = bind(tracer, *self._without_locked(kinematics.q, kinematics.v))
         elif not self.shared:
-            kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
+            kinematics = bind(tracer, kinematics.q, kinematics.v)
         judged = self.judged(kinematics)
         declared: Closures = {e: trace_closure(kinematics, e, self.laws) for e in elements}
         rates = {key: closure.rate for key, closure in declared.items()}  # of the speeds as they are
@@ -95,7 +98,7 @@ class RelativeEngine(JudgingEngine):
         condensation = Condensation(kinematics, self._plan(elements, sets), closures, judged.references)
         if closures and not settled:
             change = condensation.corrections({key: closure.rate for key, closure in closures.items()})
-            kinematics = self._rebind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
+            kinematics = bind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
             declared = {e: trace_closure(kinematics, e, self.laws) for e in elements}
             biases = {key: judged.live[key].rows(closure.bias, tracer) for key, closure in declared.items()}
             biases |= {s: self._level(kinematics, s, "bias") for s in sets}
@@ -172,7 +175,7 @@ class RelativeEngine(JudgingEngine):
         elif self.loops or self.sets:
             plan = self._plan(self.loops, self.sets)
             given = q
-            kinematics = self._rebind(tracer, *self._without_locked(q, v))
+            kinematics = self._moving(tracer, *self._without_locked(q, v))
             q, v = kinematics.q, kinematics.v
             references = self.judged(kinematics).references
             closures = self._closures(kinematics, self.loops, self.sets)
@@ -181,7 +184,7 @@ class RelativeEngine(JudgingEngine):
                 gaps = self._violations(tracer, q, v, "residual")
                 q = self._move(tracer, q, condensation.corrections(gaps))
             q = self._normalized(tracer, q)
-            kinematics = self._rebind(tracer, q, v)
+            kinematics = self._moving(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
             closures = self._closures(kinematics, self.loops, self.sets)
             condensation = Condensation(kinematics, plan, closures, references, tolerance)
@@ -213,9 +216,9 @@ class RelativeEngine(JudgingEngine):
         from kompono.translate.laws.acting import correct
         from kompono.translate.laws.by_joints import trace_rows
 
-        plan, kinematics = self._plan(self.loops, self.sets), self._rebind(tracer, q, v)
-        closures = self._closures(kinematics, self.loops, self.sets)
-        condensation = Condensation(kinematics, plan, closures, self._references, PROJECTION_TOLERANCE)
+        plan, kinematics = self._plan(self.loops, self.sets), self._moving(tracer, q, v)
+        closures, references = self._closures(kinematics, self.loops, self.sets), self.judged(kinematics).references
+        condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
         rows = trace_rows(kinematics, self.law_rows, self.laws)
         changes = [correct(self.law_rows, tracer, rows, condensation.pushed, level) for level in ("residual", "rate")]
         return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
@@ -249,7 +252,7 @@ class RelativeEngine(JudgingEngine):
     def _violations(
         self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], level: str
     ) -> dict[Element, Vector]:
-        kinematics = self._rebind(tracer, q, v)
+        kinematics = self._moving(tracer, q, v)
         live, gaps = self.judged(kinematics).live, dict[Element, Vector]()
         for element in self.loops:
             gap = trace_violation(kinematics, element, self.laws, level)

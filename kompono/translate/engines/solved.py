@@ -67,8 +67,8 @@ class SolvedEngine(TracedEngine):
         """The largest violation of a condition, in units of what a stage may have: above 1 all stages of a step are
         projected before they are evaluated.
         """
-        tracer, kinematics = self._start()
-        worst = ca.SX(0)
+        tracer, start = self._start()
+        kinematics, worst = self._moving(tracer, start.q, start.v), ca.SX(0)
         for element in self.straying:
             gap = trace_violation(kinematics, element, self.laws, "residual")
             worst = tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)

@@ -113,15 +113,15 @@ def trace_closure(kinematics: Kinematics, element: Closing, laws: Laws) -> Closu
         return _trace_placed_coupling(kinematics, element)
     if isinstance(element, Coupling):
         return _trace_coupling(kinematics, element)
-    return _trace_pair(kinematics, element, laws.of(element))
+    return _trace_pair(kinematics, element, laws)
 
 
 def trace_violation(kinematics: Kinematics, element: Closing, laws: Laws, level: str) -> Vector:
     """g (level "residual") or g_dot (level "rate") of an element alone, for projection."""
     if isinstance(element, Coupling):
         return getattr(_trace_coupling(kinematics, element), level)
-    law = laws.of(element)
-    motion = kinematics.motion(element.first, element.second)
+    law = laws.of(kinematics.pair(element)[0])
+    motion = kinematics.pair_motion(element)
 
     def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> Vector:
         x = column_of(Pose(p, r))
@@ -166,13 +166,13 @@ def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint
     return Closure(coupling, groups, values[0], values[1], values[2], columns)
 
 
-def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, law: Conditions) -> Closure[Joint]:
+def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, laws: Laws) -> Closure[Joint]:
     groups = group_sizes(element)
-    first, second = element.first, element.second
     path = kinematics.model.path(element)
     call = kinematics.tracer.call
-    relative = kinematics.relative(first.body, second.body)
-    outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
+    relative = kinematics.relative(element.first.body, element.second.body)
+    meant, first, inner = kinematics.pair(element)
+    law, outer = laws.of(meant), first.inverse()
 
     def trace(p: Vector, r: Matrix, twist: Vector, bias: Vector) -> tuple[Matrix, ...]:
         actual = outer @ Pose(p, r) @ inner

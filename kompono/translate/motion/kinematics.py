@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import pi
+from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.body import Carrier, Frame
+from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
 from kompono.model.signal import Output, time
 from kompono.spatial.pose import Motion, Pose
@@ -26,7 +29,9 @@ from kompono.spatial.vectors import carry_twist, twist_cross
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.joint_steps import JointSteps, joint_motion
 from kompono.translate.patterns import Pattern
+from kompono.translate.structure.axes import ChosenAxes
 from kompono.translate.structure.topology import Link, Topology
+from kompono.translate.structure.turned import Turned, exact, plain
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
@@ -84,9 +89,14 @@ _DESCEND, _CLIMB, _SEE = Pattern(_descended), Pattern(_climbed), Pattern(_seen)
 
 
 class WorkingFrames:
-    """Where the working frame of each carrier lies on it (constant)."""
+    """Where the working frame of each carrier lies on it (constant): in its tree joint, with the axes of that, or those
+    that were chosen.
+    """
 
-    def __init__(self, topology: Topology, given: Mapping[Carrier, Pose] | None = None) -> None:
+    def __init__(
+        self, topology: Topology, given: Mapping[Carrier, Pose] | None = None, chosen: ChosenAxes | None = None
+    ) -> None:
+        self._chosen = chosen is not None
         self._poses: dict[Carrier, Pose] = {topology.world: Pose.constant()}
         for link in topology.links:
             if link.joint is None:
@@ -95,6 +105,7 @@ class WorkingFrames:
                 frame = link.joint.first if link.reverse else link.joint.second
                 self._poses[link.carrier] = frame.pose
         self._poses |= given or {}
+        self._poses |= chosen.frames if chosen is not None else {}
 
     def of(self, carrier: Carrier) -> Pose:
         """Working frame in the body's own (centre of mass) frame."""
@@ -102,11 +113,13 @@ class WorkingFrames:
 
     def locate(self, frame: Frame) -> Pose:
         """A frame of a body in that body's working frame."""
-        return self.of(frame.body).inverse() @ frame.pose
+        here = self.of(frame.body)
+        place = here.inverse() @ frame.pose
+        return without_rounding(place, frame.pose.position, here.position) if self._chosen else place
 
     def centre(self, carrier: Carrier) -> Pose:
         """The body's own (centre of mass) frame in its working frame."""
-        return self.of(carrier).inverse()
+        return self.locate(carrier)
 
 
 @dataclass(frozen=True)
@@ -142,11 +155,13 @@ class Kinematics:
         counted: dict[Joint, Vector] | None = None,
         given: GivenMotion | None = None,
         locked: Mapping[Joint, tuple[int, ...]] | None = None,
+        axes: ChosenAxes | None = None,
     ) -> None:
         self.tracer, self.model, self.topology = tracer, model, topology
         self.locked = locked or {}  # freedoms that are left out, by joint
+        self.axes = axes  # of working frames, if not those of the joints
         self.given = given or GivenMotion()
-        self.frames = WorkingFrames(topology, self.given.frames)
+        self.frames = WorkingFrames(topology, self.given.frames, axes)
         self.stand_ins: dict[Carrier, StandIn] = {}  # by body
         self.q, self.v = q, v  # by joint
         self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by joint
@@ -156,7 +171,20 @@ class Kinematics:
 
     def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:
         """The same coordinates with other speeds."""
-        return Kinematics(self.tracer, self.model, self.topology, self.q, v, self.counted, self.given, self.locked)
+        return Kinematics(
+            self.tracer, self.model, self.topology, self.q, v, self.counted, self.given, self.locked, self.axes
+        )
+
+    def turned(self, axes: ChosenAxes | None) -> Kinematics:
+        """The same motion with other axes of the working frames."""
+        return Kinematics(
+            self.tracer, self.model, self.topology, self.q, self.v, self.counted, self.given, self.locked, axes
+        )
+
+    def in_working_axes(self, vector: Vector) -> Vector:
+        """A vector in world axes as the working frame of the world sees it."""
+        turn = self.frames.of(self.topology.world).rotation
+        return vector if self.axes is None else without_rounding(Pose(turn.T @ vector, turn), vector).position
 
     def free(self, joint: Joint) -> list[int]:
         """Freedoms of a joint that are not left out: columns of the subspace of its step."""
@@ -179,15 +207,14 @@ class Kinematics:
         return self._steps[key]
 
     def _joint_step(self, link: Link) -> Step:
-        joint = link.joint
-        assert joint is not None
-        base = self.frames.locate(joint.second if link.reverse else joint.first)
+        joint, (base, moved) = link.moved_by, self._base(link)
 
         def trace(q: Vector, v: Vector) -> tuple[Matrix, ...]:
-            position, rotation, subspace, twist, bias, rate = self.joints.of(joint, link.reverse)(q, v)
+            x = moved.coordinates(q)
+            position, rotation, subspace, twist, bias, rate = self.joints.of(moved.element, link.reverse)(x, v)
             placed = base @ Pose(position, rotation)
             subspace = subspace[:, self.free(joint)] if joint in self.locked else subspace
-            return placed.position, placed.rotation, subspace, twist, bias, rate
+            return placed.position, placed.rotation, subspace, twist, bias, rate if x is q else joint.rate(q, v)
 
         values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))
         return Step(Pose(values[0], values[1]), *values[2:])
@@ -202,13 +229,23 @@ class Kinematics:
 
     def rigid_pose(self, link: Link) -> Pose:
         """The pose of a rigid link's carrier in its parent (constant, or of tunable parameters)."""
-        joint = link.joint
-        assert joint is not None
+        base, moved = self._base(link)
+        return base @ joint_motion(moved.element, ca.SX(0, 1), link.reverse)
+
+    def _base(self, link: Link) -> tuple[Pose, Turned]:
+        """Where a link's joint sits on the parent, and the joint, in the axes of the working frames."""
+        joint = link.moved_by
         base = self.frames.locate(joint.second if link.reverse else joint.first)
-        return base @ joint_motion(joint, ca.SX(0, 1), link.reverse)
+        if self.axes is None:
+            return base, Turned(joint)
+        turned = self.axes.joints[joint]
+        return Pose(base.position, ca.DM(turned.base)), turned
 
     def _ground_step(self, link: Link) -> Step:
         motion: Pose = link.carrier.motion  # type: ignore[attr-defined]
+        if self.axes is not None:
+            outer, inner = self.frames.of(self.topology.world).inverse(), self.frames.of(link.carrier)
+            motion = without_rounding(outer @ motion @ inner, motion.position)
 
         def trace() -> tuple[Matrix, ...]:
             position, rotation = motion.position, motion.rotation
@@ -271,18 +308,34 @@ class Kinematics:
         origin = first if first is not None else self.topology.world
         key = (origin, second)
         if key not in self._motions:
-            self._motions[key] = self._motion(origin, second)
+            places = self.frames.locate(origin), self.frames.locate(second)
+            self._motions[key] = self._motion(origin.body, second.body, *places)
         return self._motions[key]
 
-    def _motion(self, origin: Frame, second: Frame) -> Motion:
-        relative = self.relative(origin.body, second.body)
-        outer, inner = self.frames.locate(origin).inverse(), self.frames.locate(second)
+    def pair(self, element: Joint | Constraint) -> tuple[Any, Pose, Pose]:
+        """What closes a loop, and its two frames on their bodies, in the axes of the working frames if it has these."""
+        first, second = self.frames.locate(element.first), self.frames.locate(element.second)
+        turned = self.axes.closing.get(element) if self.axes is not None else None
+        if turned is None:
+            return element, first, second
+        axes = Pose.constant(rotation=turned.axes)
+        return turned.element, without_rounding(first @ axes), without_rounding(second @ axes)
+
+    def pair_motion(self, element: Joint | Constraint) -> Motion:
+        """The motion of the second of these frames relative to the first, in the axes of that."""
+        if self.axes is None or element not in self.axes.closing:
+            return self.motion(element.first, element.second)
+        _, first, second = self.pair(element)
+        return self._motion(element.first.body, element.second.body, first, second)
+
+    def _motion(self, origin: Carrier, end: Carrier, first: Pose, inner: Pose) -> Motion:
+        relative, outer = self.relative(origin, end), first.inverse()
 
         def trace(p: Vector, r: Matrix, w: Vector) -> Sequence[Matrix]:
             return _SEE(outer.position, outer.rotation, p, r, w, inner.position, inner.rotation)
 
         place = (relative.pose.position, relative.pose.rotation, relative.twist)
-        values = self.tracer.call(trace, *place, path=self.model.path(second.body))
+        values = self.tracer.call(trace, *place, path=self.model.path(end))
         return Motion(*values)
 
     def joint_state(self, joint: Joint) -> tuple[Vector, Vector]:
@@ -299,6 +352,19 @@ class Kinematics:
         counted = self.counted.get(joint, ca.SX(0, 1))
         place = (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)
         return self.tracer.call(trace, *place, counted, path=self.model.path(joint))
+
+
+def without_rounding(pose: Pose, *made_of: Any) -> Pose:
+    """A pose of numbers, its position `made_of` others, with what rounding made of zeros, ones and short numbers put
+    right.
+    """
+    rotation, place = pose.rotation, pose.position
+    if ca.SX(rotation).is_constant():
+        rotation = ca.DM(exact(ca.DM(rotation).full()))
+    if all(ca.SX(part).is_constant() for part in (place, *made_of)):
+        size = max(float(np.abs(ca.DM(part).full()).max()) for part in (place, *made_of))
+        place = ca.DM([plain(x, size) for x in ca.DM(place).full().ravel().tolist()])
+    return Pose(place, rotation)
 
 
 def with_turns(joint: Joint, q: Vector, counted: Vector) -> Vector:

@@ -15,6 +15,7 @@ from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.structure.topology import free_symbols
+from kompono.translate.structure.turned import ROUNDING
 from kompono.translate.symbolic import Matrix, Vector
 
 
@@ -108,10 +109,10 @@ class Loads:
 
     def _field_on(self, field: Field, body: Body) -> None:
         centre = self.kinematics.frames.centre(body)
-        absolute = self.kinematics.absolute(body).pose
+        absolute, world = self.kinematics.absolute(body).pose, self.kinematics.frames.of(self.kinematics.topology.world)
 
         def trace(p: Vector, r: Matrix) -> Vector:
-            pose = Pose(p, r) @ centre
+            pose = world @ Pose(p, r) @ centre
             force = self.model.solid(body).mass * ca.SX(field.acceleration(pose.position))
             return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
 
@@ -165,7 +166,19 @@ def _in_working_frame(kinematics: Kinematics, body: Body, solid: MassProperties)
     centre, inertia = kinematics.frames.centre(body), solid.inertia
     tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
     turned = centre.rotation @ tensor @ centre.rotation.T
+    if kinematics.axes is not None:
+        turned = ca.SX(turned) * ca.DM(inertia_pattern(kinematics, body))
     return ca.sparsify(ca.SX(inertia_matrix(solid.mass, centre.position, turned)))
+
+
+def inertia_pattern(kinematics: Kinematics, body: Body) -> np.ndarray:
+    """Which entries (3, 3) of an inertia tensor in the working frame are more than rounding, 1 or 0."""
+    tensor = body.solid.inertia
+    if isinstance(tensor, ca.SX):
+        return np.ones((3, 3))
+    turn = ca.DM(kinematics.frames.centre(body).rotation).full()
+    turned = np.abs(turn @ tensor @ turn.T)
+    return (turned > ROUNDING * turned.max()).astype(float)
 
 
 def effort_wrench(joint: Joint, subspace: Matrix, effort: Matrix) -> Matrix:

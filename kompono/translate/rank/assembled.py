@@ -31,6 +31,7 @@ from kompono.translate.rank.redundant import slips
 from kompono.translate.rank.sizes import ALWAYS
 
 IMPLIED = 1e-10  # a pivot below this, relative to its reference, is that of a row others imply
+ROUNDING = 1e-12  # and so is one below this, relative to its row before anything was eliminated
 LEAST = 1e-6  # share of a reference that is left in any case: what a stage is off the conditions stays below it
 
 Order = Callable[[dict[Element, Closure[Body]]], Sequence[Element]]
@@ -104,9 +105,10 @@ def _eliminated(
     """Elements in the order of elimination, with the least pivots of their rows; nan for rows that others imply. The
     matrix is used up.
     """
+    least = np.maximum(ROUNDING * np.diag(square), 1e-300)
     for element, here in places.items():
         block = np.array(square[here][:, here])
-        kept = _independent(block, judged.get(element, np.maximum(np.diag(block), 1e-300)))
+        kept = _independent(block, judged.get(element, np.maximum(np.diag(block), 1e-300)), least[here])
         pivots = np.full(len(here), np.nan)
         if len(kept):
             inverse = np.linalg.inv(block[kept][:, kept])
@@ -119,12 +121,14 @@ def _eliminated(
         yield element, pivots
 
 
-def _independent(block: np.ndarray, judged: np.ndarray) -> np.ndarray:
-    """Rows of a block that others of it, and elements before, do not imply, the largest ones taken first."""
+def _independent(block: np.ndarray, judged: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Rows of a block that others of it, and elements before, do not imply, the largest ones taken first; no pivot is
+    below the `least` one that is more than rounding.
+    """
     scale = np.sqrt(judged)
     rest, kept = block / np.outer(scale, scale), []
     for _ in range(len(block)):
-        left = np.diag(rest).copy()
+        left = np.where(np.diag(rest) * judged > least, np.diag(rest), 0.0)
         left[kept] = 0.0
         k = int(np.argmax(left))
         if not left[k] > IMPLIED:

@@ -87,8 +87,8 @@ def _determined(
     known = np.ones(len(still), dtype=bool)
     stacks = [np.vstack([np.zeros((0, len(still))), *parts]) for parts in slopes]
     scale = np.max([np.linalg.norm(stack, axis=0) for stack in stacks], axis=0)
-    known &= scale > 0
-    stacks = [stack / np.where(scale > 0, scale, 1.0) for stack in stacks]
+    known &= scale > DEAD
+    stacks = [stack / np.where(known, scale, np.inf) for stack in stacks]
     for stack in stacks:
         _, values, right = np.linalg.svd(stack)
         values = np.concatenate([values, np.zeros(len(still) - len(values))])

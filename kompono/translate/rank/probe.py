@@ -39,7 +39,7 @@ class Probe:
         self.model, self.joints = kinematics.model, kinematics.topology.tree_joints
         self.moved = sum(len(joint.coordinates) for joint in self.joints)
         self.nq, self.nv = self.moved + counted, sum(joint.freedoms for joint in self.joints)
-        self._positions: list[Position] = []
+        self.positions: Sequence[Position] = []  # where all loops are closed
         self._at_start = np.zeros(0)
 
     # -- states
@@ -191,10 +191,11 @@ class Probe:
     # -- at positions where the conditions hold
 
     def add_slips(
-        self, live: dict[Element, LiveRows], order: Iterable[Element], start: np.ndarray, locked: Freedoms | None = None
-    ) -> dict[Element, LiveRows]:
+        self, live: dict[Element, LiveRows], order: Iterable[Element], start: np.ndarray,
+        locked: Freedoms | None = None, known: Sequence[Position] = (),
+    ) -> dict[Element, LiveRows]:  # fmt: skip
         """The same live rows with slips for those that others, before them in `order`, imply; from the declared `start`
-        (state), and without `locked` freedoms.
+        (state), and without `locked` freedoms. Positions with closed loops are found, if none are `known`.
         """
         ends = np.cumsum([0, *(len(live[key].size) for key in self.closures)])
         places = {key: np.arange(a, b) for key, a, b in zip(self.closures, ends[:-1], ends[1:], strict=True)}
@@ -207,24 +208,24 @@ class Probe:
         }
         sizes = np.sqrt(np.concatenate([live[key].size for key in self.closures]))
         machine = self._numeric(live, start)
-        self._positions = self._positions or find_positions(machine)
-        matrices = [position.matrix for position in self._positions]
-        if locked:  # other rows are live then
-            matrices = [self._without(machine.evaluate(p.time, p.q, p.parameters)[1], locked) for p in self._positions]
+        self.positions = known or self.positions or find_positions(machine)
+        matrices = [position.matrix for position in self.positions]
+        if locked or known:  # other rows are live then
+            matrices = [self._without(machine.evaluate(p.time, p.q, p.parameters)[1], locked) for p in self.positions]
         found = slips([matrix / machine.scale for matrix in matrices], self.ways, fixed, sizes)
         return {key: one.with_slips(found.get(key)) for key, one in live.items()}
 
     @property
     def ways(self) -> list[int]:
         """For each position where conditions were looked at, the place of the one it was reached from."""
-        return [position.before for position in self._positions]
+        return [position.before for position in self.positions]
 
     def held(self) -> list[np.ndarray]:
         """All inputs of a routine at the positions where conditions were looked at, with nothing moving; none before
         `add_slips`.
         """
         rows = []
-        for position in self._positions:
+        for position in self.positions:
             row = self._at_start.copy()
             row[1 + self.nq : 1 + self.nq + self.nv] = 0.0
             row[0], row[1 : 1 + self.moved] = position.time, position.q

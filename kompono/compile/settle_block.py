@@ -1,0 +1,119 @@
+"""What native code needs to settle laws at an event, seen from both sides: one block of eight-byte fields, as of runs.
+
+Everything a program says of its laws (kinds, rows, places of modes) is a table of whole numbers here, so that one
+native function serves all programs. Times of the last events of each unit are kept here, too: Python and native code
+count crowds together.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from kompono.compile.crowd import Crowd
+from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.translate.program import LAW_EVENTS, LawUnit, Program
+
+SETTLE = "kompono.settle"  # the native name of the function of such a block
+POINTERS = (
+    "time", "state", "inputs", "parameters", "fired", "units", "given", "made", "gap", "rate", "w", "measures",
+    "numbers", "answer", "reactions", "speeds", "work", "touching", "parted", "happened", "crowd", "counts", "view",
+    "view_call", "respond", "respond_call",
+)  # fmt: skip
+COUNTS = (
+    "size", "first_speed", "speed_count", "first_mode", "unit_count", "row_count", "parameter_count", "first_event",
+    "room", "acting",
+)  # fmt: skip
+REALS = ("step", "usual_step")
+FIELDS = (*POINTERS, *COUNTS, *REALS)
+_INDEX = {name: i for i, name in enumerate(FIELDS)}
+UNIT = ("kind", "row", "place", "level", "contact", "count", "length")  # numbers of a unit in the table
+_ANSWERS = ("answer", "reactions", "speeds")  # what a force on a row does: to rows, measures, speeds
+MOST_UNITS = 64  # of a program of which events are settled natively: to look at more takes longer than what it saves
+HAPPENED = 2  # things that may happen to a unit at one event: it strikes, and it changes
+
+
+def _kind(name: str) -> str:
+    return POINTER if name in POINTERS else REAL if name in REALS else INT
+
+
+class SettleBlock(ctypes.Structure):
+    """Fields of one run."""
+
+    _fields_ = [
+        (name, {POINTER: ctypes.c_void_p, INT: ctypes.c_int64, REAL: ctypes.c_double}[_kind(name)]) for name in FIELDS
+    ]
+
+
+class NativeSettleBlock:
+    """The same fields from inside native code: attributes read, `set` writes."""
+
+    def __init__(self, code: Code, pointer: str = "%block") -> None:
+        self._code, self._pointer = code, pointer
+
+    def _place(self, name: str) -> str:
+        return self._code.let(POINTER, f"getelementptr i64, ptr {self._pointer}, i64 {_INDEX[name]}").name
+
+    def __getattr__(self, name: str) -> Value:
+        kind = _kind(name)
+        return self._code.let(kind, f"load {kind}, ptr {self._place(name)}")
+
+    def set(self, name: str, value: Value | float) -> None:
+        """Write a field."""
+        kind = _kind(name)
+        self._code.say(f"store {kind} {self._code.value(value, kind)}, ptr {self._place(name)}")
+
+    def array(self, name: str, kind: str = REAL) -> Array:
+        """The array a field points to."""
+        return Array(self._code, getattr(self, name).name, kind)
+
+
+class SettleMemory:
+    """The block of a run with everything it points to; `crowd` counts events of units."""
+
+    def __init__(self, program: Program, crowd: Crowd) -> None:
+        view, respond = program.routines["law_view"], program.routines["law_respond"]
+        units, self._seen = len(program.laws), [name for name, _ in view.outputs]
+        table = np.array([_numbers(unit) for unit in program.laws], dtype=np.int64)
+        sizes = dict(view.outputs)
+        sizes |= {name: size for name, (_, size) in zip(_ANSWERS, respond.outputs, strict=True)}
+        sizes |= {"given": dict(respond.inputs)["parameters"], "made": program.state_size, "happened": HAPPENED * units}
+        sizes |= {"work": max(view.workspace, respond.workspace, 1)}
+        self._arrays = {name: np.zeros(size) for name, size in sizes.items()}
+        self._arrays |= {name: np.zeros(units, dtype=np.int64) for name in ("touching", "parted")}
+        self._arrays |= {"units": table, "crowd": crowd.times, "counts": crowd.counts}
+        first = len(program.coordinates)
+        self.block = SettleBlock(
+            size=program.state_size, first_speed=first, speed_count=len(program.speeds),
+            first_mode=first + len(program.speeds), unit_count=units, row_count=dict(view.outputs)["gap"],
+            parameter_count=len(program.parameters), first_event=len(program.events) - len(LAW_EVENTS) * units,
+        )  # fmt: skip
+        self.address = ctypes.addressof(self.block)
+
+    def belong(self, **arrays: np.ndarray) -> None:
+        """Take arrays of a run: its time, state, inputs, parameters, and which guards fired."""
+        self._arrays |= arrays
+        self._arrays["view_call"] = self._call("parameters", self._seen)
+        self._arrays["respond_call"] = self._call("given", _ANSWERS)
+        for name, array in self._arrays.items():
+            setattr(self.block, name, array.ctypes.data)
+
+    def _call(self, parameters: str, outputs: Sequence[str]) -> np.ndarray:
+        """One evaluation of a routine, as `loop_map` reads it."""
+        arrays = [self._arrays[name] for name in ("time", "made", "inputs", parameters, *outputs)]
+        places = [number for array in arrays for number in (array.ctypes.data, 0)]
+        return np.array([1, *places, self._arrays["work"].ctypes.data], dtype=np.int64)
+
+
+def settles(program: Program, settler: object) -> bool:
+    """Whether native code settles events of laws, as far as it can; `settler` is who does otherwise."""
+    if not 0 < len(program.laws) <= MOST_UNITS or program.opaque or program.away or program.spread is not None:
+        return False
+    return bool(getattr(settler, "natively", False))
+
+
+def _numbers(unit: LawUnit) -> list[int]:
+    """A unit in the table, as `UNIT` names it."""
+    return [unit.kind, unit.row, unit.modes[0], int(unit.level == "speed"), unit.contact, unit.count, len(unit.modes)]
