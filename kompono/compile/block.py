@@ -68,9 +68,10 @@ _EVENTS = (
     "settled",
     "rated",
     "acting",
+    "waiting",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
-_OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
+_OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows", "waiting")  # of its pointers
 LASTING = tuple(n for n in (*_INTEGERS, *_REALS, *_EVENTS) if n not in _OF_A_PROCESS)  # what a run goes on with
 OF_STATE = (
     "state",
@@ -214,6 +215,8 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
+    if lanes.count > 1:
+        sizes["lane"] = 13  # see `loop_adaptive_lanes`
     if lanes.count > 1 and guard_count(program):
         sizes |= {"away": 1, "told": 1, "still": 1, "taken": 1, "near_before": 2, "rank_before": 1}  # see `lane_moves`
         sizes |= dict.fromkeys(("glance", "arming"), guard_count(program))
@@ -228,7 +231,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
     if any(routine.name.startswith(PULL) for routine in routines):
         sizes |= {"tape": TAPE * n, "past4": n, "past5": n}
     sizes = {name: lanes.count * size for name, size in sizes.items()} | {
-        "time": 1,
+        "time": lanes.count,
         "distance": 1,
         "inputs": len(program.inputs),
         "counted": len(program.rates),

@@ -23,10 +23,11 @@ def plus_square(code: Code, total: Value, given: Sequence[Value]) -> Value:
     and absolute tolerance. Nothing is fused, so that the sum does not depend on the loop around it.
     """
     error, state, other, relative, absolute = given
+    kind = error.kind
     largest = code.math("maxnum", code.math("fabs", state), code.math("fabs", other))
 
     def let(operation: str, left: Value, right: Value) -> Value:
-        return code.let(REAL, f"{operation} double {left.name}, {right.name}")
+        return code.let(kind, f"{operation} {kind} {left.name}, {right.name}")
 
     part = let("fdiv", error, let("fadd", absolute, let("fmul", relative, largest)))
     return let("fadd", total, let("fmul", part, part))

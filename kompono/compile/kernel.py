@@ -27,6 +27,7 @@ from kompono.translate.program import Program, TableRoutine
 
 if TYPE_CHECKING:
     from kompono.compile.run_adaptive import AdaptiveRun
+    from kompono.compile.run_adaptive_lanes import AdaptiveLanesRun
     from kompono.compile.run_back import BackRun
 
 
@@ -55,14 +56,15 @@ class Kernel:
         ready `soon` is walked until it is asked often (see `tiers`).
         """
         names = [routine_named(self.program, name).name for name in (*([routine] if routine else []), *routines)]
-        self._objects.make(names, _known(method) if method else "", Lanes(lanes), soon)
+        apart = lanes > 1 and method in CHOOSING
+        self._objects.make(names, _known(method) if method and not apart else "", Lanes(lanes), soon)
         for name in names:
             if lanes > 1:
                 self._objects.map_function(routine_named(self.program, name).name, Lanes(lanes))
             else:
                 self._evaluator(name)
         if method:
-            width = Lanes(lanes)
+            width = Lanes(lanes, apart)
             self._objects.loop_function(self._objects.loop_named(method, width) if soon else method, width)
 
     @property
@@ -187,6 +189,23 @@ class Kernel:
             max_step=max_step, guard_checks=guard_checks, each=each,
         )  # fmt: skip
         return self._going_on(self._relying(run), method, name, ONE)
+
+    def adaptive_on_lanes(
+        self, time: float, state: ArrayLike, *, lanes: int, until: float, interval: float, rtol: ArrayLike,
+        atol: ArrayLike, min_step: float = 0.0, max_step: float = math.inf, parameters: ArrayLike = (),
+        inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, project: bool = True, method: str = CHOOSING[0],
+    ) -> AdaptiveLanesRun:  # fmt: skip
+        """Several runs with error control side by side: states are (ny, lanes), parameters (np, lanes)."""
+        from kompono.compile.run_adaptive_lanes import AdaptiveLanesRun, no_own_times
+
+        if why := no_own_times(self.program):
+            raise RunError(f"{why} chooses its steps on one lane.", fix="Use lanes=1.")
+        width = Lanes(lanes, True)
+        function = self._objects.loop_function(method, width)
+        return AdaptiveLanesRun(
+            self.program, function, time, state, parameters, inputs, project, width, until=until, interval=interval,
+            rtol=rtol, atol=atol, min_step=min_step, max_step=max_step,
+        )  # fmt: skip
 
     def back(
         self, method: str, state: ArrayLike, *, parameters: ArrayLike, inputs: ArrayLike | tuple[ArrayLike, ArrayLike]

@@ -2,13 +2,14 @@
 
 Code for one lane works on `double`. Code for W lanes works on `<W x double>`: the same instructions, each on one number
 of W simulations at once. In memory, element i of a vector of W simulations takes the places i W .. i W + W - 1. Time
-and inputs are common to all lanes and stay single numbers, spread over the lanes where they are read.
+and inputs are common to all lanes and stay single numbers, spread over the lanes where they are read; simulations that
+are `apart` have their own times.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 def constant(value: float) -> str:
@@ -21,6 +22,12 @@ class Lanes:
     """A number of lanes and the types that belong to it."""
 
     count: int = 1
+    apart: bool = field(default=False, compare=False)
+
+    @property
+    def common(self) -> tuple[int, ...]:
+        """Arguments of routines that are the same on all lanes: time and inputs."""
+        return () if self.count == 1 else (2,) if self.apart else (0, 2)
 
     def _of(self, kind: str) -> str:
         return kind if self.count == 1 else f"<{self.count} x {kind}>"

@@ -20,8 +20,8 @@ from kompono.compile.machine import Machine, combine_own, runs_of, stop_if_unans
 from kompono.compile.pairs import Steps
 from kompono.compile.staying import note_rank, rate_at, rest
 
-_SAFETY, _BETA, _SHRINK, _GROW = 0.9, 0.04, 0.2, 10.0
-_ROUNDING = 1e-15
+SAFETY, BETA, SHRINK, GROW = 0.9, 0.04, 0.2, 10.0
+ROUNDING = 1e-15
 _UNSOLVED = "1.0e9"  # the error of a step that could not be made
 _FAR_APART = 1000.0  # tolerances between events that have nothing to do with each other
 
@@ -181,8 +181,8 @@ class _Dense:
 def _next_size(machine: Machine, steps: Steps, h: Value, error: Value, shortened: Value) -> Value:
     """PI controller; a step that was only shortened to land says nothing against the size proposed before."""
     code, block = machine.code, machine.block
-    ratio = code.math("pow", error, _exponent(machine, steps)) / code.math("pow", block.old_error, _BETA) / _SAFETY
-    ratio = code.math("maxnum", 1 / _GROW, code.math("minnum", 1 / _SHRINK, ratio))
+    ratio = code.math("pow", error, _exponent(machine, steps)) / code.math("pow", block.old_error, BETA) / SAFETY
+    ratio = code.math("maxnum", 1 / GROW, code.math("minnum", 1 / SHRINK, ratio))
     size = h / ratio
     size = code.select(block.after_rejection > 0, code.math("minnum", size, h), size)
     size = code.select(shortened, code.math("maxnum", size, block.step_size), size)
@@ -191,19 +191,19 @@ def _next_size(machine: Machine, steps: Steps, h: Value, error: Value, shortened
 
 def _exponent(machine: Machine, steps: Steps) -> Value | float:
     """Of the error in the controller."""
-    return steps.power(machine) - 0.75 * _BETA
+    return steps.power(machine) - 0.75 * BETA
 
 
 def _reject(machine: Machine, steps: Steps, time: Value, h: Value, error: Value) -> None:
     """Try again with a smaller step, unless it became too small; not-a-number errors shrink it most."""
     code, block = machine.code, machine.block
     number = error < 1e300
-    ratio = code.math("minnum", 1 / _SHRINK, code.math("pow", error, _exponent(machine, steps)) / _SAFETY)
-    size = h / code.select(number & (error > 1.0), ratio, 1 / _SHRINK)
+    ratio = code.math("minnum", 1 / SHRINK, code.math("pow", error, _exponent(machine, steps)) / SAFETY)
+    size = h / code.select(number & (error > 1.0), ratio, 1 / SHRINK)
     block.set("step_size", size)
     block.set("after_rejection", 1)
     block.add("rejected")
-    least = code.math("maxnum", block.min_step, _ROUNDING * code.math("fabs", time))
+    least = code.math("maxnum", block.min_step, ROUNDING * code.math("fabs", time))
     with code.when(size <= code.math("maxnum", least, 1e-300)):
         why = code.select(number, Value(code, str(int(ChunkEnd.STEP_TOO_SMALL)), INT), int(ChunkEnd.NOT_FINITE))
         machine.status.set(why)

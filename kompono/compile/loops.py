@@ -8,6 +8,7 @@ from kompono.compile.block import guard_count
 from kompono.compile.lanes import Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_adaptive import adaptive_loop
+from kompono.compile.loop_adaptive_lanes import adaptive_lanes_loop
 from kompono.compile.loop_adjoint import adjoint_loop
 from kompono.compile.loop_discrete import Leapfrog
 from kompono.compile.loop_dopri5 import DOPRI5
@@ -26,12 +27,16 @@ def _fixed(machine: Machine, step: StepRule, name: str) -> str:
     return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
+def _chosen(machine: Machine, name: str) -> str:
+    return adaptive_lanes_loop(machine, name) if machine.lanes.count > 1 else adaptive_loop(machine, DOPRI5, name)
+
+
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk2": lambda machine, name: _fixed(machine, RungeKutta(MIDPOINT), name),
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
     "adams": lambda machine, name: _fixed(machine, Adams(), name),
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
-    "dopri5": lambda machine, name: adaptive_loop(machine, DOPRI5, name),
+    "dopri5": lambda machine, name: _chosen(machine, name),
     "esdirk4": lambda machine, name: adaptive_loop(machine, STIFF_STEPS, name),
 }
 BACK: dict[str, Tableau] = {"back along rk4": CLASSIC, "back along dopri5": DORMAND_PRINCE}  # along stored steps

@@ -65,7 +65,8 @@ class Machine:
     def vector(self, name: str) -> Array:
         """A vector of the run's memory (see `block.layout`)."""
         place = self._memory.at(self._places[name][0])
-        return place if name in _COMMON else Array(self.code, place.pointer, self.lanes.real)
+        common = name in _COMMON and not (name == "time" and self.lanes.apart)
+        return place if common else Array(self.code, place.pointer, self.lanes.real)
 
     def finish(self, name: str) -> str:
         """The text of the loop as a function of the block that returns the status."""
@@ -137,6 +138,9 @@ class Machine:
             return
         code, block = self.code, self.block
         times, values, rows = block.array("table_times"), block.array("table_values"), block.table_rows
+        if self.lanes.apart:  # then they do not change
+            code.copy(self.vector("inputs"), values, count)
+            return
         low, high = (
             code.variable(INT, 0),
             code.variable(INT, rows),

@@ -25,7 +25,6 @@ from kompono.compile.walked import Walked
 from kompono.errors import CompileError
 from kompono.translate.program import Call, Program, Routine, TableRoutine
 
-_COMMON = (0, 2)  # arguments that are the same on all lanes: time and inputs
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
 
@@ -231,7 +230,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
     def fetch(slot: int) -> str:
         if slot not in values:
             which, place = sources[slot]
-            kind, name = ("double", f"%c{slot}") if which in _COMMON and lanes.count > 1 else (real, f"%x{slot}")
+            kind, name = ("double", f"%c{slot}") if which in lanes.common else (real, f"%x{slot}")
             lines.append(f"%p{slot} = getelementptr {kind}, ptr %in{which}, i64 {place}")
             lines.append(f"{name} = load {kind}, ptr %p{slot}{lanes.aligned}")
             lines.extend(lanes.spread(f"%x{slot}", name) if kind != real else [])
@@ -323,7 +322,7 @@ def _tabled(program: Program, routine: Routine, lanes: Lanes) -> str:
 def _copy_inputs(code: Code, routine: Routine) -> None:
     work, offset = Array(code, "%work", code.lanes.real), 0
     for which, (_, size) in enumerate(routine.inputs):
-        if which in _COMMON and code.lanes.count > 1:
+        if which in code.lanes.common:
             with code.loop(size) as i:
                 work[i + offset] = Array(code, f"%in{which}")[i]
         else:

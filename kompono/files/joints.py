@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kompono.files.assembly import Step
 from kompono.files.graph import Edge
 from kompono.files.names import Names
@@ -44,13 +46,25 @@ def joined(level: Level, edge: Edge) -> None:
         start = _start(level, step)
         keywords |= {coordinate: start} if start else {}
         keywords |= _limits(level, step)
+    elif step.kind == "ball":
+        keywords |= _ball(level, step)
     elif level.choices.limits and step.limits != (None, None):
         level.told.note("ignored", step.name, f"limits of a {step.kind} joint")
-    if step.kind == "ball" and step.start:
-        keywords |= {f"e{k}": e for k, e in enumerate(step.start)}
     level.coordinates[step.name] = name, coordinate, step
     ends = level.frame(edge.first, first @ step.before), second
     level.members[name] = Make(SINGLE[step.kind], ends, keywords, edge.where)
+
+
+def _ball(level: Level, step: Step) -> dict[str, Any]:
+    """The limit of the whole turn of a ball, and its start within that."""
+    most, start = step.limits[1] if level.choices.limits else None, np.array(step.start or (1.0, 0.0, 0.0, 0.0))
+    turned = 2 * math.atan2(float(np.linalg.norm(start[1:])), abs(float(start[0])))
+    if most is not None and turned > most:
+        level.told.note("assumed", step.name, f"is turned by its limit {most:.6g} at the start, not by {turned:.6g}")
+        sides = math.copysign(math.sin(most / 2), start[0]) * start[1:] / np.linalg.norm(start[1:])
+        start = np.array([math.cos(most / 2), *sides])
+    found: dict[str, Any] = {f"e{k}": e for k, e in enumerate(start.tolist())} if np.any(start[1:]) else {}
+    return found | ({"limits": {"turn": most}} if most is not None else {})
 
 
 def _chain(level: Level, edge: Edge, name: str) -> None:

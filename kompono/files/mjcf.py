@@ -8,6 +8,7 @@ refused by its name, and `ignore=[name]` leaves it out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -110,10 +111,10 @@ def _joints(model: Compiled, q: np.ndarray) -> Iterable[Joined]:
 def _step(model: Compiled, joint: int, kind: str, before: Place, q: np.ndarray) -> Step:
     m, name, at = model.m, model.joint(joint), model.m.jnt_qposadr[joint]
     if kind == "ball":
-        if m.jnt_limited[joint]:
-            model.note("ignored", name, "the limit of a ball joint")
+        most = float(m.jnt_range[joint].max()) if m.jnt_limited[joint] else math.pi
         start = tuple(q[at : at + 4].tolist())
-        return Step("ball", name, before, start=start if start != (1.0, 0.0, 0.0, 0.0) else 0.0)  # type: ignore[arg-type]
+        turned = start if start != (1.0, 0.0, 0.0, 0.0) else 0.0
+        return Step("ball", name, before, limits=(None, most if most < math.pi else None), start=turned)
     zero = m.qpos0[at]
     limits: tuple[float | None, float | None] = (None, None)
     if m.jnt_limited[joint]:

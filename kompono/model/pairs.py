@@ -107,16 +107,30 @@ class Cylindrical(AxisJoint):
 
 
 class Spherical(Joint):
-    """Turns freely about a point: unit quaternion e0..e3, speeds wx, wy, wz [rad/s] in second-frame axes."""
+    """Turns freely about a point: unit quaternion e0..e3, speeds wx, wy, wz [rad/s] in second-frame axes.
+
+    `limits` = {"swing": angle, "twist": (lower, upper), "turn": angle} [rad] keep `axis`, which both frames have,
+    within a cone about itself, the twist about it between two angles, and the whole turn below one; all or some of
+    them.
+    """
 
     coordinates = ("e0", "e1", "e2", "e3")
     units = ("", "", "", "")
     speeds = ("wx", "wy", "wz")
 
     def __init__(
-        self, first: Frame, second: Frame, *, limits: Any = None, restitution: Any = 0.0, **start: float | None
-    ) -> None:
+        self, first: Frame, second: Frame, *, axis: Axis = "z", limits: Any = None, restitution: Any = 0.0,
+        **start: float | None,
+    ) -> None:  # fmt: skip
+        self.axis = unit_axis(axis)
         super().__init__(first, second, start=start, limits=limits, restitution=restitution)
+
+    def _limit(self, limits: Any, restitution: Any) -> None:
+        from kompono.model.cone import ConeStops  # a law is built on joints
+        from kompono.model.stops import fraction
+
+        self.limits = limits
+        self._stops = ConeStops(self, self.axis, limits, fraction(restitution, "the restitution"))
 
     def pose(self, q: Any) -> Pose:
         return Pose(rotation=rotation_of(q))

@@ -49,17 +49,17 @@ class Instant:
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
         self.step = step or BRIEF
-        self.units = settler.units
+        self.units, self.table = settler.units, settler.table
         self._columns: dict[int, tuple[np.ndarray, ...]] = {}
         self._modes = settler.states.modes(state)  # all of them, as they change
         self.asked: list[int] = []  # units of the last small problem
-        self.before = self.modes()
+        self.before = self.modes()  # the first of each unit
         self.view = self._look_at_all() if "law_columns" in settler.program.routines else self.look()
         self.touching = self._touching()
 
-    def modes(self) -> list[np.ndarray]:
-        """The modes of each unit now."""
-        return [self._modes[list(unit.modes)] for unit in self.units]
+    def modes(self) -> np.ndarray:
+        """The first mode of each unit now: closed, or slips."""
+        return self._modes[self.table.first_mode]
 
     def settled(self) -> np.ndarray:
         """The state with the modes that were chosen."""
@@ -92,29 +92,21 @@ class Instant:
         unit = self.units[number]
         return [unit.row, unit.row + 1] if unit.kind == Kind.PLANAR else [unit.row]
 
-    def _touching(self) -> list[bool]:
+    def _touching(self) -> np.ndarray:
         """Of each unit: whether its gap is closed, or was; whether friction acts there."""
-        found = []
-        for number, unit in enumerate(self.units):
-            if unit.kind != Kind.ONE_SIDED:
-                found.append(unit.contact < 0 or found[unit.contact])
-            elif unit.level == "speed":
-                found.append(bool(self.before[number][0] > 0 or self.view.rate[unit.row] < SLOW))
-            else:
-                found.append(bool(self.before[number][0] > 0 or self.view.gap[unit.row] < TOUCHING))
-        return found
+        table, view = self.table, self.view
+        near = np.where(table.by_speed, view.rate[table.row] < SLOW, view.gap[table.row] < TOUCHING)
+        return table.of_contact(near | (self.before > 0), without=True)
 
     # -- impacts
 
     def strike(self, fired: Sequence[int]) -> list[tuple[int, int]]:
         """Let what approaches strike: speeds jump. What happened, by unit."""
-        approach = [
-            k for k, unit in enumerate(self.units)
-            if unit.kind == Kind.ONE_SIDED and self.touching[k] and self.view.rate[unit.row] < -RESTING
-        ]  # fmt: skip
+        near = self.table.gap & self.touching & (self.view.rate[self.table.row] < -RESTING)
+        approach = np.flatnonzero(near).tolist()
         if not approach:
             return []
-        chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._given(k)]
+        chosen = self._bearing()
         if len(chosen) == 1 and self._mobility(approach[0]) > 0.0:
             row, a = self.units[approach[0]].row, self._mobility(approach[0])
             self._push([row], [impulse_alone(a, float(self.view.rate[row]), self._restitution(approach[0]))])
@@ -148,7 +140,7 @@ class Instant:
             return []
         rate = self.view.rate.copy()
         rate[[self.units[k].row for k in jammed]] = -0.5 * RESTING
-        chosen = [k for k in range(len(self.units)) if self.touching[k] and not self._given(k)]
+        chosen = self._bearing()
         part = self._part(chosen, rate)
         impulses, _ = impact(part.problem, part.units, np.zeros(len(chosen)), "poisson")
         if not np.any(impulses):
@@ -162,10 +154,11 @@ class Instant:
         row = self.units[number].row
         return float(self.column(row)[0][row])
 
-    def _given(self, number: int) -> bool:
-        """Whether a unit is friction that no impulse limits: it gives way."""
-        unit = self.units[number]
-        return unit.kind != Kind.ONE_SIDED and unit.contact < 0 and not (unit.count and self.view.numbers[number, 0])
+    def _bearing(self) -> list[int]:
+        """Units that take impulses: all that touch, but friction that no impulse limits, which gives way."""
+        table = self.table
+        limited = table.measured & (self.view.numbers[:, 0] != 0)
+        return np.flatnonzero(self.touching & ((table.own >= 0) | limited)).tolist()
 
     def _restitution(self, number: int) -> float:
         """That of a unit, none where the rebound would be too low to matter, or it does not approach: what rests closed
@@ -188,11 +181,13 @@ class Instant:
 
     def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
-        parted = {k for k in range(len(self.units)) if self._parts(k)}
+        table, parted = self.table, np.zeros(len(self.units), dtype=bool)
+        opening = np.flatnonzero(table.gap & (self.view.rate[table.row] > RESTING))
+        parted[[k for k in opening.tolist() if self._parts(k)]] = True
         while True:
-            chosen = [k for k in range(len(self.units)) if self.touching[k] and self._contact(k) not in parted]
-            for number in set(range(len(self.units))) - set(chosen):
-                self._write(number, UnitMode.OFF)
+            left = self.touching & ~table.of_contact(parted, without=False)
+            chosen = np.flatnonzero(left).tolist()
+            self._modes[table.places[~left[table.owner]]] = 0.0
             if not chosen or (len(chosen) == 1 and self._chosen_alone(chosen[0], chosen[0] in fired)):
                 return self._changes()
             part = self._part(chosen, self.view.w)
@@ -208,7 +203,7 @@ class Instant:
                     raise
             if not lifted:
                 break
-            parted |= lifted
+            parted[list(lifted)] = True
         slow = self._slow(part, found)
         for i, number in enumerate(chosen):
             self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])
@@ -255,11 +250,6 @@ class Instant:
                 raise
         return select(part.problem, part.units, start, free)
 
-    def _contact(self, number: int) -> int:
-        """The contact of a unit: itself, or that of its friction; -1 if it has none."""
-        unit = self.units[number]
-        return number if unit.kind == Kind.ONE_SIDED else unit.contact
-
     def _opens(self, number: int) -> bool:
         """Whether a unit is a gap that opens, be it next to not at all."""
         unit = self.units[number]
@@ -281,12 +271,12 @@ class Instant:
 
     def _held(self, number: int) -> bool:
         """Whether a unit was closed, or did stick."""
-        unit, before = self.units[number], self.before[number][0]
+        unit, before = self.units[number], self.before[number]
         return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
 
     def _acted(self, number: int) -> bool:
         contact = self.units[number].contact
-        return contact < 0 or bool(self.before[contact][0] > 0)
+        return contact < 0 or bool(self.before[contact] > 0)
 
     def _free(self, number: int) -> bool:
         """Whether a unit may change: one that slips goes on."""
@@ -299,7 +289,7 @@ class Instant:
         for i, number in enumerate(chosen):
             unit, slip = self.units[number], self.view.rate[self.rows(number)]
             if unit.kind == Kind.ONE_SIDED:
-                modes[i] = UnitMode.HELD if self.before[number][0] > 0 else UnitMode.OFF
+                modes[i] = UnitMode.HELD if self.before[number] > 0 else UnitMode.OFF
                 continue
             modes[i] = UnitMode.HELD
             speed = float(np.linalg.norm(slip))
@@ -340,15 +330,13 @@ class Instant:
             self._modes[place] = value
 
     def _changes(self) -> list[tuple[int, int]]:
-        found, now = [], self.modes()
-        for number, (unit, old, new) in enumerate(zip(self.units, self.before, now, strict=True)):
-            if unit.kind == Kind.ONE_SIDED:
-                if old[0] != new[0]:
-                    found.append((number, CLOSES if new[0] > 0 else OPENS))
-                continue
-            acts = unit.contact < 0 or now[unit.contact][0] > 0
-            if acts and (np.sign(old[0]) != np.sign(new[0]) or not self._acted(number)):
-                found.append((number, SLIPS if new[0] else STICKS))
+        table, old, new = self.table, self.before, self.modes()
+        acts, acted = (table.of_contact(modes > 0, without=True) for modes in (new, old))
+        changed = np.where(table.gap, old != new, acts & ((np.sign(old) != np.sign(new)) | ~acted))
+        found = []
+        for number in np.flatnonzero(changed).tolist():
+            names = (OPENS, CLOSES) if table.gap[number] else (STICKS, SLIPS)
+            found.append((number, names[int(new[number] != 0)]))
         return found
 
     def jam(self, found: NoForcesFit) -> str:

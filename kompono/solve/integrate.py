@@ -49,6 +49,7 @@ class Trajectory:
     lost: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))  # when lanes ceased to be finite [s]
     cause: BaseException | None = None  # what a callable raised
     table: np.ndarray | None = None  # channels at the rows, where they were computed as the run went on
+    each_lane: list[dict[str, int]] | None = None  # what runs on lanes counted that choose their own steps
     on_lanes: LanesRun | None = None  # the runs of several lanes, if each has events and an end of its own
 
 
@@ -138,6 +139,22 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
 def _adaptive(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
     recorder, feed = Recorder(settings.keep, problem.columns, problem.report), problem.feed
     interval = settings.step * settings.every
+    if problem.lanes > 1:
+        run = problem.kernel.adaptive_on_lanes(
+            settings.begin, problem.state, lanes=problem.lanes, until=settings.until, interval=interval,
+            rtol=settings.rtol, atol=settings.atol, parameters=problem.parameters, inputs=feed.table(),
+            project=settings.stabilize, method=settings.method,
+        )  # fmt: skip
+        course = AdaptiveCourse(run, feed, settings.until, settings.max_steps)
+        ended = _chunks(problem, course, recorder, progress)
+        if ended is Ending.HOPELESS:  # alone they say why
+            run.give_up()
+            recorder.take(run)
+            ended = Ending.DONE
+        if ended is not Ending.DONE:
+            run.end_early()
+            recorder.take(run)
+        return _finish(problem, settings, run, recorder, ended)
     longest = interval if problem.kernel.program.laws else math.inf  # what rests has no error, and may break loose
     run = problem.kernel.adaptive(
         settings.begin, problem.state, until=min(settings.until, feed.next_due), interval=interval, max_step=longest,
@@ -336,6 +353,7 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
         run.lost,
         problem.feed.cause,
         table,
+        run.counts if problem.lanes > 1 and METHODS[settings.method].chooses_steps else None,
         run if getattr(run, "on_lanes", False) else None,
     )
 

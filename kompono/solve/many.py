@@ -1,10 +1,11 @@
 """Many runs of one kernel: lanes times threads.
 
 Runs are taken in groups as wide as the machine's registers; a group is one run of the native loop on several lanes.
-A run with events is alone for steps that hold one (see `compile/lane_moves`). What lanes cannot do (adaptive methods,
-callable inputs) runs one by one, and so does a run without events that a lane lost: it is repeated alone, which gives
-what a single run would have given, failure and all, or goes on where only the lane's sine has a limit. A thread takes
-one group after the other; native code runs without the interpreter's lock.
+A run with events is alone for steps that hold one (see `compile/lane_moves`); runs that choose their steps have times
+of their own (see `compile/loop_adaptive_lanes`). What lanes cannot do (callable inputs, chosen steps with events) runs
+one by one, and so does a run that a lane lost: it is repeated alone, which gives what a single run would have given,
+failure and all, or goes on where only the lane's sine has a limit. A thread takes one group after the other; native
+code runs without the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.block import guard_count
+from kompono.compile.host import lanes as native_lanes
+from kompono.compile.run_adaptive_lanes import fits_memory, no_own_times
 from kompono.compile.run_lanes import one_lane
 from kompono.ending import Ending
 from kompono.solve.endings import NO_ROOM
@@ -56,10 +59,20 @@ class Batch:
 
 
 def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
-    """Whether runs can go side by side: equal steps, no inputs that depend on the run, no lanes inside."""
-    free = not any(source.is_callable for source in feed.callables)
-    fixed = METHODS[settings.method].family is Family.FIXED and hasattr(kernel, "fixed")
-    return free and fixed and not one_lane(kernel)
+    """Whether runs can go side by side: no inputs that depend on the run, no lanes inside."""
+    free = not any(source.is_callable for source in feed.callables) and hasattr(kernel, "fixed")
+    if settings.method == "dopri5":
+        return free and _fits_own_times(kernel, settings, feed)
+    return free and METHODS[settings.method].family is Family.FIXED and not one_lane(kernel)
+
+
+def _fits_own_times(kernel: Any, settings: Settings, feed: Feed) -> bool:
+    """Whether runs that choose their steps can go side by side, each at its own time."""
+    table, records = feed.table(), settings.span / (settings.step * settings.every)
+    changing = table is not None and len(table[0]) > 1
+    if changing or settings.max_steps is not None or one_lane(kernel) or no_own_times(kernel.program):
+        return False
+    return fits_memory(kernel.program, records, native_lanes())
 
 
 def record_times(settings: Settings) -> np.ndarray:
@@ -219,7 +232,8 @@ def _each(kernel: Any, batch: Batch, whole: Trajectory, tables: np.ndarray) -> l
         table = tables[i]
         if not np.isfinite(table).all() and not kernel.program.opaque:  # perhaps a sine beyond its limit
             table = channels(kernel, batch.outputs, rows, batch.parameters[i])
-        statistics = {**whole.statistics, "steps_on_lanes": whole.statistics["steps"]}
+        statistics = {**whole.statistics, **(whole.each_lane[i] if whole.each_lane else {})}
+        statistics["steps_on_lanes"] = statistics["steps"]
         trajectory = Trajectory(rows, whole.ended, whole.message, whole.time, statistics)
         outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i], False))
     return outcomes

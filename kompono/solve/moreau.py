@@ -94,7 +94,7 @@ class MoreauStep:
     def _rebound(self, number: int) -> float:
         """The speed with which a gap that closes shall open, none where it would last but a few steps."""
         unit, view = self.settler.units[number], self.now.view
-        if unit.kind != Kind.ONE_SIDED or self.now.before[number][0] > 0:
+        if unit.kind != Kind.ONE_SIDED or self.now.before[number] > 0:
             return 0.0
         speed = -view.rate[unit.row]
         if speed <= RESTING:
@@ -112,7 +112,7 @@ class MoreauStep:
         for i, number in enumerate(chosen):
             slip = self.rates[self.now.rows(number)]
             length = float(np.linalg.norm(slip))
-            if self.settler.units[number].kind != Kind.ONE_SIDED and self.now.before[number][0] and length > SLOW:
+            if self.settler.units[number].kind != Kind.ONE_SIDED and self.now.before[number] and length > SLOW:
                 modes[i] = UnitMode.SLIDES
                 directions[i, : len(slip)] = slip / length
         return UnitChoice(modes, directions, np.zeros(sum(len(self.now.rows(number)) for number in chosen)))

@@ -6,6 +6,7 @@ The native loop stops there; what happens at such an instant is in `instant.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ class Settler:
         self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
+
+    @cached_property
+    def table(self) -> Any:
+        """The units as columns of numbers."""
+        from kompono.solve.laws.table import UnitTable
+
+        return UnitTable(self.units)
 
     def __call__(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int],

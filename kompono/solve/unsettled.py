@@ -49,15 +49,15 @@ def _named(settler: Any, time: float, state: np.ndarray, inputs: np.ndarray, par
     now = Instant(settler, time, state, inputs, parameters, 0.0)
     if not np.all(np.isfinite(now.view.w)):
         return ""
-    acting = [k for k, unit in enumerate(now.units) if unit.contact < 0 or now.before[unit.contact][0] > 0]
-    acting = [k for k in acting if now.units[k].kind != Kind.ONE_SIDED or now.before[k][0] > 0]
+    acting = [k for k, unit in enumerate(now.units) if unit.contact < 0 or now.before[unit.contact] > 0]
+    acting = [k for k in acting if now.units[k].kind != Kind.ONE_SIDED or now.before[k] > 0]
     part = now._part(acting, now.view.w)
     modes, ways = [], []
     for k in acting:
-        slips = now.units[k].kind != Kind.ONE_SIDED and now.before[k][0] != 0
+        slips = now.units[k].kind != Kind.ONE_SIDED and now.before[k] != 0
         slip = now.view.rate[now.rows(k)]
         size = float(np.linalg.norm(slip)) or 1.0
-        way = (float(np.sign(now.before[k][0])), 0.0)
+        way = (float(np.sign(now.before[k])), 0.0)
         if slips and len(slip) == 2:
             way = (float(slip[0] / size), float(slip[1] / size))
         modes.append(SLIDES if slips else HELD)

@@ -83,7 +83,7 @@ def test_events_samples_and_ends_of_each_run(method: str) -> None:
 
 @pytest.mark.parametrize(("lanes", "every"), [(2, 1), (8, 7), (16, 1)])
 def test_other_widths_and_records(lanes: int, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kompono.compile.kernel.ROOM_ALONE", 0)  # records of events fill it at once
+    monkeypatch.setattr("kompono.compile.run_lanes.ROOM_ALONE", 0)  # records of events fill it at once
     given = {"initial": {"slide.displacement": starts(2)}}
     same(Switching(), given, lanes=lanes, every=every, until=0.5, step=2e-3, threads=3)
 
@@ -106,7 +106,7 @@ def test_looks_between_the_ends_of_a_step() -> None:
 @pytest.mark.parametrize(("every", "room"), [(1, 1 << 15), (1, 0), (2, 0)])
 def test_an_event_at_the_end_of_a_step(every: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records there show what is behind the event if all steps are recorded, as those of a single run."""
-    monkeypatch.setattr("kompono.compile.kernel.ROOM_ALONE", room)
+    monkeypatch.setattr("kompono.compile.run_lanes.ROOM_ALONE", room)
 
     class Clock(Oscillator):
         def __init__(self) -> None:

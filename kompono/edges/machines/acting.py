@@ -103,7 +103,7 @@ def acting(taker: _Taker) -> tuple[tuple[Loaded, ...], tuple[Actuated, ...]]:
                 indices = [joint.coordinates.index(name) for name in names]
                 if all(add(joint, index, friction=float(np.ravel(size)[0])) for index in indices):
                     continue
-        if type(law).__name__ != "Stops":
+        if type(law).__name__ not in ("Stops", "ConeStops"):  # limits of joints are written with these
             taker.lose(law, "laws of contact and friction are not written")
     return tuple(Loaded(step, **values) for step, values in found.items()), tuple(actuators)
 

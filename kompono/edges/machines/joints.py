@@ -50,7 +50,11 @@ def steps_of(taker: _Taker, joint: Joint, name: str, path: str) -> tuple[Step, .
             for own, kind, axis, place in kinds
         )  # fmt: skip
     if isinstance(joint, Spherical):
-        return (Step("ball", name, start=tuple(float(joint.start.get(f"e{k}", k == 0)) for k in range(4))),)
+        start, given = tuple(float(joint.start.get(f"e{k}", k == 0)) for k in range(4)), joint.limits or {}
+        most = float(taker.numbers(given["turn"], path, "its limit").ravel()[0]) if "turn" in given else None
+        if {"swing", "twist"} & set(given):
+            taker.lose(joint, "limits of swing and twist")
+        return (Step("ball", name, limits=(None, most), start=start),)
     raise RunError(f"a joint {type(joint).__name__} has no counterpart in robot files.", path=path)
 
 

@@ -94,7 +94,9 @@ class _Writer:
         load, words = self.loads.get(step.name, NONE), [f'name="{step.name}"']
         if step.kind == "ball":
             self.start += list(step.start or (1.0, 0.0, 0.0, 0.0))
-            return f'<joint name="{step.name}" type="ball" pos="{numbers(at.position)}"/>'
+            words += ['type="ball"', f'pos="{numbers(at.position)}"']
+            words += [f'range="{numbers((0.0, step.limits[1]))}"'] if step.limits[1] is not None else []
+            return f"<joint {' '.join(words)}/>"
         self.start.append(float(step.start))
         words += ['type="slide"'] if step.kind == "slide" else []
         words += [f'axis="{numbers(at.rotation @ np.array(step.axis))}"', f'pos="{numbers(at.position)}"']

@@ -1,0 +1,34 @@
+"""The units of a program's laws as columns of numbers, so that looking at all of them takes no loop: most contacts of a
+heap are open most of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kompono.solve.laws.units import Kind
+from kompono.translate.program import LawUnit
+
+
+class UnitTable:
+    """Of each unit: its row, its contact (-1: none; its own number if it is one), whether it is a gap, or one on
+    speeds, whether measures limit it, and the place of its first mode; all places of modes with the units they have.
+    """
+
+    def __init__(self, units: Sequence[LawUnit]) -> None:
+        numbers = np.arange(len(units))
+        self.row = np.array([unit.row for unit in units], dtype=int)
+        self.gap = np.array([unit.kind == Kind.ONE_SIDED for unit in units], dtype=bool)
+        self.contact = np.array([unit.contact for unit in units], dtype=int)
+        self.own = np.where(self.gap, numbers, self.contact)
+        self.by_speed = np.array([unit.level == "speed" for unit in units], dtype=bool)
+        self.measured = np.array([unit.count > 0 for unit in units], dtype=bool)
+        self.first_mode = np.array([unit.modes[0] for unit in units], dtype=int)
+        self.places = np.array([place for unit in units for place in unit.modes], dtype=int)
+        self.owner = np.repeat(numbers, [len(unit.modes) for unit in units])
+
+    def of_contact(self, gaps: np.ndarray, without: bool) -> np.ndarray:
+        """What holds (units) of each unit's contact; `without` where it has none."""
+        return np.append(gaps, without)[self.own]
