@@ -68,9 +68,10 @@ _EVENTS = (
     "settled",
     "rated",
     "acting",
+    "waiting",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
-_OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows")  # sizes of what pointers mean
+_OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows", "waiting")  # of its pointers
 LASTING = tuple(n for n in (*_INTEGERS, *_REALS, *_EVENTS) if n not in _OF_A_PROCESS)  # what a run goes on with
 OF_STATE = (
     "state",

@@ -38,8 +38,7 @@ def settle(machine: Machine, time: Value, asked: Value, adaptive: bool) -> Value
             _forget(machine)
             begin_anew(machine, adaptive)
             block.set("acting", laws.acting)
-            if machine.waiting:
-                machine.fail(block.acting > 0, ChunkEnd.CLOSED)
+            machine.fail((block.waiting > 0) & (block.acting > 0), ChunkEnd.CLOSED)
     machine.fail(asked & ~done.get(), ChunkEnd.LAWS)
     return done.get()
 

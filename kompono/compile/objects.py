@@ -306,8 +306,9 @@ class Objects:
         return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape)
 
     def _shape(self, routine: Routine) -> Shape | None:
-        """What a routine of one call is without its numbers."""
-        if isinstance(routine, TableRoutine) or len(routine.calls) != 1:
+        """What a routine of one call, or one whose first call has its numbers, is without them."""
+        single = len(routine.calls) == 1 or schedule.has_numbers(self._program, routine)
+        if isinstance(routine, TableRoutine) or not single:
             return None
         name = routine.calls[0].kernel
         coded = self._program.coded.get(name)
@@ -379,7 +380,7 @@ def _whole(part: NeededObject, data: bytes) -> bytes:
 
 def _named(routine: Routine, shape: Shape) -> Routine:
     """The routine with the shape of its kernel in the place of the kernel's name."""
-    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest),))
+    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))
 
 
 def _settle_text() -> str:

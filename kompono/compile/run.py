@@ -199,7 +199,7 @@ class Run(ABC):
             if self.whole is not None and self._block.acting:
                 self._function, self.takeover = self.whole(self._block.evaluations)
                 self.whole = None
-            self._block.budget = goal - self._taken
+            self._block.budget, self._block.waiting = goal - self._taken, self.whole is not None
             ended = self._after(ChunkEnd(self._function(self._address)))
             if ended is not None:
                 return ended

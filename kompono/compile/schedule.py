@@ -11,6 +11,7 @@ does the time to compile it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import casadi as ca
@@ -89,6 +90,11 @@ def declare_called(functions: Iterable[str], lanes: Lanes) -> str:
     return "".join(f"declare void @{called_symbol(name, lanes)}(ptr, ptr) nounwind\n" for name in functions)
 
 
+def has_numbers(program: Program, routine: Routine) -> bool:
+    """Whether the first call of a routine of several writes numbers that may be others in another model."""
+    return len(routine.calls) > 1 and not routine.calls[0].inputs and routine.calls[0].kernel in program.coded
+
+
 def define_called(function: ca.Function, lanes: Lanes) -> str:
     """A closed function: from the column of its arguments to that of its results."""
     from kompono.compile import split
@@ -129,8 +135,9 @@ def define(
     program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, numbers: Table | None = None, *,
     turns: bool = False,
 ) -> str:  # fmt: skip
-    """Definitions of the routines and of the kernels they share; one routine of one call may have its `numbers` in a
-    table. With `turns`, which is for this processor, sines and cosines are made together.
+    """Definitions of the routines and of the kernels they share; one routine of one call, or one whose first call
+    writes them, may have its `numbers` in a table. With `turns`, which is for this processor, sines and cosines are
+    made together.
     """
     from kompono.compile import sweeps
 
@@ -147,8 +154,9 @@ def define(
         if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:
             parts.append(_direct(program, routine, lanes, numbers, turns))
         else:
-            kernels.update((call.kernel, program.kernels[call.kernel]) for call in routine.calls)
-            parts.append(_tabled(program, routine, lanes))
+            tabled = routine.calls[1:] if numbers else routine.calls
+            kernels.update((call.kernel, program.kernels[call.kernel]) for call in tabled)
+            parts.append(_tabled(program, replace(routine, calls=tabled), lanes, numbers, routine.calls[0].outputs))
     parts.extend(_kernel(name, function, lanes, turns) for name, function in kernels.items())
     return "".join(parts)
 
@@ -249,7 +257,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
     calls = Calls()
     for number, call in enumerate(routine.calls):
         lower(
-            numbers.coded.code() if numbers and numbers.coded else program.kernels[call.kernel],
+            numbers.coded.code() if numbers and numbers.coded and not number else program.kernels[call.kernel],
             lines,
             read=lambda i, call=call: read(i, call),
             write=lambda j, value, call=call: keep(call.outputs[j], value),
@@ -304,7 +312,10 @@ def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32
     return f'@{name} = private unnamed_addr constant [{len(data)} x i8] c"{text}", align 8\n'
 
 
-def _tabled(program: Program, routine: Routine, lanes: Lanes) -> str:
+def _tabled(
+    program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, places: Sequence[int] = ()
+) -> str:
+    """With `numbers` these are put at some `places` of the workspace first."""
     stem = f"t.{routine.name}"
     names = list(dict.fromkeys(call.kernel for call in routine.calls))
     groups = [(names.index(kernel), list(calls)) for kernel, calls in groupby(routine.calls, key=lambda c: c.kernel)]
@@ -313,6 +324,11 @@ def _tabled(program: Program, routine: Routine, lanes: Lanes) -> str:
     tables += _table(f"{stem}.rows", rows)
     code = Code(lanes)
     _copy_inputs(code, routine)
+    if numbers is not None:
+        tables += numbers.text() + _table(f"{stem}.numbers", places)
+        with code.loop(len(places)) as i:
+            place = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.numbers', i)} to i64")
+            Array(code, "%work")[place] = Array(code, numbers.address(0))[i]
     _walk(code, program, stem, names, len(groups))
     for which, slots in enumerate(routine.result):
         tables += _gather(code, f"{stem}.{which}", f"%out{which}", slots)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from kompono.model.body import Body, MassProperties
 from kompono.model.element import Element
 from kompono.translate.algorithm import reads
 from kompono.translate.kernels import add_kernel
-from kompono.translate.program import Coded
+from kompono.translate.program import Call, Coded, Routine
 
 
 class Open(NamedTuple):
@@ -44,6 +45,16 @@ class Open(NamedTuple):
         """What was kept."""
         code, table = (ca.Function.deserialize(text) for text in texts)
         return Open(code, table, tuple(names), (texts[0], texts[1]))
+
+
+class Schedule(NamedTuple):
+    """A routine of several calls before its numbers are put in: those with these `names` are read from these
+    `slots`.
+    """
+
+    routine: Routine
+    names: tuple[str, ...]
+    slots: tuple[int, ...]
 
 
 def pattern_of(solid: MassProperties) -> tuple[object, ...] | None:
@@ -83,6 +94,7 @@ class OpenNumbers:
         self.opened: dict[str, Open] = {}  # kernels with numbers in place -> before that
         self.coded: dict[str, Coded] = {}  # the same for who compiles them
         self.without: set[str] = set()  # kernels that need no numbers
+        self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
         self._symbols: dict[str, ca.SX] = {}
         self._names: dict[int, str] = {}  # by hash of the symbol
@@ -107,12 +119,15 @@ class OpenNumbers:
                 self._declared.add(f"{path} law {k}")
         return found
 
-    def found(self, name: str, values: np.ndarray) -> ca.SX:
-        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros."""
+    def found(self, name: str, values: np.ndarray, *, alike: bool = False) -> ca.SX:
+        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros, and equal
+        ones that are `alike` stay equal.
+        """
         if name not in self._found:
             rows = values.reshape(len(values), -1).tolist() if values.size else []
-            self.decided(name, (values.shape, [[entry == 0 for entry in row] for row in rows]))
-            self._found[name] = self._symbolic(name, rows) if rows else ca.SX(len(values), 1)
+            same = [_places(values.ravel().tolist())] if alike else [[entry == 0 for entry in row] for row in rows]
+            self.decided(name, (values.shape, same))
+            self._found[name] = self._symbolic(name, rows, alike=alike) if rows else ca.SX(len(values), 1)
         return self._found[name]
 
     def decided(self, name: str, what: object) -> None:
@@ -189,6 +204,46 @@ class OpenNumbers:
             lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed
         )
         return kernel
+
+    def values(self, names: Iterable[str]) -> list[float]:
+        """Numbers by name."""
+        return [self._values[name] for name in names]
+
+    def closed_schedule(
+        self, kernels: dict[str, ca.Function], schedule: Schedule, values: Sequence[float] | None = None
+    ) -> Routine:
+        """A routine with its numbers, or these `values`, in place: its first call writes them. What is made of numbers
+        alone is a number, too: it is computed now.
+        """
+        given = self.values(schedule.names) if values is None else values
+        known, left = dict(zip(schedule.slots, given, strict=True)), list[Call]()
+        for call in schedule.routine.calls:
+            if known.keys() >= set(call.inputs) and not kernels[call.kernel].find_functions():
+                made = kernels[call.kernel](ca.DM([known[slot] for slot in call.inputs])).full().ravel()
+                known.update(zip(call.outputs, made.tolist(), strict=True))
+            else:
+                left.append(call)
+        used = {slot for call in left for slot in call.inputs}
+        used |= {slot for row in schedule.routine.result for slot in row if isinstance(slot, int)}
+        slots = tuple(slot for slot in known if slot in used)
+        routine = replace(schedule.routine, calls=tuple(left))
+        if slots:
+            entries = np.array([known[slot] for slot in slots])
+            kernel = add_kernel(kernels, ca.SX(0, 1), ca.SX(ca.DM(entries)))
+            self.coded.setdefault(kernel, _plain_numbers(entries))
+            routine = replace(routine, calls=(Call(kernel, (), slots, "numbers"), *left))
+        self.scheduled[routine.name] = routine, schedule
+        return routine
+
+
+def _plain_numbers(entries: np.ndarray) -> Coded:
+    """A kernel that has numbers and nothing else."""
+
+    def code() -> ca.Function:
+        column = ca.SX.sym("x", len(entries))
+        return ca.Function("numbers", [column], [column])
+
+    return Coded(code, f"{len(entries)} numbers", entries, len(entries), (), False)
 
 
 def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:

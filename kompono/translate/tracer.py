@@ -18,7 +18,7 @@ import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.kernels import add_kernel
-from kompono.translate.numbers import OpenNumbers
+from kompono.translate.numbers import OpenNumbers, Schedule
 from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
@@ -168,6 +168,7 @@ class SharingTracer(Tracer):
         self.calls: list[Call] = []
         self.slots: dict[int, int] = {}  # element hash of a slot symbol -> slot
         self._alive: list[ca.SX] = []
+        self._number_slots: dict[str, ca.SX] = {}  # of numbers that are put in after tracing
         self.values = {name: self._allocate(symbols.numel()) for name, symbols in inputs}
         slots = ca.vertcat(*self.values.values())
         self._inputs = {s.element_hash(): slots[i] for i, s in enumerate(ca.vertsplit(self.symbols))}
@@ -182,7 +183,13 @@ class SharingTracer(Tracer):
     def lookup(self, symbol: ca.SX) -> Scalar:
         """The slot of a model symbol."""
         key = symbol.element_hash()
-        return self._inputs[key] if key in self._inputs and key not in self._providers else super().lookup(symbol)
+        if key in self._inputs and key not in self._providers:
+            return self._inputs[key]
+        for name in self.numbers.among([symbol]) if self.numbers is not None else ():
+            if name not in self._number_slots:
+                self._number_slots[name] = self._allocate(1)
+            return self._number_slots[name]
+        return super().lookup(symbol)
 
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
         """Run `function` on traced values as one kernel; returns traced values of the same shapes."""
@@ -204,11 +211,17 @@ class SharingTracer(Tracer):
                 continue
             key = entry.element_hash()
             if key not in table:
-                if key not in self.slots:
-                    raise TranslationError("internal: a traced value is not a slot")
-                table[key] = (ca.SX.sym("x"), entry)
+                slot = entry if key in self.slots else self._of_numbers(entry)
+                table[key] = (ca.SX.sym("x"), slot)
             entries.append(table[key][0])
         return with_entries(value, entries)
+
+    def _of_numbers(self, entry: ca.SX) -> ca.SX:
+        """The slot of a value that is made of numbers alone."""
+        symbols = ca.symvar(entry)
+        if self.numbers is None or len(self.numbers.among(symbols)) != len(symbols):
+            raise TranslationError("internal: a traced value is not a slot")
+        return ca.SX(self.lookup(entry)) if entry.is_symbolic() else self.call(lambda: entry)
 
     def _resolve_free_symbols(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]]) -> list[ca.SX]:
         known = {local.element_hash() for local, _ in table.values()}
@@ -246,6 +259,10 @@ class SharingTracer(Tracer):
             results.append(with_entries(out, entries))
         return results
 
+    def _slot(self, entry: ca.SX) -> int:
+        key = entry.element_hash()
+        return self.slots[key if key in self.slots else self._of_numbers(entry).element_hash()]
+
     def _record(self, computed: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str) -> list[ca.SX]:
         column = ca.vertcat(*computed)
         used = {symbol.element_hash() for symbol in ca.symvar(column)}
@@ -262,7 +279,7 @@ class SharingTracer(Tracer):
         results = []
         for _, value in outputs:
             dense = [ca.SX(entry) for entry in ca.vertsplit(ca.vec(ca.densify(ca.SX(value))))]
-            results.append(tuple(float(e) if e.is_constant() else self.slots[e.element_hash()] for e in dense))
+            results.append(tuple(float(e) if e.is_constant() else self._slot(e) for e in dense))
         needed = {slot for row in results for slot in row if isinstance(slot, int)}
         kept = []
         for call in reversed(self.calls):
@@ -270,7 +287,12 @@ class SharingTracer(Tracer):
                 kept.append(call)
                 needed.update(call.inputs)
         sizes = tuple((label, len(row)) for (label, _), row in zip(outputs, results, strict=True))
-        return Routine(name, self.inputs, sizes, tuple(reversed(kept)), tuple(results), len(self._alive))
+        routine = Routine(name, self.inputs, sizes, tuple(reversed(kept)), tuple(results), len(self._alive))
+        if self.numbers is None:
+            return routine
+        found = {number: self.slots[slot.element_hash()] for number, slot in self._number_slots.items()}
+        used = {number: slot for number, slot in found.items() if slot in needed}
+        return self.numbers.closed_schedule(self.kernels, Schedule(routine, tuple(used), tuple(used.values())))
 
 
 def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:

@@ -132,16 +132,16 @@ def translated(
     numbers = None
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     if entry.tables and parted is None and not sealed and not elaborated.soft:
-        numbers = OpenNumbers(
-            {elaborated.path(body): body for body in elaborated.bodies}, functools.partial(_open_laws, elaborated)
-        )
+        bodies = {elaborated.path(body): body for body in elaborated.bodies}
+        numbers = OpenNumbers(bodies, functools.partial(_open_laws, elaborated))
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
             return parted.engine(kernels, shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
-        return entry.load()(elaborated if shared else tabled, topology, kernels, shared=shared, **given)
+        used = elaborated if shared and not entry.schedules else tabled
+        return entry.load()(used, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
@@ -191,7 +191,7 @@ def _finished(
         head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence, _locked(chosen))
         if kept:
             kept.put_head(head)
-    if kept and head.shared:
+    if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
@@ -354,6 +354,7 @@ def assembly_program(
     """
     if around is not None:
         return Translation(model, around.topology, around, placing_program(around), lambda _: around)
+    model = replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
     kernels = Kernels()
     engine = RelativeEngine(model, topology, kernels, shared=False)

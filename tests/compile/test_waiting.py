@@ -12,6 +12,7 @@ import pytest
 
 from kompono import Body, Ground, Simulation, Subsystem, simulate
 from kompono.compile import Kernel, objects, tiers
+from kompono.compile.lanes import ONE
 from kompono.errors import CompileError
 from kompono.library import EndStops, Gravity, Revolute, solids
 from kompono.translate.tracer import InlineTracer
@@ -64,6 +65,18 @@ def test_a_run_that_waits_has_the_bits_of_one_that_does_not(method: str, monkeyp
     assert whole.status.ok
     for name in whole.names:
         np.testing.assert_array_equal(waiting[name], whole[name], err_msg=name)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_objects_of_one_name_have_one_text(method: str) -> None:
+    """A loop that waits and the whole one are found by the same name in the cache."""
+    made = objects.Objects(Simulation(FourBar()).program, use_cache=False)
+    waiting, whole = (
+        {part.key: part.text() for part in made._loop_parts(name, ONE) if part.loops}
+        for name in (f"{method} waiting", method)
+    )
+    assert waiting.keys() & whole.keys()
+    assert all(waiting[key] == whole[key] for key in waiting.keys() & whole.keys())
 
 
 def test_nothing_of_closed_gaps_is_traced_while_all_are_open(traced: set[str]) -> None:

@@ -206,7 +206,7 @@ def _joint(kind: type = Revolute, **given: Any) -> Any:
         (lambda: _joint(limits={}), "no limits"),
         (lambda: _joint(limits=(0, 1), restitution=-1), "Revolute: the restitution"),
         (lambda: _joint(Planar, limits=(0, 1)), "Say which"),
-        (lambda: _joint(Spherical, limits={"e1": (0, 1)}), "neither an angle"),
+        (lambda: _joint(Spherical, limits={"e1": (0, 1)}), "no limit of 'e1'"),
         (lambda: Gear(_joint(), _joint(), ratio=1.0, backlash=-1.0), "not positive"),
         (lambda: Gear(_joint(), _joint(), ratio=0.0, backlash=1.0), "ratio 0"),
         (lambda: Gear(_joint(), _joint(), ratio=1.0, backlash="much"), "not a number"),

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from kompono import Body, Force, Ground, Motion, Simulation, State, Subsystem, Wrench, simulate
+from kompono.compile import Interpreter, compile_program
+from kompono.errors import TranslationError
 from kompono.library import (
     DryFriction,
     EndStops,
@@ -27,7 +29,7 @@ from kompono.library import (
 from kompono.starting import closed_start
 from kompono.translate import Translation, translate
 from kompono.translate.declared.sameness import Names, names_of
-from kompono.translate.tracer import InlineTracer
+from kompono.translate.tracer import InlineTracer, SharingTracer
 
 FULL = np.array([[0.02, 0.003, -0.003], [0.003, 0.03, 0.001], [-0.003, 0.001, 0.04]])
 
@@ -104,8 +106,8 @@ class Shelf:
         self.kept[name] = data
 
 
-def translated(model: Subsystem, shelf: Shelf | None) -> Translation:
-    return translate(model, shelf=shelf, close=closed_start)
+def translated(model: Subsystem, shelf: Shelf | None, **options: Any) -> Translation:
+    return translate(model, shelf=shelf, close=closed_start, **options)
 
 
 def kernels(translation: Translation) -> dict[str, Any]:
@@ -150,6 +152,53 @@ def test_another_mass_traces_no_dynamics(
         if name not in ("jacobian", "implicit"):
             assert program.routines[name]
     assert not {"derivative", "project", "outputs", "law_view", "guards"}.intersection(traced)
+
+
+@pytest.mark.parametrize(
+    ("machine", "options"),
+    [(Slider, {}), (Arm, {"inline_limit": 0, "metric": "identity"}), (FourBar, {"inline_limit": 0})],
+    ids=["inlined", "shared", "a loop"],
+)
+def test_the_same_in_absolute_coordinates(
+    machine: Callable[..., Subsystem], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another mass traces nothing, and gives the kernels of a new translation."""
+    shelf, traced, names = Shelf(), set[str](), ("derivative", "project", "gap")
+
+    def made(mass: float, shelf: Shelf | None) -> list[Any]:
+        program = translated(machine(mass, mass * FULL), shelf, engine="absolute", **options).program
+        known = [program.routines[name] for name in names if name in program.routines]
+        return [[program.kernels[call.kernel].serialize() for call in one.calls] for one in known]
+
+    first = made(10.0, shelf)
+    expected = made(3.7, None)
+    for tracer in (InlineTracer, SharingTracer):
+        routine = tracer.routine
+        monkeypatch.setattr(tracer, "routine", lambda self, name, *r, m=routine: traced.add(name) or m(self, name, *r))
+    assert made(3.7, shelf) == made(3.7, shelf) == expected != first
+    assert not traced.intersection(names)
+
+
+def test_schedules_of_another_mass_have_the_same_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
+    counts, rates = [], []
+    for mass in (10.0, 10.5, 10.0):
+        program = translated(FourBar(mass), None, engine="absolute", inline_limit=0).program
+        state = np.linspace(0.1, 0.6, program.state_size)
+        one, two = (maker(program).evaluate("derivative", 0.0, state)[0] for maker in (compile_program, Interpreter))
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
+        counts.append(len(list(tmp_path.glob("*.o"))))
+        rates.append(one)
+    assert counts[0] == counts[1] == counts[2] > 0
+    assert np.array_equal(rates[0], rates[2])
+    assert not np.allclose(rates[0], rates[1], rtol=1e-6)
+
+
+def test_a_body_without_inertia_is_refused_whatever_is_kept() -> None:
+    shelf = Shelf()
+    kernels(translated(Arm(10.0), shelf, engine="absolute"))
+    with pytest.raises(TranslationError, match="no inertia about some axis"):
+        translated(Arm(10.0, 1e-16 * FULL), shelf, engine="absolute")
 
 
 @pytest.mark.parametrize(

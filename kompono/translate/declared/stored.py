@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
@@ -20,7 +20,7 @@ import numpy as np
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sameness import Nameless, Names, names_of
 from kompono.translate.kernels import Kernels, kernel_text
-from kompono.translate.numbers import Open, OpenNumbers
+from kompono.translate.numbers import Open, OpenNumbers, Schedule
 from kompono.translate.program import Call, Channel, Coded, Routine
 
 
@@ -97,7 +97,11 @@ class KeptTranslation:
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""
         data = self._read(self.names.exact, name)
-        if data is not None:
+        if data is not None and "values" in data:
+            opened = self._read(self.names.open, name)
+            if opened is not None and opened["numbers"] == data["numbers"]:
+                return self._scheduled(opened, data["values"])
+        elif data is not None:
             return self._promised(data, name, make) if "coded" in data else self._routine(data)
         opened = self._read(self.names.open, name) if self.numbers is not None else None
         routine = self._filled(opened)
@@ -112,6 +116,9 @@ class KeptTranslation:
 
     def _exact(self, routine: Routine) -> dict[str, Any]:
         """A routine with its numbers; its code is kept without them."""
+        schedule = self._schedule(routine)
+        if schedule is not None and self.numbers is not None:
+            return {"numbers": schedule.names, "values": self.numbers.values(schedule.names)}
         coded = self.numbers.coded.get(routine.calls[0].kernel) if self.numbers and len(routine.calls) == 1 else None
         if coded is None:
             return self._text(routine)
@@ -142,7 +149,10 @@ class KeptTranslation:
         return routine
 
     def _opened(self, routine: Routine) -> dict[str, Any] | None:
-        """A routine of one kernel without its numbers."""
+        """A routine of one kernel, or a schedule, without its numbers."""
+        schedule = self._schedule(routine)
+        if schedule is not None:
+            return self._text(schedule.routine) | self._told(schedule.names) | {"slots": schedule.slots}
         if self.numbers is None or type(routine) is not Routine or len(routine.calls) != 1:
             return None
         kernel = routine.calls[0].kernel
@@ -151,9 +161,21 @@ class KeptTranslation:
         opened = self.numbers.opened.get(kernel)
         if opened is None:  # made of kernels that have their numbers
             return None
-        pattern = "" if self.numbers.are_declared(opened.names) else self.numbers.pattern
-        told = {"kernels": {}, "open": opened.texts, "numbers": opened.names, "pattern": pattern}
-        return self._plain(routine) | told
+        return self._plain(routine) | {"kernels": {}, "open": opened.texts} | self._told(opened.names)
+
+    def _told(self, names: Sequence[str]) -> dict[str, Any]:
+        assert self.numbers is not None
+        return {"numbers": names, "pattern": "" if self.numbers.are_declared(names) else self.numbers.pattern}
+
+    def _schedule(self, routine: Routine) -> Schedule | None:
+        """What a routine of several calls was before its numbers were put in."""
+        made, schedule = self.numbers.scheduled.get(routine.name, (None, None)) if self.numbers else (None, None)
+        return schedule if made is routine else None
+
+    def _scheduled(self, data: dict[str, Any], values: Sequence[float] | None = None) -> Routine:
+        assert self.numbers is not None
+        schedule = Schedule(self._routine(data), tuple(data["numbers"]), tuple(data["slots"]))
+        return self.numbers.closed_schedule(self.kernels, schedule, values)
 
     def _filled(self, data: dict[str, Any] | None) -> Routine | None:
         """A routine with the numbers of this model; nothing where it needs others."""
@@ -161,6 +183,8 @@ class KeptTranslation:
             return None
         if data["pattern"] and data["pattern"] != self.numbers.pattern:
             return None
+        if "slots" in data:
+            return self._scheduled(data)
         if not data["numbers"]:
             return self._routine(data)
         (call,) = data["calls"]
@@ -168,7 +192,7 @@ class KeptTranslation:
         return self._routine(data | {"calls": [[kernel, *call[1:]]]})
 
     def _text(self, routine: Routine) -> dict[str, Any]:
-        used = {call.kernel: kernel_text(call.kernel, self.kernels) for call in routine.calls}
+        used = {kernel: kernel_text(kernel, self.kernels) for kernel in routine.counts()}
         return {"kernels": used, **self._plain(routine)}
 
     def _plain(self, routine: Routine) -> dict[str, Any]:
@@ -185,7 +209,7 @@ class KeptTranslation:
     def _routine(self, data: dict[str, Any]) -> Routine:
         for name, text in data["kernels"].items():
             if name not in self.kernels:
-                self.kernels[name] = ca.Function.deserialize(text)
+                self.kernels.promised[name] = partial(ca.Function.deserialize, text)
         calls = tuple(Call(kernel, tuple(i), tuple(o), path) for kernel, i, o, path in data["calls"])
         sizes = [tuple((name, size) for name, size in data[key]) for key in ("inputs", "outputs")]
         result = tuple(tuple(row) for row in data["result"])

@@ -33,7 +33,13 @@ from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel,
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.judging import Close
-from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
+from kompono.translate.engines.placed import (
+    closures_on_bodies,
+    counted_joints,
+    find_inverses,
+    mass_inverse,
+    posed_on_speeds,
+)
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
@@ -75,6 +81,8 @@ class AbsoluteEngine(SolvedEngine):
         self._close = close
         self.projection, self.metric, self.feedback = projection, metric, baumgarte
         self._references: dict[bool, dict[Element, PivotReference]] = {}
+        if model.numbers is not None:
+            model.numbers.find = self._find_numbers
 
     def counted_joints(self) -> tuple[Joint, ...]:
         """All joints with angles that somebody uses."""
@@ -125,8 +133,33 @@ class AbsoluteEngine(SolvedEngine):
             tree = self._by_joints
             live = tree.live if not unit else tree.find_live(unit=True)
             free = absolute_references(self.model, self.laws, tree.topology, live, unit, self._mobilities)
-            self._references[unit] = free if self._mobilities else self._at_positions(free, unit)
+            found = free if self._mobilities else self._at_positions(free, unit)
+            self._references[unit] = self._numbered(found, unit) if self.model.numbers is not None else found
         return self._references[unit]
+
+    def _numbered(self, references: dict[Element, PivotReference], unit: bool) -> dict[Element, PivotReference]:
+        """References as numbers that are put in after tracing, but for those that every pivot exceeds."""
+        numbers, found = self.model.numbers, dict[Element, PivotReference]()
+        assert numbers is not None
+        for element, one in references.items():
+            sizes, name = ca.DM(one.sizes).full().ravel(), f"{self.model.path(element)}{' unit' if unit else ''}"
+            judged = sizes.max(initial=0.0) > ALWAYS
+            numbers.decided(f"{name} judged", judged)
+            slip = None if one.slip is None else numbers.found(f"{name} slip", ca.DM(one.slip).full())
+            found[element] = PivotReference(numbers.found(f"{name} reference", sizes) if judged else one.sizes, slip)
+        return found
+
+    def _find_numbers(self) -> None:
+        """Have all numbers that follow from masses, and go into the equations, among those of the model."""
+        numbers = self.model.numbers
+        assert numbers is not None
+        find_inverses(self.model)
+        for unit in {False, self.metric == "identity"}:
+            self.references(unit=unit)
+        self._allowed_gap()
+        if self.law_rows.of_joints:
+            live = self._by_joints.live.values()
+            numbers.decided("implied", [one.implied().tolist() for one in live if one.slips])
 
     def _at_positions(self, references: dict[Element, PivotReference], unit: bool) -> dict[Element, PivotReference]:
         """References that are not larger than pivots are where the machine is assembled."""
@@ -143,12 +176,15 @@ class AbsoluteEngine(SolvedEngine):
 
     @property
     def independence(self) -> tuple[int, int]:
+        if self.model.numbers is not None:  # which may be put into equations that are known already
+            find_inverses(self.model)
         return self._by_joints.independence
 
     @cached_property
     def _by_joints(self) -> RelativeEngine:
-        """The same model in joint coordinates, where its loops are seen."""
-        return RelativeEngine(self.model, find_topology(self.model), {}, shared=False, close=self._close)
+        """The same model in joint coordinates, where its loops are seen, with numbers as they are."""
+        model = replace(self.model, numbers=None)
+        return RelativeEngine(model, find_topology(model), {}, shared=False, close=self._close)
 
     def _levels(self, closures: dict[Element, Closure[Body]]) -> list[MobilityLevel]:
         if self.projection in ("standard", "successive"):
