@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.compile.lane_numbers import OF_A_LANE
 from kompono.compile.lanes import ONE, Lanes
 from kompono.ending import Ending
 from kompono.errors import CompileError
@@ -216,7 +217,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
     if lanes.count > 1:
-        sizes["lane"] = 13  # see `loop_adaptive_lanes`
+        sizes["lane"] = OF_A_LANE
     if lanes.count > 1 and guard_count(program):
         sizes |= {"away": 1, "told": 1, "still": 1, "taken": 1, "near_before": 2, "rank_before": 1}  # see `lane_moves`
         sizes |= dict.fromkeys(("glance", "arming"), guard_count(program))

@@ -204,7 +204,7 @@ class Kernel:
         function = self._objects.loop_function(method, width)
         return AdaptiveLanesRun(
             self.program, function, time, state, parameters, inputs, project, width, until=until, interval=interval,
-            rtol=rtol, atol=atol, min_step=min_step, max_step=max_step,
+            rtol=rtol, atol=atol, min_step=min_step, max_step=max_step, implicit=method in SOLVING,
         )  # fmt: skip
 
     def back(

@@ -1,39 +1,52 @@
 """The native loop of steps chosen by their error, for several runs side by side: every lane has its own time and step.
 
 All lanes attempt a step together, each of its own length, and each accepts or rejects its own; what is not for a lane
-is masked out. Rules are those of `loop_adaptive` with Dormand-Prince steps. Inputs do not change. Records lie on common
-times, and each lane writes its part of a row when it passes that time. A lane that fails, or meets a singular position,
-is lost: its run is made again, alone.
+is masked out. Rules are those of `loop_adaptive`; `lane_steps` say how steps are made. Inputs do not change. Records
+lie on common times, and each lane writes its part of a row when it passes that time. A lane that fails, or meets a
+singular position, is lost: its run is made again, alone.
 """
 
 from __future__ import annotations
 
 from kompono.compile.emit import INT, Array, Value, anywhere, spread
 from kompono.compile.error_level import plus_square
+from kompono.compile.lane_numbers import (
+    AGAIN,
+    ASKED,
+    BEGUN,
+    CLOCK,
+    DUE,
+    ERROR,
+    FRESH,
+    LENGTH,
+    LONG,
+    MADE,
+    RECORDED,
+    REFUSED,
+    WANTED,
+)
+from kompono.compile.lane_steps import LaneSteps
 from kompono.compile.loop_adaptive import BETA, GROW, ROUNDING, SAFETY, SHRINK
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_fixed import weighted
 from kompono.compile.machine import Machine, combine_own
 from kompono.compile.staying import NEAR
-from kompono.compile.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, dense_weights
+from kompono.compile.tableaux import DORMAND_PRINCE
 
-CLOCK, LENGTH, ERROR, AGAIN, FRESH, BEGUN, LONG, RECORDED, MADE, REFUSED, ASKED, DUE, WANTED = range(13)
-OF_A_LANE = 13  # numbers in the vector `lane`: time, step, last error, whether a step was refused and the rate is to be
-# made; begin and length of the last step, records, counts of steps accepted, refused, and of evaluations; scratch
-_EXPONENT = DOPRI5.root - 0.75 * BETA
+UNSOLVED = 1e9  # the error of a step that could not be made
 
 
-def adaptive_lanes_loop(machine: Machine, name: str) -> str:
+def adaptive_lanes_loop(machine: Machine, steps: LaneSteps, name: str) -> str:
     """Up to `budget` attempts of all lanes that are not yet at `until`."""
     code, block = machine.code, machine.block
     tries = code.variable(INT, 0)
     with code.forever():
-        _record(machine)
+        _record(machine, steps)
         active = _active(machine)
         code.leave(~anywhere(active) | (tries.get() >= block.budget))
         machine.stop_if_asked()
         _begin(machine, active)
-        _try(machine, _active(machine))
+        _try(machine, steps, _active(machine))
         block.add("accepted")
         tries.set(tries.get() + 1)
     return machine.finish(name)
@@ -103,21 +116,22 @@ def _first_step(machine: Machine, where: Value) -> None:
     _put(machine, where, LENGTH, code.math("minnum", first, block.until - lane[CLOCK]))
 
 
-def _try(machine: Machine, active: Value) -> None:
+def _try(machine: Machine, steps: LaneSteps, active: Value) -> None:
     """Attempt one step on each lane."""
     code = machine.code
     h, end, shortened = _choose(machine, active)
-    _stages(machine, h, end, active)
-    combine_own(machine, "mean", "", weighted(h, DORMAND_PRINCE_ERROR, DOPRI5.rates))
-    error = _norm(machine, "mean", "next")
+    span = _lane(machine)[CLOCK], h, end
+    made = steps.attempt(machine, span, active, lambda length, until, where: _stages(machine, length, until, where))
+    combine_own(machine, "mean", "", [(h * weight, name) for weight, name in steps.error(machine)])
+    error = code.select(made, _norm(machine, "mean", "next"), UNSOLVED)
     finite = machine.finite("next", "rate6")
     going = _active(machine)
     good = active & going & (error <= 1.0) & finite
     bad = active & going & ~good
     with code.when(anywhere(good)):
-        _accept(machine, good, (h, end, shortened), error)
+        _accept(machine, steps, good, (h, end, shortened), error)
     with code.when(anywhere(bad)):
-        _reject(machine, bad, h, error)
+        _reject(machine, steps, bad, h, error)
 
 
 def _choose(machine: Machine, active: Value) -> tuple[Value, Value, Value]:
@@ -173,7 +187,7 @@ def _project(machine: Machine, time: Value, state: str, where: Value) -> Value:
     return found
 
 
-def _accept(machine: Machine, good: Value, span: tuple[Value, Value, Value], error: Value) -> None:
+def _accept(machine: Machine, steps: LaneSteps, good: Value, span: tuple[Value, Value, Value], error: Value) -> None:
     code, lane, (h, end, shortened) = machine.code, _lane(machine), span
     _put(machine, good, BEGUN, lane[CLOCK])
     _put(machine, good, LONG, h)
@@ -187,7 +201,7 @@ def _accept(machine: Machine, good: Value, span: tuple[Value, Value, Value], err
     if machine.tells_nearness:
         rank, now = machine.vector("rank"), machine.vector("near")[1]
         rank[0] = code.select(good & (now > rank[0]), now, rank[0])
-    ratio = code.math("pow", error, _EXPONENT) / code.math("pow", lane[ERROR], BETA) / SAFETY
+    ratio = code.math("pow", error, steps.power(machine) - 0.75 * BETA) / code.math("pow", lane[ERROR], BETA) / SAFETY
     ratio = code.math("maxnum", 1 / GROW, code.math("minnum", 1 / SHRINK, ratio))
     size = h / ratio
     size = code.select(lane[AGAIN] > 0.0, code.math("minnum", size, h), size)
@@ -195,22 +209,18 @@ def _accept(machine: Machine, good: Value, span: tuple[Value, Value, Value], err
     _put(machine, good, LENGTH, code.math("minnum", size, machine.block.max_step))
     _put(machine, good, ERROR, code.math("maxnum", error, 1e-4))
     _put(machine, good, AGAIN, 0.0)
-    _put(
-        machine,
-        good,
-        FRESH,
-        code.select(_same(machine), 0.0, Value(code, machine.lanes.constant(1.0), machine.lanes.real)),
-    )
+    anew = steps.accepted(machine, good, h, _same(machine))
+    _put(machine, good, FRESH, code.select(anew, spread(code, 1.0), 0.0))
     _put(machine, good, CLOCK, end)
     _put(machine, good, MADE, lane[MADE] + 1.0)
     _put_all(machine, good, "rate0", "rate6")
     _put_all(machine, good, "state", "next")
 
 
-def _reject(machine: Machine, bad: Value, h: Value, error: Value) -> None:
+def _reject(machine: Machine, steps: LaneSteps, bad: Value, h: Value, error: Value) -> None:
     code, block, lane = machine.code, machine.block, _lane(machine)
     number = error < 1e300
-    ratio = code.math("minnum", 1 / SHRINK, code.math("pow", error, _EXPONENT) / SAFETY)
+    ratio = code.math("minnum", 1 / SHRINK, code.math("pow", error, steps.power(machine) - 0.75 * BETA) / SAFETY)
     size = h / code.select(number & (error > 1.0), ratio, 1 / SHRINK)
     _put(machine, bad, LENGTH, size)
     _put(machine, bad, AGAIN, 1.0)
@@ -247,7 +257,7 @@ def _record_time(machine: Machine) -> Value:
     return code.let(kind, f"fadd {kind} {start}, {product.name}")
 
 
-def _record(machine: Machine) -> None:
+def _record(machine: Machine, steps: LaneSteps) -> None:
     """All records due up to now, those inside the last step of a lane from its interpolant."""
     code, block, lane = machine.code, machine.block, _lane(machine)
     names = ["dense1", *DOPRI5.rates[1:]]
@@ -260,7 +270,7 @@ def _record(machine: Machine) -> None:
         inside = due & (wanted < lane[CLOCK])
         h = lane[LONG]
         share = (wanted - lane[BEGUN]) / h
-        machine.combine("stage", "dense0", [(h * weight, names[k]) for k, weight in dense_weights(share)])
+        machine.combine("stage", "dense0", [(h * weight, names[k]) for k, weight in steps.dense(machine, share)])
         _put_all(machine, ~inside, "stage", "state")
         machine.project(wanted, "stage", inside, aside=True)
         lane[DUE], lane[WANTED] = code.select(due, spread(code, 1.0), 0.0), wanted

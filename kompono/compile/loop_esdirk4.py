@@ -16,13 +16,13 @@ from kompono.compile.pairs import Pair
 from kompono.compile.tableaux import DIAGONAL, ESDIRK, ESDIRK_ERROR, esdirk_weights
 
 _GUESS = 3  # rates of stages before that a guess is extrapolated from
-_PLACES = (0, 1, 2, 3, 4, 6)  # of the rates: the last one is where that of Dormand-Prince is
+PLACES = (0, 1, 2, 3, 4, 6)  # of the rates: the last one is where that of Dormand-Prince is
 
 
 def _attempt(machine: Machine, time: Value, end: Value, h: Value) -> Value:
     code, g = machine.code, h * DIAGONAL
     solved = code.variable(BOOL, True)
-    names = [f"rate{i}" for i in _PLACES]
+    names = [f"rate{i}" for i in PLACES]
     begin_step(machine, time, h, g)
     for i in range(1, len(names)):
         with code.when(solved.get()):
@@ -49,8 +49,9 @@ def _guess(stage: int) -> list[tuple[int, float]]:
 
 
 def _between(share: Any) -> list[tuple[int, Any]]:
-    return [(_PLACES[k], weight) for k, weight in esdirk_weights(share)]
+    return [(PLACES[k], weight) for k, weight in esdirk_weights(share)]
 
 
-_WEIGHTS = tuple(ESDIRK_ERROR[_PLACES.index(k)] if k in _PLACES else 0.0 for k in range(7))
+_WEIGHTS = tuple(ESDIRK_ERROR[PLACES.index(k)] if k in PLACES else 0.0 for k in range(7))
+GUESSES = {stage: _guess(stage) for stage in range(1, len(PLACES))}
 ESDIRK4 = Pair(_attempt, _WEIGHTS, 0.25, _between, keeps=True)

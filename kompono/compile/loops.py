@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kompono.compile.block import guard_count
+from kompono.compile.lane_steps import ExplicitLanes, LaneSteps, StiffLanes
 from kompono.compile.lanes import Lanes
 from kompono.compile.loop_adams import Adams
 from kompono.compile.loop_adaptive import adaptive_loop
@@ -17,6 +18,7 @@ from kompono.compile.loop_guarded import guarded_loop
 from kompono.compile.loop_lanes import LaneMachine, lanes_loop
 from kompono.compile.loop_stiff import STIFF_STEPS
 from kompono.compile.machine import Machine
+from kompono.compile.pairs import Steps
 from kompono.compile.tableaux import CLASSIC, DORMAND_PRINCE, MIDPOINT, Tableau
 from kompono.translate.program import Program
 
@@ -27,8 +29,8 @@ def _fixed(machine: Machine, step: StepRule, name: str) -> str:
     return (guarded_loop if machine.guards or machine.program.rates else fixed_loop)(machine, step, name)
 
 
-def _chosen(machine: Machine, name: str) -> str:
-    return adaptive_lanes_loop(machine, name) if machine.lanes.count > 1 else adaptive_loop(machine, DOPRI5, name)
+def _chosen(machine: Machine, steps: Steps, wide: LaneSteps, name: str) -> str:
+    return adaptive_lanes_loop(machine, wide, name) if machine.lanes.count > 1 else adaptive_loop(machine, steps, name)
 
 
 LOOPS: dict[str, Callable[[Machine, str], str]] = {
@@ -36,8 +38,8 @@ LOOPS: dict[str, Callable[[Machine, str], str]] = {
     "rk4": lambda machine, name: _fixed(machine, RungeKutta(CLASSIC), name),
     "adams": lambda machine, name: _fixed(machine, Adams(), name),
     "leapfrog": lambda machine, name: _fixed(machine, Leapfrog(), name),
-    "dopri5": lambda machine, name: _chosen(machine, name),
-    "esdirk4": lambda machine, name: adaptive_loop(machine, STIFF_STEPS, name),
+    "dopri5": lambda machine, name: _chosen(machine, DOPRI5, ExplicitLanes(), name),
+    "esdirk4": lambda machine, name: _chosen(machine, STIFF_STEPS, StiffLanes(), name),
 }
 BACK: dict[str, Tableau] = {"back along rk4": CLASSIC, "back along dopri5": DORMAND_PRINCE}  # along stored steps
 

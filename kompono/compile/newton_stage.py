@@ -18,10 +18,10 @@ SOLVED, PACE, WANTED, STRAYS, JACOBIANS = range(5)  # numbers in the vector `new
 SOLVES, DENSE, RADIUS, SURE, UNSURE, PATIENCE, IMPLICIT_STEPS, LENGTH = range(5, 13)  # and of what `loop_stiff` decides
 # the next one is of `stage_matrix`
 NAME = "kompono.newton"
-_SMALL = 5e-4  # of the tolerance: what may be left of a stage
-_MOST = 10  # iterations
-_SLOW = 0.25  # share of a change the next one may be without a new matrix
-_NOTHING = 1e-6  # of the tolerance: a change that ends the iteration whatever came before
+SMALL = 5e-4  # of the tolerance: what may be left of a stage
+MOST = 10  # iterations
+SLOW = 0.25  # share of a change the next one may be without a new matrix
+NOTHING = 1e-6  # of the tolerance: a change that ends the iteration whatever came before
 
 
 def solve_stage(machine: Machine, time: Value, g: Value) -> Value:
@@ -49,16 +49,16 @@ def _function(loop: Machine) -> str:
         pace = change / code.math("maxnum", last.get(), 1e-300)
         left = code.select(first, newton[PACE], pace / code.math("maxnum", 1.0 - pace, 1e-3))
         converges = first | (pace < 1.0)
-        done = number & converges & ((left * change <= _SMALL) | (change <= _NOTHING))
+        done = number & converges & ((left * change <= SMALL) | (change <= NOTHING))
         newton[SOLVED] = code.select(done, 1.0, 0.0)
         newton[PACE] = code.select(
             done, code.math("maxnum", 1e-3, code.math("minnum", 1.0, code.math("pow", left, 0.8))), 1.0
         )
-        newton[WANTED] = code.select((pace > _SLOW) & ~first, 1.0, 0.0)
+        newton[WANTED] = code.select((pace > SLOW) & ~first, 1.0, 0.0)
         slow.set(code.select(fresh.get() & ~converges, slow.get() + 1, slow.get()))
         last.set(change)
         count.set(count.get() + 1)
-        code.leave(done | ~number | (slow.get() > 1) | (count.get() >= _MOST))
+        code.leave(done | ~number | (slow.get() > 1) | (count.get() >= MOST))
     return matrix.tables.text + code.define(
         f"internal void @{NAME}(ptr %block, double %time, double %g) nounwind noinline"
     )

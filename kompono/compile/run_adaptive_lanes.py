@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile.block import ChunkEnd, guard_count
+from kompono.compile.block import ChunkEnd, guard_count, has_slopes, stage_entries
+from kompono.compile.lane_numbers import ASKED, CLOCK, ERROR, FRESH, LENGTH, MADE, RECORDED, REFUSED
 from kompono.compile.lanes import Lanes
+from kompono.compile.newton_stage import IMPLICIT_STEPS, JACOBIANS
 from kompono.compile.run import Run
 from kompono.translate.program import Program
 
-CLOCK, LENGTH, ERROR, AGAIN, FRESH, BEGUN, LONG, RECORDED, MADE, REFUSED, ASKED = range(11)  # of `loop_adaptive_lanes`
+LARGEST = 40  # unknowns of implicit stages: matrices of eight lanes still fit into the nearest cache but one
 _ROWS = 1 << 22  # numbers in the table of a group at most (32 MB)
 
 
@@ -31,19 +33,28 @@ def no_own_times(program: Program) -> str:
     return ""
 
 
+def no_wide_matrix(program: Program) -> str:
+    """Why stages of runs cannot be solved for side by side; nothing if they can."""
+    if not has_slopes(program):
+        return "a model with parts that only answer"
+    size = len(program.speeds) + len(program.states)
+    return "a matrix that is large" if size > LARGEST or stage_entries(program) else ""
+
+
 def fits_memory(program: Program, records: float, lanes: int) -> bool:
     """Whether the table of a group is not too large to be there at once."""
     return records * (1 + lanes * program.state_size + len(program.inputs)) <= _ROWS
 
 
 class AdaptiveLanesRun(Run):
-    """Dormand-Prince steps of several runs towards `until`; records at start + k * interval."""
+    """Steps of several runs towards `until`, of dopri5 or (`implicit`) esdirk4; records at start + k * interval."""
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike, inputs: Any,
         project: bool, lanes: Lanes, *, until: float, interval: float, rtol: ArrayLike, atol: ArrayLike,
-        min_step: float, max_step: float,
+        min_step: float, max_step: float, implicit: bool = False,
     ) -> None:  # fmt: skip
+        self.implicit = implicit
         records = math.floor((until - time) / interval + 1e-9) + 1
         super().__init__(program, function, time, state, parameters, inputs, 1, project, lanes)
         block, width = self._block, self._buffer.shape[1]
@@ -77,8 +88,21 @@ class AdaptiveLanesRun(Run):
     @property
     def counts(self) -> list[dict[str, int]]:
         """Steps and evaluations of each lane."""
-        names = {"steps": MADE, "evaluations": ASKED, "rejected": REFUSED}
-        return [{name: int(self._each[row, k]) for name, row in names.items()} for k in range(self._lanes.count)]
+        names = {"steps": self._each[MADE], "evaluations": self._each[ASKED], "rejected": self._each[REFUSED]}
+        if self.implicit:
+            newton = self._vector("newton").reshape(-1, self._lanes.count)
+            names |= {"implicit_steps": newton[IMPLICIT_STEPS], "jacobians": newton[JACOBIANS]}
+        return [{name: int(row[k]) for name, row in names.items()} for k in range(self._lanes.count)]
+
+    @property
+    def implicit_steps(self) -> int:
+        """How many steps of all lanes were implicit."""
+        return sum(one["implicit_steps"] for one in self.counts)
+
+    @property
+    def jacobians(self) -> int:
+        """How often Jacobians of lanes were evaluated."""
+        return sum(one["jacobians"] for one in self.counts)
 
     def aim(self, until: float) -> None:
         """The end stays where it is: nobody samples here."""

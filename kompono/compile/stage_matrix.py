@@ -10,9 +10,9 @@ differences.
 
 from __future__ import annotations
 
-from kompono.compile import lu
+from kompono.compile import lu, lu_lanes
 from kompono.compile.block import has_slopes, stage_entries, stage_plan
-from kompono.compile.emit import BOOL, INT, REAL, Array, Value
+from kompono.compile.emit import BOOL, INT, Array, Value
 from kompono.compile.machine import Machine
 from kompono.compile.schedule import symbol
 from kompono.compile.sparse_lu import SparseLU, SparseRows, Tables
@@ -88,7 +88,7 @@ class StageMatrix:
             return
         code, square = self.machine.code, self.machine.vector("square")
         with code.loop(self.size) as i:
-            row, total = square.at(i * self.size), code.variable(REAL, sign * target[i])
+            row, total = square.at(i * self.size), code.variable(self.machine.lanes.real, sign * target[i])
             with code.loop(self.size) as j:
                 total.set(total.get() + row[j] * source[j])
             target[i] = total.get()
@@ -114,7 +114,7 @@ class StageMatrix:
             entries = self.machine.vector("entries")
             with code.loop(len(self.machine.program.routines[IMPLICIT].entries[1])) as k:
                 square[self._places[k]] = entries[k]
-        lu.factor(code, square, self._pivots, self.size)
+        (lu_lanes if self._wide else lu).factor(code, square, self._pivots, self.size)
 
     def _fulfils(self, right: Array, solution: Array) -> Value:
         """Whether what the factors say of a right side fulfils each equation, compared with its terms."""
@@ -135,7 +135,7 @@ class StageMatrix:
         """values = matrix^-1 values, with its factors."""
         code, square = self.machine.code, self.machine.vector("square")
         if self._sparse is None:
-            lu.solve(code, square, self._pivots, values, self.size)
+            (lu_lanes if self._wide else lu).solve(code, square, self._pivots, values, self.size)
             return
         exchanged = self.machine.vector("newton")[_EXCHANGED] > 0.0
         with code.when(exchanged):
@@ -157,7 +157,7 @@ class StageMatrix:
             self._coupling.add(coupling, change, solved)
         else:
             with code.loop(len(places)) as i:
-                row, total = coupling.at(i * q), code.variable(REAL, solved[i])
+                row, total = coupling.at(i * q), code.variable(machine.lanes.real, solved[i])
                 with code.loop(q) as j:
                     total.set(total.get() + row[j] * change[j])
                 solved[i] = total.get()
@@ -184,7 +184,13 @@ class StageMatrix:
                 change[row] = total
 
     @property
+    def _wide(self) -> bool:
+        return self.machine.lanes.count > 1
+
+    @property
     def _pivots(self) -> Array:
+        if self._wide:
+            return self.machine.vector("pivots")
         return Array(self.machine.code, self.machine.vector("pivots").pointer, INT)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from kompono.compile.block import guard_count
 from kompono.compile.host import lanes as native_lanes
-from kompono.compile.run_adaptive_lanes import fits_memory, no_own_times
+from kompono.compile.run_adaptive_lanes import fits_memory, no_own_times, no_wide_matrix
 from kompono.compile.run_lanes import one_lane
 from kompono.ending import Ending
 from kompono.solve.endings import NO_ROOM
@@ -61,7 +61,7 @@ class Batch:
 def fits_lanes(kernel: Any, settings: Settings, feed: Feed) -> bool:
     """Whether runs can go side by side: no inputs that depend on the run, no lanes inside."""
     free = not any(source.is_callable for source in feed.callables) and hasattr(kernel, "fixed")
-    if settings.method == "dopri5":
+    if settings.method in ("dopri5", "esdirk4"):
         return free and _fits_own_times(kernel, settings, feed)
     return free and METHODS[settings.method].family is Family.FIXED and not one_lane(kernel)
 
@@ -71,6 +71,8 @@ def _fits_own_times(kernel: Any, settings: Settings, feed: Feed) -> bool:
     table, records = feed.table(), settings.span / (settings.step * settings.every)
     changing = table is not None and len(table[0]) > 1
     if changing or settings.max_steps is not None or one_lane(kernel) or no_own_times(kernel.program):
+        return False
+    if METHODS[settings.method].implicit and no_wide_matrix(kernel.program):
         return False
     return fits_memory(kernel.program, records, native_lanes())
 

@@ -24,8 +24,8 @@ class Forced(FourBar):
         self.push = JointEffort(self.bearing, self.size * ca.cos(4 * time))
 
 
-def both(model: Subsystem, **run: Any) -> tuple[Any, Any]:
-    alone, wide = (simulate_many(model, method="dopri5", threads=1, lanes=lanes, **run) for lanes in (1, 4))
+def both(model: Subsystem, method: str = "dopri5", **run: Any) -> tuple[Any, Any]:
+    alone, wide = (simulate_many(model, method=method, threads=1, lanes=lanes, **run) for lanes in (1, 4))
     assert (alone.statistics["lanes"], wide.statistics["lanes"]) == (1, 4)
     return alone, wide
 
@@ -39,6 +39,27 @@ def test_runs_on_lanes_take_the_steps_they_take_alone(step: float, rtol: float) 
         assert wide[name] == pytest.approx(alone[name], abs=1e-11)
     assert wide.statistics["steps_on_lanes"] == wide.statistics["steps"] == alone.statistics["steps"]
     assert wide.statistics["rejected"] == alone.statistics["rejected"]
+
+
+class Motor(Forced):
+    """The loop on a motor whose current settles in a microsecond, or does not hurry."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inductance, self.current = Parameter(1e-3), State(0.0)
+        self.current.rate = (12 * ca.sin(2 * time) - self.current - 0.2 * self.bearing.angle_rate) / self.inductance
+        self.torque = JointEffort(self.bearing, 2.0 * self.current)
+
+
+@pytest.mark.parametrize("step", [0.01, 0.3])
+def test_stiff_runs_on_lanes_take_the_kind_of_step_that_suits_each(step: float) -> None:
+    """Some are stiff and some are not, side by side, in a loop whose stages stray."""
+    given = {"inductance": np.geomspace(1e-6, 1.0, 7), "k": np.geomspace(1e6, 10.0, 7)}
+    alone, wide = both(Motor(), "esdirk4", parameters=given, until=1.23, step=step, rtol=1e-8)
+    for name in ("bearing.angle", "pivot.angle.rate", "current"):
+        assert wide[name] == pytest.approx(alone[name], abs=1e-6)
+    assert wide.statistics["steps_alone"] == 0
+    assert wide.statistics["steps"] == pytest.approx(alone.statistics["steps"], rel=0.02)
 
 
 class Growing(Subsystem):

@@ -68,6 +68,7 @@ class Elaborated:
     lumps: tuple[Lump, ...] = ()  # see `lumps.py`
     uses: Mapping[Element, tuple[Element | Frame, ...]] = field(default_factory=dict, repr=False)  # see `uses.py`
     numbers: OpenNumbers | None = field(default=None, repr=False)  # symbols in the place of numbers, see `numbers.py`
+    worked_out: dict[Any, Any] = field(default_factory=dict, repr=False)  # what whoever traces it need not do twice
 
     def solid(self, body: Body) -> MassProperties:
         """Mass and inertia of a body, perhaps as symbols of numbers."""

@@ -14,7 +14,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, symmetric, turn_and_shift, twist_matrix
 from kompono.translate.elimination.blocks import Elimination, Factors, PivotReference, RightSide
-from kompono.translate.elimination.linear import LinearSet
+from kompono.translate.elimination.linear import Substituted
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.plan import EliminationPlan, chain_to_unknown
 from kompono.translate.elimination.unknowns import Solution, Unknown
@@ -43,7 +43,7 @@ class Condensation:
         self.model, self.topology = kinematics.model, kinematics.topology
         self.elimination = self._make_elimination(tolerance)
         self.chains: dict[Carrier, list[tuple[Link, Matrix]]] = {}  # per body: links whose offsets add up to its own
-        self.substituted: dict[Joint, tuple[LinearSet, int]] = {}  # by joint: the row that gives its acceleration
+        self.substituted: dict[Joint, tuple[Substituted, int]] = {}  # by joint: the row that gives its acceleration
         when = {op.link.carrier: i for i, op in enumerate(plan.operations) if op.link is not None}
         self._begin()
         for index, operation in enumerate(plan.operations):
@@ -103,7 +103,7 @@ class Condensation:
 
     def _close(self, element: Closing) -> None:
         closure = self.closures[element]
-        if isinstance(element, LinearSet):
+        if isinstance(element, Substituted):
             self.substituted |= {joint: (element, k) for k, joint in enumerate(element.dependent)}
         elif closure.size:
             columns = {Unknown.joint(joint): block for joint, block in closure.columns.items()}
@@ -125,7 +125,7 @@ class Condensation:
     def _pivot(self, joint: Joint) -> None:
         self.elimination.pivot(Unknown.joint(joint), self.model.path(joint) or joint._name)
 
-    def _substitute(self, joint: Joint, linear: LinearSet, row: int) -> None:
+    def _substitute(self, joint: Joint, linear: Substituted, row: int) -> None:
         """Express a joint's acceleration through those of others."""
         dependent = set(linear.dependent)
         columns = self.closures[linear].columns
@@ -198,6 +198,10 @@ class Condensation:
     def _take_substituted(self, bias: dict[Unknown, Vector]) -> dict[Unknown, Vector]:
         """What substituted joints do beyond their share of others', from the rows of their sets."""
         call = self.kinematics.tracer.call
+        for linear in dict.fromkeys(linear for linear, _ in self.substituted.values()):
+            inverse, key = self.closures[linear].inverse, Unknown.rows(linear)
+            if inverse is not None:
+                bias[key] = call(lambda a, u: a @ u, inverse, bias[key])
         offsets = {
             Unknown.joint(joint): call(lambda u, row=row: -u[row], bias[Unknown.rows(linear)])
             for joint, (linear, row) in self.substituted.items()

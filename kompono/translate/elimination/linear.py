@@ -14,7 +14,7 @@ can violate (a second bearing on the same axis) need nothing at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -28,7 +28,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.conditions import Closing, Closure, Laws, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.structure.topology import Topology, common_owner
-from kompono.translate.symbolic import Scalar, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 SAME = 1e-9  # how far directions of a gradient may differ and still be one, relative
 _BROKEN = {  # operations after which one region of states says nothing about another
@@ -48,7 +48,40 @@ class Form:
     measured: bool  # the form stands for a condition of another shape; else it is the condition itself
 
 
-class LinearSet(Coupling):
+class Substituted(Coupling):
+    """Conditions that give the accelerations of `dependent` joints through those of the others: one row for each."""
+
+    dependent: tuple[Joint, ...] = ()
+
+
+class SolvedLoop(Substituted):
+    """The conditions of an element, solved for joints that they determine wherever the loop goes (see `solvable`)."""
+
+    def __init__(
+        self, element: Closing, joints: Sequence[Joint], dependent: Sequence[Joint], model: Elaborated
+    ) -> None:
+        super().__init__(*joints)
+        self._owner = common_owner(model, [element, *joints])
+        self.element, self.dependent = element, tuple(dependent)
+
+    def closure(self, closure: Closure[Joint]) -> Closure[Joint]:
+        """The rows of the element, live ones alone, with G as it is after solving and what they are solved by."""
+        own = ca.horzcat(*[closure.columns[joint] for joint in self.dependent])
+        inverse = ca.sparsify(inverse_of_square(own))
+        columns = {joint: inverse @ block for joint, block in closure.columns.items()}
+        columns |= {joint: ca.SX(ca.DM.eye(closure.size)[:, k]) for k, joint in enumerate(self.dependent)}
+        return replace(closure, element=self, columns=columns, inverse=inverse)
+
+
+def inverse_of_square(matrix: Matrix) -> Matrix:
+    """The inverse of a matrix (1, 1) or (2, 2)."""
+    if matrix.shape[0] == 1:
+        return 1 / matrix
+    (a, b), (c, d) = (ca.horzsplit(row) for row in ca.vertsplit(matrix))
+    return ca.vertcat(ca.horzcat(d, -b), ca.horzcat(-c, a)) / (a * d - b * c)
+
+
+class LinearSet(Substituted):
     """Forms that share coordinates, solved for those of `dependent` joints, one for each row of `solved`.
 
     `solved` (dependent, coordinates of all joints) is the identity on these and R on the others; `combine` (dependent,
@@ -59,7 +92,6 @@ class LinearSet(Coupling):
         super().__init__(*dict.fromkeys(joint for form in forms for joint in form.joints))
         self._owner = common_owner(model, [*(form.element for form in forms), *self.joints])
         self.forms = tuple(forms)
-        self.dependent: tuple[Joint, ...] = ()
         self.combine = np.zeros((0, 0))
         self.solved = np.zeros((0, 0))
 

@@ -129,7 +129,7 @@ def _plan_component(
 
 
 def _last_uses(groups: RigidGroups, operations: list[EliminationStep]) -> dict[Joint, int]:
-    from kompono.translate.elimination.linear import LinearSet
+    from kompono.translate.elimination.linear import Substituted
 
     when = {op.link.carrier: i for i, op in enumerate(operations) if op.link is not None}
     last: dict[Joint, int] = {}
@@ -147,7 +147,7 @@ def _last_uses(groups: RigidGroups, operations: list[EliminationStep]) -> dict[J
             for above in _moving_above(groups.topology, link.parent):
                 last[above] = max(last[above], last[link.moved_by])
     for operation in operations:
-        if isinstance(operation.element, LinearSet):  # others outlive what is expressed through them
+        if isinstance(operation.element, Substituted):  # others outlive what is expressed through them
             latest = max(last[joint] for joint in operation.element.dependent)
             for joint in operation.element.joints:
                 last[joint] = max(last[joint], latest)

@@ -23,7 +23,8 @@ from kompono.translate.elimination.inertia_form import ground_acceleration, lump
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.seen import LawReadings
 from kompono.translate.motion.conditions import Closure
-from kompono.translate.motion.kinematics import Kinematics, joint_subspace, rate_along, speeds_of_twist
+from kompono.translate.motion.joint_steps import joint_subspace, rate_along
+from kompono.translate.motion.kinematics import Kinematics, speeds_of_twist
 from kompono.translate.motion.loads import Loads, body_inertia, effort_on_bodies, effort_wrench
 from kompono.translate.motion.readings import Loaded, Readings, closing_wrench
 from kompono.translate.motion.sensors import frame_acceleration, relative_change, sensor_signal
@@ -144,14 +145,7 @@ class ChannelWriter:
         q, v = self.kinematics.joint_state(joint)
         v_dot = self._joint_acceleration(joint, q, v, path)
 
-        def trace(q: Vector, v: Vector, v_dot: Vector) -> tuple[Vector, Vector]:
-            x, s = ca.SX.sym("x", q.shape[0]), ca.SX.sym("s", v.shape[0])
-            rate = ca.densify(ca.SX(joint.rate(x, s)))
-            second = ca.jtimes(rate, x, rate) + ca.jacobian(rate, s) @ v_dot
-            rate, second = ca.substitute([rate, second], [x, s], [ca.densify(q), ca.densify(v)])
-            return rate, second
-
-        rate, second = self.tracer.call(trace, q, v, v_dot, path=path)
+        rate, second = self.tracer.call(self.kinematics.joints.rates(joint), q, v, v_dot, path=path)
         names, units = joint.coordinates, joint.units or ("",) * len(joint.coordinates)
         closes = joint not in self.kinematics.q and joint not in self.kinematics.counted
         self.write(path, names, units, q, tuple(closes and unit == "rad" for unit in units))

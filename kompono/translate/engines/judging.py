@@ -33,7 +33,7 @@ from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.elimination.blocks import PivotReference
-    from kompono.translate.elimination.linear import Form, LinearSet
+    from kompono.translate.elimination.linear import Form, LinearSet, SolvedLoop
     from kompono.translate.motion.kinematics import Kinematics
     from kompono.translate.rank.probe import Probe
     from kompono.translate.rank.rank import LiveRows
@@ -178,20 +178,26 @@ class JudgingEngine(SolvedEngine):
         return kinematics
 
     @property
-    def narrows(self) -> bool:
+    def _narrows(self) -> bool:
         """Whether there is less to compute while the model moves than for who looks at it."""
         return bool(self.locked) or self.axes is not None
 
     @cached_property
-    def _narrow(self) -> Judged:
-        """Conditions judged in chosen axes and without the freedoms they lock: many are none any more."""
+    def _narrow_probe(self) -> Probe:
+        """The conditions in chosen axes."""
         from kompono.translate.rank.probe import Probe
 
         probe = self.probe
-        if self.axes is not None:
-            kinematics = probe.kinematics.turned(self.axes)
-            closures: Closures = {one: trace_closure(kinematics, one, self.laws) for one in self.closing}
-            probe = Probe(probe.tracer, kinematics, closures, probe.nq - probe.moved)
+        if self.axes is None:
+            return probe
+        kinematics = probe.kinematics.turned(self.axes)
+        closures: Closures = {one: trace_closure(kinematics, one, self.laws) for one in self.closing}
+        return Probe(probe.tracer, kinematics, closures, probe.nq - probe.moved)
+
+    @cached_property
+    def _narrow(self) -> Judged:
+        """Conditions judged in chosen axes and without the freedoms they lock: many are none any more."""
+        probe = self._narrow_probe
         live = probe.find_live(unit=False, locked=self.locked)
         if any(len(one.size) for one in self.live.values()) and self._closed_start is not None:
             known = self.probe.positions  # with closed loops, found for all rows as declared
@@ -202,6 +208,36 @@ class JudgingEngine(SolvedEngine):
         """What is known of the conditions with the freedoms and in the axes that a motion has."""
         narrow = kinematics.locked or kinematics.axes is not None
         return self._narrow if narrow else Judged(self.live, self._references)
+
+    # -- loops that are solved for joints of their own
+
+    @cached_property
+    def solved(self) -> tuple[SolvedLoop, ...]:
+        """Loops whose conditions are substituted while the model moves. None where somebody may read all multipliers
+        meanwhile.
+        """
+        from kompono.translate.elimination.linear import SolvedLoop
+        from kompono.translate.motion.signals import states_with_results
+        from kompono.translate.rank.solvable import solvable
+
+        start, read = self._closed_start, self.law_rows.size or states_with_results(self.model)
+        if not self.locks or self.shared or read or start is None:
+            return ()
+        live, probe = (self._narrow if self._narrows else Judged(self.live, {})).live, self._narrow_probe
+        paths = {element: path_joints(self.topology, element) for element in (*self.loops, *self.sets)}
+        found = []
+        for element in self.loops:
+            kept = {joint for other, joints in paths.items() if other is not element for joint in joints}
+            joints = solvable(probe, element, live[element], self.locked, start, kept)
+            if joints is not None:
+                found.append(SolvedLoop(element, paths[element], joints, self.model))
+        return tuple(found)
+
+    @property
+    def _multiplied(self) -> tuple[Closing, ...]:
+        """Elements held by multipliers while the model moves."""
+        solved = {loop.element for loop in self.solved}
+        return tuple(element for element in self.loops if element not in solved)
 
     def _elimination_order(self) -> list[Closing]:
         """Closing elements, those with linear conditions first."""
@@ -226,7 +262,7 @@ class JudgingEngine(SolvedEngine):
         assert numbers is not None
         if self._references:
             self._allowed_gap()
-        if self.narrows:
+        if self._narrows:
             numbers.decided("locked", (self.locked_places, len(self._narrow.references)))
         if self.axes is not None:
             from kompono.translate.motion.loads import inertia_pattern
@@ -269,7 +305,7 @@ class JudgingEngine(SolvedEngine):
 
     @property
     def loops(self) -> tuple[Closing, ...]:
-        """Elements held by multipliers while the model moves."""
+        """Elements whose conditions are not linear, or cannot be substituted as such."""
         return self._divided[0]
 
     @property

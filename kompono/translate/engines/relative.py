@@ -28,7 +28,7 @@ from kompono.translate.program import Routine
 from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
-    from kompono.translate.elimination.linear import LinearSet
+    from kompono.translate.elimination.linear import Substituted
     from kompono.translate.elimination.unknowns import Solution
     from kompono.translate.motion.kinematics import Kinematics
     from kompono.translate.tracer import Tracer
@@ -57,10 +57,8 @@ class RelativeEngine(JudgingEngine):
         """
         from kompono.translate.motion.signals import states_with_results
 
-        if self.locked:
-            return self._solved(self.loops, self.sets, settled=False, narrow=True)
-        if self.axes is not None:
-            return self._solved(self.loops, self.sets, settled=self.linear, narrow=True)
+        if self.locked or self.axes is not None or self.solved:
+            return self._solved(self._multiplied, (*self.sets, *self.solved), settled=self.linear, narrow=True)
         if self.forms and states_with_results(self.model):
             return self.present
         if not self.forms or (
@@ -70,7 +68,7 @@ class RelativeEngine(JudgingEngine):
         return self._solved(self.loops, self.sets, self.linear)
 
     def _solved(
-        self, elements: Sequence[Closing], sets: Sequence[LinearSet], settled: bool, *, narrow: bool = False
+        self, elements: Sequence[Closing], sets: Sequence[Substituted], settled: bool, *, narrow: bool = False
     ) -> Present:
         """Kinematics, loads, factors and accelerations at the state.
 
@@ -101,7 +99,7 @@ class RelativeEngine(JudgingEngine):
             kinematics = bind(tracer, kinematics.q, self._faster(tracer, kinematics.v, change))
             declared = {e: trace_closure(kinematics, e, self.laws) for e in elements}
             biases = {key: judged.live[key].rows(closure.bias, tracer) for key, closure in declared.items()}
-            biases |= {s: self._level(kinematics, s, "bias") for s in sets}
+            biases |= {s: self._row_level(kinematics, s, "bias") for s in sets}
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
 
@@ -147,7 +145,7 @@ class RelativeEngine(JudgingEngine):
         values = [ca.SX(ca.densify(now.solution.rows(element))) for element in self.closing]
         return now.tracer.routine("multipliers", [("multipliers", ca.vertcat(*values))])
 
-    def _plan(self, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> EliminationPlan:
+    def _plan(self, elements: Sequence[Closing], sets: Sequence[Substituted]) -> EliminationPlan:
         return make_plan(self.model, self.topology, (*elements, *sets))
 
     def speed_rates(self, solution: Solution) -> Vector:
@@ -173,12 +171,13 @@ class RelativeEngine(JudgingEngine):
             q = self._move(tracer, q, self._shares(tracer, self._violations(tracer, q, v, "residual")))
             v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
         elif self.loops or self.sets:
-            plan = self._plan(self.loops, self.sets)
+            sets = (*self.sets, *self.solved)
+            plan = self._plan(self._multiplied, sets)
             given = q
             kinematics = self._moving(tracer, *self._without_locked(q, v))
             q, v = kinematics.q, kinematics.v
             references = self.judged(kinematics).references
-            closures = self._closures(kinematics, self.loops, self.sets)
+            closures = self._closures(kinematics, self._multiplied, sets)
             condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
@@ -186,7 +185,7 @@ class RelativeEngine(JudgingEngine):
             q = self._normalized(tracer, q)
             kinematics = self._moving(tracer, q, v)
             tolerance = self._closed_tolerance(tracer, gaps)
-            closures = self._closures(kinematics, self.loops, self.sets)
+            closures = self._closures(kinematics, self._multiplied, sets)
             condensation = Condensation(kinematics, plan, closures, references, tolerance)
             for _ in range(2):
                 change = condensation.corrections(self._violations(tracer, q, v, "rate"))
@@ -254,24 +253,41 @@ class RelativeEngine(JudgingEngine):
     ) -> dict[Element, Vector]:
         kinematics = self._moving(tracer, q, v)
         live, gaps = self.judged(kinematics).live, dict[Element, Vector]()
-        for element in self.loops:
+        for element in self._multiplied:
             gap = trace_violation(kinematics, element, self.laws, level)
             gaps[element] = live[element].rows(gap, tracer)
-        return gaps | {linear: self._level(kinematics, linear, level) for linear in self.sets}
+        return gaps | {rows: self._row_level(kinematics, rows, level) for rows in (*self.sets, *self.solved)}
 
-    def _closures(self, kinematics: Kinematics, elements: Sequence[Closing], sets: Sequence[LinearSet]) -> Closures:
+    def _row_level(self, kinematics: Kinematics, rows: Substituted, level: str) -> Vector:
+        """Violation (level "residual"), its rate, or the bias of what is substituted; of a loop before it is solved."""
+        from kompono.translate.elimination.linear import LinearSet, SolvedLoop
+
+        if isinstance(rows, LinearSet):
+            return self._level(kinematics, rows, level)
+        assert isinstance(rows, SolvedLoop)
+        live, tracer = self.judged(kinematics).live[rows.element], kinematics.tracer
+        if level == "bias":
+            return live.rows(trace_closure(kinematics, rows.element, self.laws).bias, tracer)
+        return live.rows(trace_violation(kinematics, rows.element, self.laws, level), tracer)
+
+    def _closures(self, kinematics: Kinematics, elements: Sequence[Closing], sets: Sequence[Substituted]) -> Closures:
         declared: Closures = {e: trace_closure(kinematics, e, self.laws) for e in elements}
         return self._live_closures(kinematics, declared, sets)
 
-    def _live_closures(self, kinematics: Kinematics, declared: Closures, sets: Sequence[LinearSet]) -> Closures:
-        """Conditions by their live rows, and the solved rows of linear sets."""
-        from kompono.translate.elimination.linear import set_closure
+    def _live_closures(self, kinematics: Kinematics, declared: Closures, sets: Sequence[Substituted]) -> Closures:
+        """Conditions by their live rows, and the solved rows of linear sets and loops."""
+        from kompono.translate.elimination.linear import LinearSet, SolvedLoop, set_closure
 
         live = self.judged(kinematics).live
         closures = {key: live[key].closure(closure, kinematics.tracer) for key, closure in declared.items()}
-        for linear in sets:
-            rate, bias = (self._level(kinematics, linear, level) for level in ("rate", "bias"))
-            closures[linear] = set_closure(linear, rate, bias)
+        for rows in sets:
+            if isinstance(rows, SolvedLoop):
+                whole = trace_closure(kinematics, rows.element, self.laws)
+                closures[rows] = rows.closure(live[rows.element].closure(whole, kinematics.tracer))
+                continue
+            assert isinstance(rows, LinearSet)
+            rate, bias = (self._level(kinematics, rows, level) for level in ("rate", "bias"))
+            closures[rows] = set_closure(rows, rate, bias)
         return closures
 
     def _move(self, tracer: Tracer, q: dict[Joint, Vector], change: Solution) -> dict[Joint, Vector]:

@@ -18,7 +18,8 @@ from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.answer import LawAnswer, correct_laws, solve_laws
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closure
-from kompono.translate.motion.kinematics import Kinematics, joint_subspace
+from kompono.translate.motion.joint_steps import joint_subspace
+from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 

@@ -48,6 +48,7 @@ class Closure(Generic[Key]):
     columns: dict[Key, Matrix]  # G by joint, on its speeds, or by body, on its twist
     gamma: Matrix | None = None  # rows on the relative twist in first-frame axes, for reactions
     carried: tuple[Matrix, ...] = ()  # rows on the full twist at each joint of the path: G if all of them were free
+    inverse: Matrix | None = None  # what rows are multiplied by where columns are those of solved ones
     direct: dict[Joint, Matrix] | None = None  # G on speeds of the joints that are meant, if some close loops
 
     @property

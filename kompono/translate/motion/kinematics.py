@@ -25,8 +25,10 @@ from kompono.model.joint import Joint
 from kompono.model.signal import Output, time
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
-from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
+from kompono.spatial.vectors import carry_twist, twist_cross
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.motion.joint_steps import JointSteps, joint_motion
+from kompono.translate.patterns import Pattern
 from kompono.translate.structure.axes import ChosenAxes
 from kompono.translate.structure.topology import Link, Topology
 from kompono.translate.structure.turned import Turned, exact, plain
@@ -52,6 +54,38 @@ class Relative:
     pose: Pose
     twist: Vector
     bias: Vector
+
+
+def _descended(
+    hp: Vector, hr: Matrix, p0: Vector, r0: Matrix, w0: Vector, b0: Vector, p: Vector, r: Matrix, sv: Vector,
+    bias: Vector,
+) -> tuple[Matrix, ...]:  # fmt: skip
+    """A body behind a link: from its parent, what is held on that, and the step."""
+    pose = Pose(hp, hr) @ Pose(p, r)
+    total = Pose(p0, r0) @ pose
+    twist = carry_twist(pose, w0) + sv
+    return total.position, total.rotation, twist, carry_twist(pose, b0) + bias + twist_cross(twist, sv)
+
+
+def _climbed(
+    p0: Vector, r0: Matrix, w0: Vector, b0: Vector, p: Vector, r: Matrix, sv: Vector, bias: Vector
+) -> tuple[Matrix, ...]:
+    """The parent of a body: back through its step."""
+    back = Pose(p, r).inverse()
+    total = Pose(p0, r0) @ back
+    acceleration = b0 - bias - twist_cross(w0, sv)
+    return total.position, total.rotation, carry_twist(back, w0 - sv), carry_twist(back, acceleration)
+
+
+def _seen(op: Vector, orr: Matrix, p: Vector, r: Matrix, w: Vector, ip: Vector, ir: Matrix) -> tuple[Matrix, ...]:
+    """A frame on one body seen from a frame on another."""
+    inner = Pose(ip, ir)
+    pose = Pose(op, orr) @ Pose(p, r) @ inner
+    twist = carry_twist(inner, w)
+    return pose.position, pose.rotation, pose.rotation @ twist[:3], pose.rotation @ twist[3:]
+
+
+_DESCEND, _CLIMB, _SEE = Pattern(_descended), Pattern(_climbed), Pattern(_seen)
 
 
 class WorkingFrames:
@@ -176,14 +210,22 @@ class Kinematics:
         joint, (base, moved) = link.moved_by, self._base(link)
 
         def trace(q: Vector, v: Vector) -> tuple[Matrix, ...]:
-            x, how, back = moved.coordinates(q), moved.element, link.reverse
-            placed, subspace = base @ joint_motion(how, x, back), joint_subspace(how, x, back)
-            twist = subspace @ v
+            x = moved.coordinates(q)
+            position, rotation, subspace, twist, bias, rate = self.joints.of(moved.element, link.reverse)(x, v)
+            placed = base @ Pose(position, rotation)
             subspace = subspace[:, self.free(joint)] if joint in self.locked else subspace
-            return placed.position, placed.rotation, subspace, twist, rate_along(how, back, x, v), joint.rate(q, v)
+            return placed.position, placed.rotation, subspace, twist, bias, rate if x is q else joint.rate(q, v)
 
         values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))
         return Step(Pose(values[0], values[1]), *values[2:])
+
+    @property
+    def joints(self) -> JointSteps:
+        """What joints of the model do."""
+        known = self.model.worked_out
+        if JointSteps not in known:
+            known[JointSteps] = JointSteps()
+        return known[JointSteps]
 
     def rigid_pose(self, link: Link) -> Pose:
         """The pose of a rigid link's carrier in its parent (constant, or of tunable parameters)."""
@@ -240,30 +282,14 @@ class Kinematics:
     def _descend(self, before: Relative, held: Pose, link: Link) -> Relative:
         step = self.step(link)
 
-        def trace(
-            p0: Vector, r0: Matrix, w0: Vector, b0: Vector, p: Vector, r: Matrix, sv: Vector, bias: Vector
-        ) -> tuple[Matrix, ...]:
-            pose = held @ Pose(p, r)
-            total = Pose(p0, r0) @ pose
-            twist = carry_twist(pose, w0) + sv
-            return total.position, total.rotation, twist, carry_twist(pose, b0) + bias + twist_cross(twist, sv)
-
-        return self._traced(trace, before, step, link)
+        return self._traced(lambda *values: _DESCEND(held.position, held.rotation, *values), before, step, link)
 
     def _climb(self, before: Relative, link: Link) -> Relative:
         step = self.step(link)
 
-        def trace(
-            p0: Vector, r0: Matrix, w0: Vector, b0: Vector, p: Vector, r: Matrix, sv: Vector, bias: Vector
-        ) -> tuple[Matrix, ...]:
-            back = Pose(p, r).inverse()
-            total = Pose(p0, r0) @ back
-            acceleration = b0 - bias - twist_cross(w0, sv)
-            return total.position, total.rotation, carry_twist(back, w0 - sv), carry_twist(back, acceleration)
+        return self._traced(_CLIMB, before, step, link)
 
-        return self._traced(trace, before, step, link)
-
-    def _traced(self, trace: Callable[..., tuple[Matrix, ...]], before: Relative, step: Step, link: Link) -> Relative:
+    def _traced(self, trace: Callable[..., Sequence[Matrix]], before: Relative, step: Step, link: Link) -> Relative:
         values = self.tracer.call(
             trace, before.pose.position, before.pose.rotation, before.twist, before.bias,
             step.pose.position, step.pose.rotation, step.twist, step.bias, path=self.label(link),
@@ -305,14 +331,11 @@ class Kinematics:
     def _motion(self, origin: Carrier, end: Carrier, first: Pose, inner: Pose) -> Motion:
         relative, outer = self.relative(origin, end), first.inverse()
 
-        def trace(p: Vector, r: Matrix, w: Vector) -> tuple[Matrix, ...]:
-            pose = outer @ Pose(p, r) @ inner
-            twist = carry_twist(inner, w)
-            return pose.position, pose.rotation, pose.rotation @ twist[:3], pose.rotation @ twist[3:]
+        def trace(p: Vector, r: Matrix, w: Vector) -> Sequence[Matrix]:
+            return _SEE(outer.position, outer.rotation, p, r, w, inner.position, inner.rotation)
 
-        values = self.tracer.call(
-            trace, relative.pose.position, relative.pose.rotation, relative.twist, path=self.model.path(end)
-        )
+        place = (relative.pose.position, relative.pose.rotation, relative.twist)
+        values = self.tracer.call(trace, *place, path=self.model.path(end))
         return Motion(*values)
 
     def joint_state(self, joint: Joint) -> tuple[Vector, Vector]:
@@ -351,33 +374,6 @@ def with_turns(joint: Joint, q: Vector, counted: Vector) -> Vector:
         for k, unit in enumerate(joint.units)
     ]
     return q + ca.vertcat(*turns)
-
-
-def joint_motion(joint: Joint, q: Vector, reverse: bool) -> Pose:
-    """Pose of the child's joint frame in the parent's."""
-    pose = joint.pose(q)
-    pose = Pose(ca.SX(pose.position), ca.SX(pose.rotation))
-    return pose.inverse() if reverse else pose
-
-
-def joint_subspace(joint: Joint, q: Vector, reverse: bool) -> Matrix:
-    """S (6 x nv) in the child's joint frame."""
-    subspace = ca.SX(joint.subspace(q))
-    if reverse:
-        subspace = -twist_matrix(joint_motion(joint, q, True)) @ subspace
-    return ca.sparsify(subspace)
-
-
-def rate_along(joint: Joint, reverse: bool, q: Vector, v: Vector) -> Vector:
-    """S_dot v, by differentiating S(q) v along q_dot at constant v."""
-    if joint.freedoms == 0:
-        return ca.SX(6, 1)
-    if not reverse:
-        return joint.subspace_rate(q, v)
-    x, s = ca.SX.sym("x", len(joint.coordinates)), ca.SX.sym("s", joint.freedoms)
-    twist = ca.densify(joint_subspace(joint, x, reverse) @ s)
-    along = ca.jtimes(twist, x, ca.densify(ca.SX(joint.rate(x, s))))
-    return ca.substitute(along, ca.vertcat(x, s), ca.densify(ca.vertcat(ca.SX(q), ca.SX(v))))
 
 
 def speeds_of_twist(subspace: Matrix, twist: Vector) -> Vector:

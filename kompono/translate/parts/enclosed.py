@@ -24,7 +24,7 @@ from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.networks import Network
 
-_KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses", "numbers"))
+_KINDS = tuple(f.name for f in fields(Elaborated) if f.name not in ("model", "uses", "numbers", "worked_out"))
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def _combinations(
         free[start:end] = free[start:end].max(initial=0.0)
     free[free == 0] = 1.0
     stacked = np.hstack([sample.rows[key] for sample in samples]) / free[:, None]
-    left, sizes, _ = np.linalg.svd(stacked, full_matrices=True)
+    left, sizes, _ = np.linalg.svd(stacked, full_matrices=count > stacked.shape[1])
     dead = left[:, np.concatenate([sizes, np.zeros(count - len(sizes))]) <= DEAD]
     share = np.sum(dead**2, axis=1)
     alone, mixed = np.flatnonzero(share < 1e-9), np.flatnonzero((share >= 1e-9) & (share <= 1 - 1e-9))
