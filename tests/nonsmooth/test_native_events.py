@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Result, Subsystem, simulate, time
+from kompono import Body, Event, Ground, Input, Mode, Result, Subsystem, simulate, time
 from kompono.library import Contact, DryFriction, EndStops, FreeWheel, Gravity, JointEffort, Prismatic, Revolute, solids
 from kompono.solve.settling import Settler
 
@@ -26,6 +26,22 @@ class OnRail(Subsystem):
             self.dry = DryFriction(self.rail, preload=2.0, preload_static=2.6)
         else:
             self.stops = EndStops(self.rail, -0.02, 0.07, restitution=0.6)
+
+
+class Busy(Subsystem):
+    """A mass between stops, pulled by an input, a mode that an event of its own switches, and a sampled one."""
+
+    def __init__(self) -> None:
+        self.ground = Ground()
+        self.mass = Body(mass=0.8, inertia=(0.1,) * 3)
+        self.rail = Prismatic(self.ground, self.mass, axis="x", displacement_rate=0.7)
+        self.stops = EndStops(self.rail, -0.1, 0.15, restitution=0.7)
+        self.given = Input(table=([0.0, 0.3, 0.31, 1.0, 3.0], [0.0, 1.0, -2.0, 3.0, 0.0]))
+        self.way, self.count = Mode(1.0), Mode(0.0, every=0.013)
+        self.turn = Event(ca.sin(9 * time) - 0.5, {self.way: -self.way})
+        self.count.next = self.count + 0.1
+        pull = self.given + 2 * self.way + ca.sin(self.count) - 30 * self.rail.displacement
+        self.pull = JointEffort(self.rail, pull)
 
 
 class Ball(Subsystem):
@@ -51,7 +67,8 @@ class Ratchet(Subsystem):
 
 
 MACHINES: dict[str, Callable[[], Subsystem]] = {
-    "dry": lambda: OnRail("dry"), "stops": lambda: OnRail("stops"), "ball": Ball, "ratchet": Ratchet
+    "dry": lambda: OnRail("dry"), "stops": lambda: OnRail("stops"), "ball": Ball, "ratchet": Ratchet,
+    "busy": Busy,
 }  # fmt: skip
 
 
