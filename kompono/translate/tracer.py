@@ -20,6 +20,7 @@ from kompono.errors import TranslationError
 from kompono.translate.kernels import add_kernel
 from kompono.translate.numbers import OpenNumbers, Schedule
 from kompono.translate.program import Call, Routine
+from kompono.translate.recipes import Recipe, same_function
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 
@@ -169,6 +170,7 @@ class SharingTracer(Tracer):
         self.slots: dict[int, int] = {}  # element hash of a slot symbol -> slot
         self._alive: list[ca.SX] = []
         self._number_slots: dict[str, ca.SX] = {}  # of numbers that are put in after tracing
+        self._recipes: dict[Any, Recipe] = {}  # what calls came to, by function and pattern of values
         self.values = {name: self._allocate(symbols.numel()) for name, symbols in inputs}
         slots = ca.vertcat(*self.values.values())
         self._inputs = {s.element_hash(): slots[i] for i, s in enumerate(ca.vertsplit(self.symbols))}
@@ -194,14 +196,77 @@ class SharingTracer(Tracer):
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
         """Run `function` on traced values as one kernel; returns traced values of the same shapes."""
         self.path = path or self.path
+        given = [value if type(value) is ca.SX else ca.SX(value) for value in values]
+        same = None if free else same_function(function)
+        pattern, slots = self._pattern(given) if same is not None else (None, {})
+        known = self._recipes.get((same, pattern)) if pattern is not None else None
+        if known is not None:
+            return self._repeat(known, list(slots), path)
         locals_by_slot: dict[int, tuple[ca.SX, ca.SX]] = {}
-        arguments = [self._localize(ca.SX(value), locals_by_slot) for value in values]
+        arguments = [self._localize(value, locals_by_slot) for value in given]
         outputs = function(*arguments)
         single = not isinstance(outputs, tuple | list)
         outputs = [ca.sparsify(ca.SX(out)) for out in ([outputs] if single else outputs)]
+        inside = len(locals_by_slot)
         outputs = self._resolve_free_symbols(outputs, locals_by_slot)
-        results = self._emit(outputs, locals_by_slot, path)
+        count = len(self.calls)
+        results, plan = self._emit(outputs, locals_by_slot, path)
+        if pattern is not None and len(locals_by_slot) == inside:
+            made = self.calls[-1] if len(self.calls) > count else None
+            self._recipes[same, pattern] = self._recipe(made, outputs, plan, slots, single)
         return results[0] if single else tuple(results)
+
+    def _pattern(self, values: Sequence[ca.SX]) -> tuple[Any, dict[int, int]]:
+        """What of values decides about the expressions made of them: zeros, constants, and which entries are the same;
+        and the slots of these in order. Nothing for values that are not all in slots.
+        """
+        order: dict[int, int] = {}
+        found = []
+        for value in values:
+            entries: list[int | str] = []
+            for entry in entries_of(value):
+                if entry.is_constant():
+                    entries.append(float(entry).hex())
+                    continue
+                slot = self.slots.get(entry.element_hash())
+                if slot is None:
+                    return None, {}
+                entries.append(order.setdefault(slot, len(order)))
+            pattern = value.sparsity()
+            found.append((value.shape, tuple(pattern.colind()), tuple(pattern.row()), tuple(entries)))
+        return tuple(found), order
+
+    def _recipe(
+        self, made: Call | None, outputs: Sequence[ca.SX], plan: list[list[Scalar | int]], slots: dict[int, int],
+        single: bool,
+    ) -> Recipe:  # fmt: skip
+        rows: list[list[Scalar | tuple[bool, int]]] = []
+        for row in plan:
+            items: list[Scalar | tuple[bool, int]] = []
+            for item in row:
+                if isinstance(item, int):
+                    items.append((True, item))
+                else:
+                    items.append(item if item.is_constant() else (False, slots[self.slots[item.element_hash()]]))
+            rows.append(items)
+        inputs = tuple(slots[slot] for slot in made.inputs) if made else ()
+        return Recipe(made.kernel if made else "", inputs, len(made.outputs) if made else 0, outputs, rows, single)
+
+    def _repeat(self, recipe: Recipe, slots: Sequence[int], path: str) -> Any:
+        """The same call with values in other slots."""
+        first = len(self._alive)
+        new = ca.vertsplit(self._allocate(recipe.made)) if recipe.made else []
+        if recipe.made:
+            inputs = tuple(slots[k] for k in recipe.inputs)
+            self.calls.append(Call(recipe.kernel, inputs, tuple(range(first, first + recipe.made)), path))
+        results = []
+        for pattern, row in zip(recipe.patterns, recipe.rows, strict=True):
+            entries = [
+                item if not isinstance(item, tuple) else new[item[1]] if item[0] else self._alive[slots[item[1]]]
+                for item in row
+            ]
+            results.append(with_entries(pattern, entries))
+        return results[0] if recipe.single else tuple(results)
 
     def _localize(self, value: ca.SX, table: dict[int, tuple[ca.SX, ca.SX]]) -> ca.SX:
         entries = []
@@ -233,7 +298,9 @@ class SharingTracer(Tracer):
         replaced = ca.substitute(outputs, [ca.vertcat(*free)], [ca.densify(ca.vertcat(*replacements))])
         return [ca.sparsify(out) for out in replaced]
 
-    def _emit(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str) -> list[ca.SX]:
+    def _emit(
+        self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str
+    ) -> tuple[list[ca.SX], list[list[Scalar | int]]]:
         slot_of_local = {local.element_hash(): slot for local, slot in table.values()}
         fresh: dict[int, int] = {}
         computed: list[ca.SX] = []
@@ -257,7 +324,7 @@ class SharingTracer(Tracer):
         for out, row in zip(outputs, plan, strict=True):
             entries = [slots[item] if isinstance(item, int) else item for item in row]
             results.append(with_entries(out, entries))
-        return results
+        return results, plan
 
     def _slot(self, entry: ca.SX) -> int:
         key = entry.element_hash()

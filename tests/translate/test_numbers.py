@@ -27,7 +27,7 @@ from kompono.library import (
     solids,
 )
 from kompono.starting import closed_start
-from kompono.translate import Translation, translate
+from kompono.translate import Translation, tracer, translate
 from kompono.translate.declared.sameness import Names, names_of
 from kompono.translate.tracer import InlineTracer, SharingTracer
 
@@ -172,9 +172,9 @@ def test_the_same_in_absolute_coordinates(
 
     first = made(10.0, shelf)
     expected = made(3.7, None)
-    for tracer in (InlineTracer, SharingTracer):
-        routine = tracer.routine
-        monkeypatch.setattr(tracer, "routine", lambda self, name, *r, m=routine: traced.add(name) or m(self, name, *r))
+    for kind in (InlineTracer, SharingTracer):
+        routine = kind.routine
+        monkeypatch.setattr(kind, "routine", lambda self, name, *r, m=routine: traced.add(name) or m(self, name, *r))
     assert made(3.7, shelf) == made(3.7, shelf) == expected != first
     assert not traced.intersection(names)
 
@@ -192,6 +192,16 @@ def test_schedules_of_another_mass_have_the_same_code(tmp_path: Path, monkeypatc
     assert counts[0] == counts[1] == counts[2] > 0
     assert np.array_equal(rates[0], rates[2])
     assert not np.allclose(rates[0], rates[1], rtol=1e-6)
+
+
+def test_calls_that_are_repeated_are_those_that_would_be_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def routines() -> list[Any]:
+        program = translated(FourBar(10.0), None, engine="absolute", inline_limit=0).program
+        return [(program.routines[name].calls, program.routines[name].result) for name in ("derivative", "project")]
+
+    repeated = routines()
+    monkeypatch.setattr(tracer, "same_function", lambda _: None)
+    assert routines() == repeated
 
 
 def test_a_body_without_inertia_is_refused_whatever_is_kept() -> None:

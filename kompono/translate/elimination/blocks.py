@@ -240,7 +240,9 @@ class Elimination:
         total = (
             term
             if present is None
-            else self.tracer.call(lambda a, b: symmetric(a + b) if k == other else a + b, present, term, path=path)
+            else self.tracer.call(
+                lambda a, b, same=k == other: symmetric(a + b) if same else a + b, present, term, path=path
+            )
         )
         self._store(k, other, total)
 

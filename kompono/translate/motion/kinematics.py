@@ -19,7 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Carrier, Frame
+from kompono.model.body import Carrier, Frame, MassProperties
 from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
 from kompono.model.signal import Output, time
@@ -106,6 +106,8 @@ class WorkingFrames:
                 self._poses[link.carrier] = frame.pose
         self._poses |= given or {}
         self._poses |= chosen.frames if chosen is not None else {}
+        self._located: dict[Frame, Pose] = {}
+        self.inertias: dict[tuple[Carrier, int], tuple[MassProperties, Matrix]] = {}  # see `loads`; by id of a solid
 
     def of(self, carrier: Carrier) -> Pose:
         """Working frame in the body's own (centre of mass) frame."""
@@ -113,9 +115,12 @@ class WorkingFrames:
 
     def locate(self, frame: Frame) -> Pose:
         """A frame of a body in that body's working frame."""
-        here = self.of(frame.body)
-        place = here.inverse() @ frame.pose
-        return without_rounding(place, frame.pose.position, here.position) if self._chosen else place
+        if frame not in self._located:
+            here = self.of(frame.body)
+            place = here.inverse() @ frame.pose
+            exactly = without_rounding(place, frame.pose.position, here.position) if self._chosen else place
+            self._located[frame] = exactly
+        return self._located[frame]
 
     def centre(self, carrier: Carrier) -> Pose:
         """The body's own (centre of mass) frame in its working frame."""
@@ -161,13 +166,22 @@ class Kinematics:
         self.locked = locked or {}  # freedoms that are left out, by joint
         self.axes = axes  # of working frames, if not those of the joints
         self.given = given or GivenMotion()
-        self.frames = WorkingFrames(topology, self.given.frames, axes)
+        self.frames = self._frames(topology, axes)
         self.stand_ins: dict[Carrier, StandIn] = {}  # by body
         self.q, self.v = q, v  # by joint
         self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by joint
         self._steps: dict[Carrier, Step] = {}
         self._relative: dict[tuple[Carrier, Carrier], Relative] = {}
         self._motions: dict[tuple[Frame, Frame], Motion] = {}
+
+    def _frames(self, topology: Topology, axes: ChosenAxes | None) -> WorkingFrames:
+        """Working frames; those that nobody gave are found once."""
+        if self.given.frames:
+            return WorkingFrames(topology, self.given.frames, axes)
+        known, key = self.model.worked_out, (WorkingFrames, id(topology), id(axes))
+        if key not in known:
+            known[key] = topology, axes, WorkingFrames(topology, None, axes)
+        return known[key][2]
 
     def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:
         """The same coordinates with other speeds."""
