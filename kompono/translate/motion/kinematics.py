@@ -96,7 +96,7 @@ class WorkingFrames:
     def __init__(
         self, topology: Topology, given: Mapping[Carrier, Pose] | None = None, chosen: ChosenAxes | None = None
     ) -> None:
-        self._chosen = chosen is not None
+        self.topology, self.axes = topology, chosen
         self._poses: dict[Carrier, Pose] = {topology.world: Pose.constant()}
         for link in topology.links:
             if link.joint is None:
@@ -107,7 +107,7 @@ class WorkingFrames:
         self._poses |= given or {}
         self._poses |= chosen.frames if chosen is not None else {}
         self._located: dict[Frame, Pose] = {}
-        self.inertias: dict[tuple[Carrier, int], tuple[MassProperties, Matrix]] = {}  # see `loads`; by id of a solid
+        self.inertias: dict[Carrier, list[tuple[MassProperties, Matrix]]] = {}  # of its solids (see `loads`)
 
     def of(self, carrier: Carrier) -> Pose:
         """Working frame in the body's own (centre of mass) frame."""
@@ -118,7 +118,7 @@ class WorkingFrames:
         if frame not in self._located:
             here = self.of(frame.body)
             place = here.inverse() @ frame.pose
-            exactly = without_rounding(place, frame.pose.position, here.position) if self._chosen else place
+            exactly = without_rounding(place, frame.pose.position, here.position) if self.axes is not None else place
             self._located[frame] = exactly
         return self._located[frame]
 
@@ -178,10 +178,12 @@ class Kinematics:
         """Working frames; those that nobody gave are found once."""
         if self.given.frames:
             return WorkingFrames(topology, self.given.frames, axes)
-        known, key = self.model.worked_out, (WorkingFrames, id(topology), id(axes))
-        if key not in known:
-            known[key] = topology, axes, WorkingFrames(topology, None, axes)
-        return known[key][2]
+        known: list[WorkingFrames] = self.model.worked_out.setdefault(WorkingFrames, [])
+        for frames in known:
+            if frames.topology is topology and frames.axes is axes:
+                return frames
+        known.append(WorkingFrames(topology, None, axes))
+        return known[-1]
 
     def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:
         """The same coordinates with other speeds."""

@@ -163,16 +163,17 @@ def declared_inertia(kinematics: Kinematics, body: Body) -> Matrix:
 
 
 def _in_working_frame(kinematics: Kinematics, body: Body, solid: MassProperties) -> Matrix:
-    known = kinematics.frames.inertias.get((body, id(solid)))
-    if known is not None:
-        return known[1]
+    known = kinematics.frames.inertias.setdefault(body, [])
+    for one, found in known:
+        if one is solid:
+            return found
     centre, inertia = kinematics.frames.centre(body), solid.inertia
     tensor = inertia if isinstance(inertia, ca.SX) else ca.DM(inertia)
     turned = centre.rotation @ tensor @ centre.rotation.T
     if kinematics.axes is not None:
         turned = ca.SX(turned) * ca.DM(inertia_pattern(kinematics, body))
     found = ca.sparsify(ca.SX(inertia_matrix(solid.mass, centre.position, turned)))
-    kinematics.frames.inertias[body, id(solid)] = (solid, found)
+    known.append((solid, found))
     return found
 
 
