@@ -29,7 +29,7 @@ def draw(target: Path) -> None:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.4, 4.6), layout="constrained")
         axis = figure.subplots()
-        place, ticks, named = 0.0, [], set()
+        place, ticks, named, longest = 0.0, [], set(), 0.0
         for machine, title in MACHINES.items():
             found = {}
             for entry in (e for e in entries if e["machine"] == machine and e["finer"] == 1):
@@ -43,6 +43,7 @@ def draw(target: Path) -> None:
                 ratio, error = found[engine]["seconds"] / own, found[engine]["error"]
                 label = engine if engine not in named else None
                 named.add(engine)
+                longest = max(longest, ratio)
                 axis.barh(place, ratio, 0.8, color=COLOURS[number], label=label)
                 axis.text(ratio + 0.4, place, f"{error:.0e} m", va="center", fontsize=7)
                 place += 1
@@ -50,7 +51,7 @@ def draw(target: Path) -> None:
             place += 0.8
         axis.set_yticks([y for y, _ in ticks], [title for _, title in ticks])
         axis.invert_yaxis()
-        axis.set_xlim(0, 58)
+        axis.set_xlim(0, 1.12 * longest)
         axis.set_xlabel("time for the same motion, Kompono = 1 (behind the bars: error after the run)")
         axis.legend(loc="lower right", fontsize=8)
         figure.savefig(target, dpi=130)
