@@ -56,18 +56,35 @@ class FreshBegin:
 
     def settled(self) -> tuple[np.ndarray, np.ndarray, str]:
         """The state with modes of laws and deflections of links, all parameters, and why no forces fit (or nothing)."""
-        settings, time, step = self.settings, self.settings.begin, self.settings.step
-        chosen = METHODS[settings.method].chooses_steps  # then `step` is the distance of records, and may be long
-        stiff = min(step, self.simulation.entry.step) if chosen else step
-        values = self.simulation.completed(self.parameters, self.state, self.feed, stiff, time)
-        check_softness(self.simulation, settings, self.state, self.feed.at(time), values)
-        try:
-            return self.simulation.started(self.state, values, self.feed, time, 0.0 if chosen else step), values, ""
-        except NoForces as found:  # the run ends at once
-            return self.state, values, found.message
+        states, values, failed = settle(
+            self.simulation, self.settings, self.parameters[None], self.feed, self.state[None]
+        )
+        if failed and not isinstance(failed[0], NoForces):
+            raise failed[0]
+        return states[0], values[0], failed[0].message if failed else ""  # without forces the run ends at once
 
     def go_on(self, problem: Problem) -> None:
         """What a problem must know of a run before this one: nothing."""
+
+
+def settle(
+    simulation: Any, settings: Settings, parameters: np.ndarray, feed: Feed, states: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, dict[int, RunError]]:
+    """What runs do before they begin, with parameters (runs, p) and consistent states (runs, n): soft laws and links of
+    the discrete engine become as strong as the step allows and carry their loads, laws choose what holds and what
+    slides. States, all parameters, and the runs that cannot begin.
+    """
+    time, step = settings.begin, settings.step
+    chosen = METHODS[settings.method].chooses_steps  # then `step` is the distance of records, and may be long
+    stiff = min(step, simulation.entry.step) if chosen else step
+    values, failed = simulation.completed_all(parameters, states, feed, stiff, time)
+    for run in (run for run in range(len(states)) if run not in failed):
+        try:
+            check_softness(simulation, settings, states[run], feed.at(time), values[run])
+        except RunError as found:
+            failed[run] = found
+    states, jammed = simulation.started_all(states, values, feed, time, 0.0 if chosen else step)
+    return states, values, {**jammed, **failed}
 
 
 class GoingOn(FreshBegin):

@@ -14,7 +14,7 @@ import numpy as np
 from kompono.compile import compile_program
 from kompono.compile.cache import DiskShelf
 from kompono.elsewhere.which import remote_hosts
-from kompono.errors import AssemblyError, RunError
+from kompono.errors import AssemblyError, NoForces, RunError
 from kompono.explain import Explainer, check_guards
 from kompono.given import number
 from kompono.interruption import heeded
@@ -223,13 +223,23 @@ class Simulation:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
+        values, failed = self.completed_all(parameters[None], state[None], feed, step, time)
+        if failed:
+            raise failed[0]
+        return values[0]
+
+    def completed_all(
+        self, parameters: np.ndarray, states: np.ndarray, feed: Feed, step: float, time: float = 0.0
+    ) -> tuple[np.ndarray, dict[int, RunError]]:
+        """The same for several runs, with parameters (runs, p) and states (runs, n); and those that cannot begin."""
         names, steps = self.program.parameters, steps_of_soft_laws(self.translation.model)
         if steps:
             declared, parameters = self.parameters(), parameters.copy()
             for place in map(names.index, steps):
-                if parameters[place] == declared[place]:
-                    parameters[place] = step
-        return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
+                parameters[parameters[:, place] == declared[place], place] = step
+        if self.links is None:
+            return parameters, {}
+        return self.links.complete(states, feed.at(time), parameters, step, time)
 
     def started(
         self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
@@ -238,9 +248,24 @@ class Simulation:
         discrete engine with the deflections that carry the loads there. Modes of a model with parts elsewhere are
         chosen when these have begun (`integrate`).
         """
+        states, jammed = self.started_all(state[None], parameters[None], feed, time, step)
+        if jammed:
+            raise jammed[0]
+        return states[0]
+
+    def started_all(
+        self, states: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
+    ) -> tuple[np.ndarray, dict[int, NoForces]]:
+        """The same for several runs, with states (runs, n) and parameters (runs, p); and those no forces fit."""
+        jammed: dict[int, NoForces] = {}
         if self.settler is not None and not self.program.opaque:
-            state = self.settler.start(time, state, feed.at(time), parameters, step)
-        return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
+            states = states.copy()
+            for run, values in enumerate(parameters):
+                try:
+                    states[run] = self.settler.start(time, states[run], feed.at(time), values, step)
+                except NoForces as found:
+                    jammed[run] = found
+        return (states if self.links is None else self.links.loaded(states, feed.at(time), parameters, time)), jammed
 
     @property
     def name(self) -> str:
