@@ -12,14 +12,13 @@ import numpy as np
 
 from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import NoForces, RunError
+from kompono.ready import settle
 from kompono.request import Request
 from kompono.run_end import RunEnd
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Problem
-from kompono.solve.methods import METHODS
 from kompono.solve.settings import Settings
-from kompono.solve.softness import check_softness
 from kompono.starting import unlocked
 
 OPEN = "the loops of the machine are not closed where the other run ended."
@@ -65,26 +64,6 @@ class FreshBegin:
 
     def go_on(self, problem: Problem) -> None:
         """What a problem must know of a run before this one: nothing."""
-
-
-def settle(
-    simulation: Any, settings: Settings, parameters: np.ndarray, feed: Feed, states: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, dict[int, RunError]]:
-    """What runs do before they begin, with parameters (runs, p) and consistent states (runs, n): soft laws and links of
-    the discrete engine become as strong as the step allows and carry their loads, laws choose what holds and what
-    slides. States, all parameters, and the runs that cannot begin.
-    """
-    time, step = settings.begin, settings.step
-    chosen = METHODS[settings.method].chooses_steps  # then `step` is the distance of records, and may be long
-    stiff = min(step, simulation.entry.step) if chosen else step
-    values, failed = simulation.completed_all(parameters, states, feed, stiff, time)
-    for run in (run for run in range(len(states)) if run not in failed):
-        try:
-            check_softness(simulation, settings, states[run], feed.at(time), values[run])
-        except RunError as found:
-            failed[run] = found
-    states, jammed = simulation.started_all(states, values, feed, time, 0.0 if chosen else step)
-    return states, values, {**jammed, **failed}
 
 
 class GoingOn(FreshBegin):

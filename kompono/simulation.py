@@ -14,13 +14,14 @@ import numpy as np
 from kompono.compile import compile_program
 from kompono.compile.cache import DiskShelf
 from kompono.elsewhere.which import remote_hosts
-from kompono.errors import AssemblyError, NoForces, RunError
+from kompono.errors import AssemblyError, RunError
 from kompono.explain import Explainer, check_guards
 from kompono.given import number
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
+from kompono.ready import completed, started
 from kompono.request import IMPACTS, STEPS, Request
 from kompono.result import Result, Status
 from kompono.run_end import RunEnd
@@ -45,7 +46,6 @@ from kompono.starting import (
 )
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
-from kompono.translate.laws.softened import steps_of_soft_laws
 from kompono.translate.starts.start import check_tuned_bodies
 
 if TYPE_CHECKING:
@@ -223,23 +223,10 @@ class Simulation:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
-        values, failed = self.completed_all(parameters[None], state[None], feed, step, time)
+        values, failed = completed(self, parameters[None], state[None], feed, step, time)
         if failed:
             raise failed[0]
         return values[0]
-
-    def completed_all(
-        self, parameters: np.ndarray, states: np.ndarray, feed: Feed, step: float, time: float = 0.0
-    ) -> tuple[np.ndarray, dict[int, RunError]]:
-        """The same for several runs, with parameters (runs, p) and states (runs, n); and those that cannot begin."""
-        names, steps = self.program.parameters, steps_of_soft_laws(self.translation.model)
-        if steps:
-            declared, parameters = self.parameters(), parameters.copy()
-            for place in map(names.index, steps):
-                parameters[parameters[:, place] == declared[place], place] = step
-        if self.links is None:
-            return parameters, {}
-        return self.links.complete(states, feed.at(time), parameters, step, time)
 
     def started(
         self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
@@ -248,24 +235,10 @@ class Simulation:
         discrete engine with the deflections that carry the loads there. Modes of a model with parts elsewhere are
         chosen when these have begun (`integrate`).
         """
-        states, jammed = self.started_all(state[None], parameters[None], feed, time, step)
+        states, jammed = started(self, state[None], parameters[None], feed, time, step)
         if jammed:
             raise jammed[0]
         return states[0]
-
-    def started_all(
-        self, states: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
-    ) -> tuple[np.ndarray, dict[int, NoForces]]:
-        """The same for several runs, with states (runs, n) and parameters (runs, p); and those no forces fit."""
-        jammed: dict[int, NoForces] = {}
-        if self.settler is not None and not self.program.opaque:
-            states = states.copy()
-            for run, values in enumerate(parameters):
-                try:
-                    states[run] = self.settler.start(time, states[run], feed.at(time), values, step)
-                except NoForces as found:
-                    jammed[run] = found
-        return (states if self.links is None else self.links.loaded(states, feed.at(time), parameters, time)), jammed
 
     @property
     def name(self) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kompono.beginning import settle
 from kompono.errors import AssemblyError, KomponoError, ModelWarning, warn
 from kompono.many.vary import Variation
+from kompono.ready import settle
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed

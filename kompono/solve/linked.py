@@ -4,6 +4,7 @@ a run failed. All of it is made for several runs at once; one run is a table of 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from kompono.errors import RunError
 from kompono.solve.preload import preloaded
 from kompono.solve.stability import FastestMode, fastest, shares
 from kompono.solve.stiffness import LIMIT, Given, LinkTable, choose, given_by_group
+from kompono.translate.engines.discrete.linked import switches
 
 LOOKS = 12  # records before a failure that are looked at for its cause
 
@@ -29,6 +31,10 @@ class Linking:
         self.given: tuple[Given, Given] = stiffness, damping
         self._plain = Interpreter(kernel.program)  # for what is asked a few times and not worth compiling
 
+    @cached_property
+    def _switches(self) -> bool:
+        return switches(self.engine)
+
     def complete(
         self, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
     ) -> tuple[np.ndarray, dict[int, RunError]]:
@@ -39,7 +45,7 @@ class Linking:
         norms = table.norms()
         program = self.kernel.program
         first, modes = len(program.coordinates) + len(program.speeds), len(program.modes)
-        if modes and self.engine.switched:  # rows that are switched off now count as if they were on
+        if self._switches:  # rows that are switched off now count as if they were on
             on = states.copy()
             on[:, first : first + modes] = 1.0
             norms = np.maximum(norms, self._table(time, on, inputs, parameters, everywhere=True).norms())

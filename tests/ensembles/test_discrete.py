@@ -9,10 +9,10 @@ import pytest
 from ensembles.machines import Fragile
 
 from kompono import Body, Event, Ground, Mode, Parameter, Simulation, Subsystem, simulate, simulate_many
-from kompono.beginning import settle
 from kompono.examples.car import Car
 from kompono.examples.reference.n_four_bar import NFourBar
 from kompono.library import DryFriction, Gravity, JointEffort, Prismatic, Revolute, SpringDamper, solids
+from kompono.ready import settle
 from kompono.solve.settings import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")

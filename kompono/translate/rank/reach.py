@@ -162,6 +162,18 @@ class _Given:
         return replace(self, start=(2 * self.start[0] + 0.1, self.start[1]))
 
 
+def switched(elements: Sequence[tuple[Joint | Constraint, Conditions]], modes: Sequence[Any]) -> bool:
+    """Whether the conditions of some elements depend on a mode, which may switch them off."""
+    used: list[ca.SX] = []
+    for element, law in elements:
+        used.append(law.signals)
+        for frame in (element.first, element.second):
+            poses = [frame.pose, *([frame.body.motion] if isinstance(frame.body, Ground) else [])]
+            used += [ca.vec(ca.SX(part)) for pose in poses for part in (pose.position, pose.rotation)]
+    known = {ca.SX(mode).element_hash() for mode in modes}
+    return any(symbol.element_hash() in known for symbol in ca.symvar(ca.vertcat(ca.SX(0, 1), *used)))
+
+
 def _reachable(given: _Given, turns: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Rows (poses, rows, 6) on the second and the first body at the poses of each run, the present one first."""
     (place, turn), runs, poses = given.start, len(given.signals), 1 + turns.shape[1]

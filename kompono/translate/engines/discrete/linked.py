@@ -13,7 +13,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Body, Carrier, Ground
+from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Coupling
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
@@ -28,7 +28,7 @@ from kompono.translate.engines.traced import Present, TracedEngine
 from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
-from kompono.translate.rank.reach import Located, Reach, ReachableRows
+from kompono.translate.rank.reach import Located, Reach, ReachableRows, switched
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Vector
 
@@ -136,21 +136,6 @@ class LinkedEngine(TracedEngine):
                 found += reach.blocks(element, self.laws.of(element), sizes)
         return found
 
-    @cached_property
-    def switched(self) -> bool:
-        """Whether some condition may depend on a mode, which may switch it off."""
-        modes = {ca.SX(mode).element_hash() for mode in self.model.modes}
-        used: list[ca.SX] = []
-        for element in self.closing:
-            if isinstance(element, Coupling):
-                return bool(modes)
-            used += [self.laws.of(element).signals]
-            for frame in (element.first, element.second):
-                poses = [frame.pose, *([frame.body.motion] if isinstance(frame.body, Ground) else [])]
-                used += [ca.vec(ca.SX(part)) for pose in poses for part in (pose.position, pose.rotation)]
-        symbols = ca.symvar(ca.vertcat(ca.SX(0, 1), *used))
-        return any(symbol.element_hash() in modes for symbol in symbols)
-
     def slips(self) -> np.ndarray:
         """Which condition rows are on velocities alone (rows,)."""
         marks: list[bool] = []
@@ -213,3 +198,9 @@ class LinkedEngine(TracedEngine):
     def posed(self) -> Posed:
         """Kinematics and conditions, with G on the speeds."""
         return posed_on_speeds(self.present, self._moving_links())
+
+
+def switches(engine: LinkedEngine) -> bool:
+    """Whether conditions may depend on a mode, which may switch them off."""
+    pairs = [(element, engine.laws.of(element)) for element in engine.closing if not isinstance(element, Coupling)]
+    return bool(engine.model.modes) and (len(pairs) < len(engine.closing) or switched(pairs, engine.model.modes))
