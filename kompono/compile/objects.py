@@ -27,6 +27,7 @@ from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
 from kompono.compile.settle_block import SETTLE, settles
 from kompono.compile.walked import can_walk, walker_text
+from kompono.compile.walked_calls import may_walk, walks
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
 from kompono.errors import CompileError
 from kompono.garbage import uncollected
@@ -59,6 +60,7 @@ class NeededObject:
     symbol: str = ""
     walked: Callable[[], str] | None = None
     shape: Shape | None = None  # of code whose numbers are filled in when it is taken
+    walks: float = 1.0  # through its code in one evaluation, where that is walked
 
 
 _known_functions: dict[str, Any] = {}  # those that are the same for all programs
@@ -74,7 +76,7 @@ class Objects:
         self._made: dict[str, bytes] = {}
         self._shapes: dict[str, Shape] = {}  # of kernels
         self._functions: dict[tuple[str, str, Lanes], Any] = {}
-        self._walked: dict[tuple[str, str, Lanes], list[str]] = {}  # objects of functions that are walked
+        self._walked: dict[tuple[str, str, Lanes], dict[str, float]] = {}  # objects of functions that are walked
         self.places = Places(program.away)
 
     def make(self, maps: Iterable[str], method: str, lanes: Lanes, soon: bool) -> None:
@@ -142,7 +144,7 @@ class Objects:
         key = symbol, name, lanes
         if key not in self._functions:
             self._function(symbol, name, lanes, parts, soon=not tiers.patient())
-        if tiers.asked_often(self._walked.get(key, ()), rows):
+        if tiers.asked_often(self._walked.get(key, {}), rows):
             self._native(symbol, name, lanes, parts)
         return self._functions[key]
 
@@ -161,7 +163,7 @@ class Objects:
         needed = parts(name, lanes)
         made = list(zip(needed, self._objects(needed, soon), strict=True))
         here = list({part.key: data for part, data in made if part.place is None}.values())
-        walked = [part.key for part in needed if part.walked is not None and part.key not in self._made]
+        walked = {part.key: part.walks for part in needed if part.walked is not None and part.key not in self._made}
         if walked:
             here.append(self._objects([WALKER])[0])
             self._walked[symbol, name, lanes] = walked
@@ -299,11 +301,12 @@ class Objects:
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
         walked = None
-        if kind == "routine" and lanes == ONE and can_walk(self._program, routines[0]):
+        if kind == "routine" and lanes == ONE and (may_walk(routines[0]) or can_walk(self._program, routines[0])):
             walked = functools.partial(schedule.define_walked, self._program, routines[0], numbers)
         named = [_named(routines[0], shape)] if shape else routines
         key = cache.key(kind, named, (lanes, extra))
-        return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape)
+        share = walks(routines[0]) if walked else 1.0
+        return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape, walks=share)
 
     def _shape(self, routine: Routine) -> Shape | None:
         """What a routine of one call, or one whose first call has its numbers, is without them."""

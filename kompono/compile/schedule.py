@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -25,6 +26,9 @@ from kompono.compile.numbers import Table, TabledNumbers
 from kompono.compile.walked import Walked
 from kompono.errors import CompileError
 from kompono.translate.program import Call, Program, Routine, TableRoutine
+
+if TYPE_CHECKING:
+    from kompono.compile.walked_calls import WalkedCalls
 
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
@@ -160,13 +164,32 @@ def define(
 
 
 def define_walked(program: Program, routine: Routine, numbers: Table | None = None) -> str:
-    """A routine of one call as a table to walk through (see `walked`); native code where it has too many places."""
+    """A routine of one call as a table to walk through (see `walked`), or one of many (see `walked_calls`); native code
+    where it has too many places.
+    """
     _check(program, routine)
+    if len(routine.calls) > 1:
+        return _walked_calls(program, routine, numbers)
     table = Walked(program, routine, numbers)
     if not table.fits:
         body = define(program, [routine], ONE, numbers, turns=True)
     else:
         body = declare_called(called(program, [routine]), ONE) + table.text(_head(routine, ONE), _table)
+    return prelude(body, ONE) + body
+
+
+def _walked_calls(program: Program, routine: Routine, numbers: Table | None) -> str:
+    from kompono.compile.walked_calls import WalkedCalls
+
+    tabled = routine.calls[1:] if numbers else routine.calls
+    tables = WalkedCalls(program, tabled)
+    if tables.fits:
+        outside = declare_called(called(program, [routine]), ONE)
+        body = outside + _tabled(
+            program, replace(routine, calls=tabled), ONE, numbers, routine.calls[0].outputs, tables
+        )
+    else:
+        body = define(program, [routine], ONE, numbers, turns=True)
     return prelude(body, ONE) + body
 
 
@@ -311,23 +334,22 @@ def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32
 
 
 def _tabled(
-    program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, places: Sequence[int] = ()
-) -> str:
-    """With `numbers` these are put at some `places` of the workspace first."""
+    program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, places: Sequence[int] = (),
+    walked: WalkedCalls | None = None,
+) -> str:  # fmt: skip
+    """With `numbers` these are put at some `places` of the workspace first; kernels are functions, or `walked`."""
     stem = f"t.{routine.name}"
-    names = list(dict.fromkeys(call.kernel for call in routine.calls))
-    groups = [(names.index(kernel), list(calls)) for kernel, calls in groupby(routine.calls, key=lambda c: c.kernel)]
-    rows = [slot for call in routine.calls for slot in (*call.inputs, *call.outputs)]
-    tables = _table(f"{stem}.groups", [n for which, calls in groups for n in (which, len(calls))])
-    tables += _table(f"{stem}.rows", rows)
-    code = Code(lanes)
+    tables, code = "", Code(lanes)
     _copy_inputs(code, routine)
     if numbers is not None:
         tables += numbers.text() + _table(f"{stem}.numbers", places)
         with code.loop(len(places)) as i:
             place = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.numbers', i)} to i64")
             Array(code, "%work")[place] = Array(code, numbers.address(0))[i]
-    _walk(code, program, stem, names, len(groups))
+    if walked is None:
+        tables += _walk(code, program, stem, routine)
+    else:
+        tables += "".join(_table(name, *one) for name, one in walked.text(stem, code).items()) + walked.declared(stem)
     for which, slots in enumerate(routine.result):
         tables += _gather(code, f"{stem}.{which}", f"%out{which}", slots)
     return tables + code.define(_head(routine, lanes))
@@ -349,10 +371,14 @@ def _integer(code: Code, table: str, index: object) -> str:
     return code.let("i32", f"load i32, ptr {place}").name
 
 
-def _walk(code: Code, program: Program, stem: str, names: Sequence[str], count: int) -> None:
-    """For each group of equal calls, choose the kernel and run it over the group's rows."""
+def _walk(code: Code, program: Program, stem: str, routine: Routine) -> str:
+    """For each group of equal calls, choose the kernel and run it over the group's rows; the tables for that."""
+    names = list(dict.fromkeys(call.kernel for call in routine.calls))
+    groups = [(names.index(kernel), list(calls)) for kernel, calls in groupby(routine.calls, key=lambda c: c.kernel)]
+    tables = _table(f"{stem}.groups", [n for which, calls in groups for n in (which, len(calls))])
+    tables += _table(f"{stem}.rows", [slot for call in routine.calls for slot in (*call.inputs, *call.outputs)])
     row = code.variable(POINTER, code.let(POINTER, f"getelementptr i8, ptr @{stem}.rows, i64 0"))
-    with code.loop(count) as group:
+    with code.loop(len(groups)) as group:
         which = _integer(code, f"@{stem}.groups", group * 2)
         repeats = _integer(code, f"@{stem}.groups", group * 2 + 1)
         wide = code.let(INT, f"sext i32 {repeats} to i64")
@@ -368,6 +394,7 @@ def _walk(code: Code, program: Program, stem: str, names: Sequence[str], count: 
                 row.set(code.let(POINTER, f"getelementptr i32, ptr {now.name}, i64 {width}"))
             code.say(f"br label %{done}")
         code.say(f"{done}:")
+    return tables
 
 
 def _gather(code: Code, stem: str, target: str, slots: Sequence[int | float]) -> str:

@@ -1,9 +1,10 @@
 """When code is made: at once as tables, natively for what is asked often.
 
-A routine is a table that is walked (see `walked`) until it was evaluated `MANY` times by all who use it in this
-process; then LLVM makes native code of it. Walking costs about 5 ns a row, LLVM as much as 20,000 walks of the same
-rows: so nobody waits for code that hardly runs, and the walks before are no more than half of what LLVM takes. Runs do
-not wait then, either: native code is made beside them and taken over between two chunks. Bits are the same.
+A routine is a table that is walked (see `walked`, `walked_calls`) until all who use it in this process walked through
+its code `MANY` times; then LLVM makes native code of it. Walking costs about 5 ns a row, LLVM as much as 20,000 walks
+of the same rows: so nobody waits for code that hardly runs, and the walks before are no more than half of what LLVM
+takes. Runs do not wait then, either: native code is made beside them and taken over between two chunks. Bits are the
+same.
 
 Native code that is in the cache is taken at once. `KOMPONO_EFFORT=full` has all code made natively before anything
 runs; so have runs in real time, where nothing may get faster or slower on the way.
@@ -14,12 +15,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-MANY = 10_000  # evaluations up to which a routine is walked
+MANY = 10_000  # walks through its code up to which a routine is walked
 
-_spent: Counter[str] = Counter()  # evaluations of walked routines in this process, by object
+_spent: Counter[str] = Counter()  # walks through routines in this process, by object
 
 
 def patient() -> bool:
@@ -27,11 +28,13 @@ def patient() -> bool:
     return os.environ.get("KOMPONO_EFFORT") == "full"
 
 
-def asked_often(keys: Iterable[str], more: int) -> bool:
-    """Whether routines that are walked have been asked often, with as many evaluations `more`; these are counted."""
+def asked_often(walks: Mapping[str, float], more: int) -> bool:
+    """Whether routines that are walked have been asked often, with as many evaluations `more`; these are counted.
+    `walks` says how often one evaluation walks through the code of each: kernels of a schedule are shared.
+    """
     often = False
-    for key in keys:
-        _spent[key] += more
+    for key, times in walks.items():
+        _spent[key] += round(more * times)
         often |= _spent[key] > MANY
     return often
 
@@ -43,8 +46,8 @@ class Takeover:
     `counted` before.
     """
 
-    def __init__(self, walked: Any, keys: Iterable[str], make: Callable[[], Any], counted: int = 0) -> None:
-        self._now, self._keys, self._make = walked, list(keys), make
+    def __init__(self, walked: Any, walks: Mapping[str, float], make: Callable[[], Any], counted: int = 0) -> None:
+        self._now, self._walks, self._make = walked, walks, make
         self._counted = counted
         self._thread: threading.Thread | None = None
         self._better: Any = None
@@ -63,7 +66,7 @@ class Takeover:
             return self._now
         if self._failed is not None:
             raise self._failed
-        often = asked_often(self._keys, evaluations - self._counted)
+        often = asked_often(self._walks, evaluations - self._counted)
         self._counted = evaluations
         if often and self._thread is None:
             self._thread = threading.Thread(target=self._work, daemon=True)

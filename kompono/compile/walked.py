@@ -81,7 +81,12 @@ def can_walk(program: Program, routine: Routine) -> bool:
         return False
     if routine.calls[0].kernel in program.coded:
         return not any(is_far(name) for name in program.coded[routine.calls[0].kernel].called)
-    kernel = program.kernels[routine.calls[0].kernel]
+    return walks_kernel(program, routine.calls[0].kernel)
+
+
+def walks_kernel(program: Program, name: str) -> bool:
+    """Whether a kernel can be a table."""
+    kernel = program.kernels[name]
     return kernel.class_name() == "SXFunction" and not any(is_far(f.name()) for f in kernel.find_functions())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import casadi as ca
 
@@ -19,6 +20,7 @@ class Kernels(dict[str, ca.Function]):
     def __init__(self) -> None:
         super().__init__()
         self.promised: dict[str, Callable[[], ca.Function]] = {}
+        self.recipes: dict[Any, Any] = {}  # of calls that were traced into them (see `tracer`)
 
     def __missing__(self, name: str) -> ca.Function:
         if name not in self.promised:

@@ -13,12 +13,13 @@ from typing import Any
 
 import casadi as ca
 
+from kompono.translate.recipes import Lasting
 from kompono.translate.symbolic import Matrix
 
 MOST = 4096  # kept at a time; who has more sparsities than that begins anew
 
 
-class Pattern:
+class Pattern(Lasting):
     """A function of matrices, all it depends on being among its arguments, that gives a tuple of matrices."""
 
     def __init__(self, function: Callable[..., Sequence[Any]]) -> None:
@@ -38,7 +39,7 @@ class Pattern:
         return made.call(given, True, False)
 
 
-class Instance:
+class Instance(Lasting):
     """What one element does, asked of it once, on symbols; model symbols in it beside those stay as they are."""
 
     def __init__(self, symbols: Sequence[ca.SX], outputs: Sequence[Any]) -> None:

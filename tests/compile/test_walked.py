@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
 import pytest
 from compile.programs import chain, model, single, tangle
+from compile.programs import kernel as made
 
-from kompono.compile import Kernel, lower, objects, tiers
+from kompono.compile import Kernel, lower, objects, schedule, tiers, walked_calls
 from kompono.compile.lanes import ONE
-from kompono.translate.program import Program
+from kompono.examples.reference.n_four_bar import NFourBar
+from kompono.translate import translate
+from kompono.translate.program import Call, Program, Routine
 
 ODD = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-310, -1e300, math.inf, -math.inf, math.nan, 3.7, -2.5]
 
@@ -24,11 +28,11 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "_spent", tiers.Counter())
 
 
-def native(monkeypatch: pytest.MonkeyPatch, program: Program) -> Kernel:
+def native(monkeypatch: pytest.MonkeyPatch, program: Program, routines: Sequence[str] = ()) -> Kernel:
     """The same in native code from the start."""
     monkeypatch.setenv("KOMPONO_EFFORT", "full")
     kernel = Kernel(program, cache=False)
-    kernel.prepare(routines=list(program.routines), method="rk4")
+    kernel.prepare(routines=routines or list(program.routines), method="" if routines else "rk4")
     monkeypatch.setenv("KOMPONO_EFFORT", "soon")
     return kernel
 
@@ -90,6 +94,48 @@ def test_closed_functions_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
     given = np.zeros(9), np.random.default_rng(3).normal(size=(9, 2))
     same(walked.map("derivative", *given), native(monkeypatch, program).map("derivative", *given))
     assert walks(walked, "derivative")
+
+
+@pytest.mark.parametrize("engine", ["absolute", "relative"])
+def test_schedules_have_the_same_bits(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that calls share, constants in kernels, numbers put in first, sines, what depends on signs."""
+    monkeypatch.setattr(schedule, "DIRECT_LIMIT", 0)
+    program = translate(NFourBar(windows=1), engine=engine, inline_limit=0).program
+    names = ["derivative", "project", "gap"]
+    assert all(len(program.routines[name].calls) > len(program.routines[name].counts()) > 5 for name in names)
+    whole = native(monkeypatch, program, names)
+    monkeypatch.setattr(walked_calls, "LEAST", 1)
+    walked = Kernel(program, cache=False)
+    rows = np.random.default_rng(2).normal(size=(4, program.state_size))
+    for name in names:
+        same(walked.map(name, np.arange(4.0), rows), whole.map(name, np.arange(4.0), rows))
+        assert walks(walked, name)
+        assert not walks(whole, name)
+
+
+def test_a_schedule_is_asked_often_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that twenty calls share is walked twenty times."""
+    monkeypatch.setattr(tiers, "MANY", 100)
+    monkeypatch.setattr(schedule, "DIRECT_LIMIT", 0)
+    monkeypatch.setattr(walked_calls, "LEAST", 1)
+    kernel, state = Kernel(repeated(20), cache=False), np.array([0.3])
+    found = [kernel.evaluate("derivative", 0.0, state)[0] for _ in range(4)]
+    assert walks(kernel, "derivative")
+    found += [kernel.evaluate("derivative", 0.0, state)[0] for _ in range(2)]
+    assert not walks(kernel, "derivative")
+    expected = 0.3
+    for _ in range(20):
+        expected = math.sin(expected) + 0.5
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def repeated(count: int) -> Program:
+    """One kernel again and again, each time of what it gave before."""
+    name, function = made(lambda x: ca.sin(x) + 0.5, 1)
+    calls = tuple(Call(name, (1 + k,), (2 + k,), "") for k in range(count))
+    sizes = (("time", 1), ("state", 1), ("inputs", 0), ("parameters", 0))
+    routine = Routine("derivative", sizes, (("rate", 1),), calls, ((1 + count,),), 2 + count)
+    return Program({name: function}, {"derivative": routine}, ("a",), (), (), (), ())
 
 
 def test_constants_and_inputs_among_results(monkeypatch: pytest.MonkeyPatch) -> None:

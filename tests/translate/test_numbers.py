@@ -194,9 +194,12 @@ def test_schedules_of_another_mass_have_the_same_code(tmp_path: Path, monkeypatc
     assert not np.allclose(rates[0], rates[1], rtol=1e-6)
 
 
-def test_calls_that_are_repeated_are_those_that_would_be_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("machine", [FourBar, Arm, with_laws])
+def test_calls_that_are_repeated_are_those_that_would_be_traced(
+    machine: Callable[..., Subsystem], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def routines() -> list[Any]:
-        program = translated(FourBar(10.0), None, engine="absolute", inline_limit=0).program
+        program = translated(machine(10.0), None, engine="absolute", inline_limit=0).program
         return [(program.routines[name].calls, program.routines[name].result) for name in ("derivative", "project")]
 
     repeated = routines()

@@ -25,6 +25,7 @@ from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
+from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
 
@@ -262,7 +263,7 @@ def trace_loop_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[J
 
 
 @dataclass(frozen=True)
-class Conditions:
+class Conditions(Lasting):
     """A pair's conditions and their derivatives, by symbols of pose (3 + 9), velocity (6) and acceleration bias (6)."""
 
     residual: ca.Function  # pose -> g

@@ -224,14 +224,18 @@ class Kinematics:
 
     def _joint_step(self, link: Link) -> Step:
         joint, (base, moved) = link.moved_by, self._base(link)
+        step, free = self.joints.of(moved.element, link.reverse), tuple(self.free(joint))
 
-        def trace(q: Vector, v: Vector) -> tuple[Matrix, ...]:
-            x = moved.coordinates(q)
-            position, rotation, subspace, twist, bias, rate = self.joints.of(moved.element, link.reverse)(x, v)
+        def plainly(q: Vector, v: Vector) -> tuple[Matrix, ...]:
+            position, rotation, subspace, twist, bias, rate = step(q, v)
             placed = base @ Pose(position, rotation)
-            subspace = subspace[:, self.free(joint)] if joint in self.locked else subspace
-            return placed.position, placed.rotation, subspace, twist, bias, rate if x is q else joint.rate(q, v)
+            subspace = subspace[:, list(free)] if len(free) < subspace.shape[1] else subspace
+            return placed.position, placed.rotation, subspace, twist, bias, rate
 
+        def turned(q: Vector, v: Vector) -> tuple[Matrix, ...]:
+            return *plainly(moved.coordinates(q), v)[:5], joint.rate(q, v)
+
+        trace = turned if np.any(moved.shift) else plainly
         values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))
         return Step(Pose(values[0], values[1]), *values[2:])
 
