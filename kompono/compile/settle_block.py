@@ -116,7 +116,7 @@ def settles(program: Program, settler: object) -> bool:
     """Whether native code settles events of laws, as far as it can; `settler` is who does otherwise."""
     if not 0 < len(program.laws) <= MOST_UNITS or program.opaque or program.away or program.spread is not None:
         return False
-    if "moves" in dict(program.routines["law_view"].outputs):  # ports of parts that carry others jump, too
+    if "law_foretold" in program.routines:  # ports of parts that carry others jump, too
         return False
     return bool(getattr(settler, "natively", False))
 

@@ -51,9 +51,9 @@ class LawLooks:
 
     def again(self, state: np.ndarray) -> LawView:
         """The laws behind a blow: `met`, or the first state if there was none, with other speeds."""
-        if "law_again" not in self._routines:
-            return self._view("law_view", state)
-        return self._view("law_again", state, self._moves.ravel())
+        if "law_foretold" in self._routines:
+            return self._view("law_foretold", state, self._moves.ravel())
+        return self._view("law_again" if "law_again" in self._routines else "law_view", state)
 
     def column(self, row: int, state: np.ndarray) -> Column:
         """What a unit force on a row does: to rows, measures, speeds, and ports where these are of interest."""

@@ -169,17 +169,6 @@ class Compartment:
         return any(link.crosses for link in (*up, *down))
 
     @property
-    def crossings(self) -> tuple[Link, ...]:
-        """Ports that parts move, part by part."""
-        return tuple(self.topology.link(port.body) for part in self.parts for port in part.border.others)
-
-    @cached_property
-    def chained(self) -> bool:
-        """Whether a part is moved by a port of another one, so that it waits for what that one tells."""
-        bases = [part.border.base.body for part in self.parts if part.border.base is not None]
-        return any(link.crosses for base in bases for link in self.topology.path(base, self.topology.world)[0])
-
-    @property
     def loops(self) -> tuple[Closing, ...]:
         """Own elements held by multipliers."""
         own = set(self.closing)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, sweep
@@ -149,7 +150,9 @@ class Lawless:
         speeds = ca.vertcat(NONE, *[solution.joint(j) for j in self.now.compartment.joints if j.freedoms])
         condensation, loads = self.condensed.condensation, self.condensed.loads
         borders = {part: condensation.at_border(part, solution, loads) for part in self.parts}
-        crossings = [solution.joint(link.moved_by) for link in self.now.compartment.crossings]
+        crossings = [
+            crossing(self.now.compartment, port, solution) for part in self.parts for port in part.border.others
+        ]
         return Own(ca.densify(rows), measures, speeds, ca.vertcat(NONE, *crossings), borders)
 
     def _change(self, border: Vector, forces: Vector) -> Own:
@@ -232,6 +235,11 @@ class Lawless:
         inner = {part: asked(part, border) for part, border in own.borders.items()}
         values = dict(zip(compartment.joints, speeds, strict=True))
         return compartment.pack(replace(_still(compartment), v=values, inner=inner))
+
+
+def crossing(compartment: Compartment, port: Frame, solution: Solution) -> Vector:
+    """How a solution moves a port (6) that a part moves, relative to the base of that."""
+    return solution.joint(compartment.topology.link(port.body).moved_by)
 
 
 def _still(compartment: Compartment) -> CompartmentState:

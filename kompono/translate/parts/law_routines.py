@@ -3,17 +3,20 @@
     law_view      gap, rate and free acceleration of all rows, free measures, numbers of units
     law_respond   what forces on the rows do to rows, measures and speeds
     law_columns   both at once, with a force on each row: one question to parts that are elsewhere
-    law_again     `law_view` after a blow, where that would take more than one question
+    law_again     `law_view` after a blow, where there are loops
+    law_foretold  the same where a part hangs on another one
 
 Two things need not be asked twice. Where there are loops, speeds are made to meet all conditions before anything else;
 the state with such speeds is told (`met`), and pushed by what forces on rows do it meets them still. Where a part hangs
 on another one, it waits for the motion of the port that carries it; that is told (`moves`), and so is what a force on
-each row does to it (`ports`). Hence parts elsewhere are asked once after a blow, whatever the machine is.
+each row does to it (`ports`). Hence parts elsewhere are asked once after a blow, unless they wait for each other's
+signals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import casadi as ca
 
@@ -22,7 +25,7 @@ from kompono.translate.laws.answer import forced_routine
 from kompono.translate.parts.border import MOTION
 from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.inside import Part
-from kompono.translate.parts.law_events import Lawless, look
+from kompono.translate.parts.law_events import Lawless, crossing, look
 from kompono.translate.parts.moment import Moment
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Vector
@@ -40,11 +43,20 @@ class LawsByRows(ByParts, SolvedEngine):
     by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
     here = True  # whether all of the state is
 
+    @cached_property
+    def _chained(self) -> bool:
+        """Whether a part is moved by a port of another one, so that it waits for what that one tells."""
+        topology = self.compartment.topology
+        bases = [part.border.base.body for part in self.compartment.parts if part.border.base is not None]
+        return any(link.crosses for base in bases for link in topology.path(base, topology.world)[0])
+
     def routines(self) -> dict[str, Callable[[], Routine]]:
         made, rows = super().routines(), self.law_rows.size if self.by_rows else 0
         if 0 < rows <= MOST_COLUMNS and not self.here:
             made["law_columns"] = self._law_columns
-        if rows and (self.compartment.settles or self.compartment.chained):
+        if rows and self._chained:
+            made["law_foretold"] = self._law_foretold
+        elif rows and self.compartment.settles:
             made["law_again"] = self._law_again
         return made
 
@@ -64,12 +76,14 @@ class LawsByRows(ByParts, SolvedEngine):
 
     def _law_again(self) -> Routine:
         tracer, now = self._moment()
-        if not self.compartment.chained:
-            return tracer.routine("law_again", self._viewed(now, Lawless(now, at_once=True)))
+        return tracer.routine("law_again", self._viewed(now, Lawless(now, at_once=True)))
+
+    def _law_foretold(self) -> Routine:
+        tracer, now = self._moment()
         moves = {part: ca.SX.sym("moves", motion.numel()) for part, motion in self._moves(now).items()}
         now = now.at(now.values, moves)
         told = self._viewed(now, Lawless(now, at_once=True))
-        return forced_routine("law_again", tracer, ca.vertcat(*moves.values()), told)
+        return forced_routine("law_foretold", tracer, ca.vertcat(*moves.values()), told)
 
     def _viewed(self, now: Moment, lawless: Lawless) -> Told:
         """What the laws are at a state."""
@@ -82,7 +96,7 @@ class LawsByRows(ByParts, SolvedEngine):
     def _once(self, now: Moment) -> Told:
         """What need not be asked again after a blow."""
         told = [("met", self._scattered(now.values))] if self.compartment.settles else []
-        if self.compartment.chained:
+        if self._chained:
             told.append(("moves", ca.vertcat(*self._moves(now).values())))
         return told
 
@@ -93,13 +107,13 @@ class LawsByRows(ByParts, SolvedEngine):
 
     def _met(self) -> tuple[Tracer, Moment]:
         """With speeds that meet all conditions; ports of parts that carry others need not be asked for theirs."""
-        if not (self.compartment.chained and self.compartment.settles):
+        if not (self._chained and self.compartment.settles):
             return self._now()
         tracer, before = self._moment()
         condensed, moves = before.violated("rate"), self._moves(before)
         solution = condensed.resolve(NONE)
         for part, motion in moves.items():
-            change = [solution.joint(self.compartment.topology.link(port.body).moved_by) for port in part.border.others]
+            change = [crossing(self.compartment, port, solution) for port in part.border.others]
             still = ca.SX.zeros(MOTION - 6)
             moves[part] = motion + ca.vertcat(*[ca.vertcat(still, turned) for turned in change])
         return tracer, before.at(before.corrected(condensed, solution, "rate"), moves)
@@ -121,7 +135,7 @@ class LawsByRows(ByParts, SolvedEngine):
         """What forces on the rows do."""
         w, measures = lawless.moved(NONE, forces)
         told = [("w", w), ("measures", measures), ("speeds", self._speeds(lawless.moved_rates(NONE, forces)))]
-        return [*told, ("ports", lawless.moved_ports(forces))] if self.compartment.chained else told
+        return [*told, ("ports", lawless.moved_ports(forces))] if self._chained else told
 
     def _speeds(self, rates: Vector) -> Vector:
         """Speeds in the order of this engine from a state of the compartment."""
