@@ -13,8 +13,18 @@ from kompono.compile.loop_esdirk4 import ESDIRK4, GUESSES, PLACES
 from kompono.compile.loop_fixed import weighted
 from kompono.compile.loop_stiff import CALM, MANY, MOST, PAYS, SOME, STIFF
 from kompono.compile.machine import Machine
-from kompono.compile.newton_lanes import begin_step, solve_stage
-from kompono.compile.newton_stage import DENSE, IMPLICIT_STEPS, LENGTH, PATIENCE, RADIUS, SOLVES, SURE, UNSURE
+from kompono.compile.newton_lanes import solve_stage
+from kompono.compile.newton_stage import (
+    DENSE,
+    IMPLICIT_STEPS,
+    LENGTH,
+    PATIENCE,
+    RADIUS,
+    SOLVES,
+    SURE,
+    UNSURE,
+    begin_step,
+)  # fmt: skip
 from kompono.compile.tableaux import DIAGONAL, ESDIRK
 
 Stages = Callable[[Value, Value, Value], None]  # explicit ones: steps, their ends, lanes that make one
