@@ -20,20 +20,21 @@ from functools import partial
 
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
 from kompono.compile.lanes import Lanes
-from kompono.compile.law_carried import list_carried, load_carried, write_carried
+from kompono.compile.law_carried import list_rows, load_row, write_carried
 from kompono.compile.law_few import BACK, FewRows, are_few
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
 from kompono.compile.law_shares import PASSES, first_weights, next_weights
 from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
 from kompono.compile.law_slope import write_pulled, write_slopes
+from kompono.compile.law_small import is_small, solve_small
 from kompono.compile.law_symmetric import factor, refine, solve_all, solve_shared
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 8  # of the algorithm
+VERSION = 9  # of the algorithm
 FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
@@ -89,15 +90,15 @@ def _solve(work: Work, callee: Callee) -> None:
     code, known = work.code, work.sizes
     with code.loop(known.found) as i:
         work.out[i] = 0.0
-    list_carried(work)
-    _count_rows(work)
+    list_rows(work)
     if known.purpose == "back":
         _count_nothing(work)
     count = work.active.get()
     with code.when(count > work.most), code.loop(known.found) as i:
         work.out[i] = math.nan
     with code.when((count > 0) & (count <= work.most)):
-        _list_rows(work)
+        with code.when(work.sliding.get() > 0):
+            _list_sliding_first(work)
         _ask(work, callee)
         if known.columns or known.transposed:
             write = write_pulled if known.transposed else write_slopes
@@ -108,19 +109,16 @@ def _solve(work: Work, callee: Callee) -> None:
 
 def _write_forces(work: Work) -> None:
     code = work.code
-    _newton(work)
+    if is_small(work):
+        done = code.variable(BOOL, False)
+        solve_small(work, done)
+        with code.when(~done.get()):
+            _newton(work)
+    else:
+        _newton(work)
     with code.loop(work.active.get()) as a:
         work.out[work.which[a]] = work.z[a]
     write_carried(work, work.out)
-
-
-def _count_rows(work: Work) -> None:
-    """How many rows slide, and how many are not off; what others carry is none of them."""
-    code = work.code
-    with code.loop(work.sizes.rows) as i:
-        kind = work.kinds[i]
-        work.active.set(work.active.get() + code.select(kind.equals(OFF), Value(code, "0", INT), 1))
-        work.sliding.set(work.sliding.get() + code.select(kind.equals(SLIDES), Value(code, "1", INT), 0))
 
 
 def _count_nothing(work: Work) -> None:
@@ -133,8 +131,8 @@ def _count_nothing(work: Work) -> None:
     work.active.set(code.select(most.get() <= BACK, Value(code, "0", INT), work.active.get()))
 
 
-def _list_rows(work: Work) -> None:
-    """Number the active rows, those that slide first."""
+def _list_sliding_first(work: Work) -> None:
+    """Number the active rows anew, those that slide first."""
     code = work.code
     slides, held = code.variable(INT, 0), code.variable(INT, work.sliding.get())
     with code.loop(work.sizes.rows) as i:
@@ -150,15 +148,13 @@ def _ask(work: Work, callee: Callee) -> None:
     code, factor = work.code, work.sizes.factor
     load = room(code, factor + work.sizes.rows)
     code.copy(load, work.given, factor)
+    forces = load.at(factor)
     with code.loop(work.sizes.rows) as i:
-        load[i + factor] = 0.0
+        forces[i] = 0.0
     with code.loop(work.active.get()) as a:
-        row = work.which[a]
-        load[row + factor] = 1.0
-        load_carried(work, load, row, factor, on=True)
+        load_row(work, forces, work.which[a], on=True)
         code.call(callee.respond, [load, work.column(a), *(Array(code, pointer) for pointer in callee.behind)])
-        load[row + factor] = 0.0
-        load_carried(work, load, row, factor, on=False)
+        load_row(work, forces, work.which[a], on=False)
 
 
 def _newton(work: Work) -> None:

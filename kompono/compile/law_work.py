@@ -13,12 +13,14 @@ MOST = 128  # rows that may be held or slide at the same time; with more of them
 
 @dataclass(frozen=True)
 class Carried:
-    """Rows of friction that others carry: how many, and of each its place in the table, that of its gap, and its share
-    of the force there.
+    """Rows of friction that others carry: how many, and of each row of the table the place of the gap that carries it
+    (-1: none) and its share of the force there; what a gap carries begins with its `first` and goes on with the `next`
+    of that.
     """
 
     count: Variable
-    rows: Array
+    first: Array
+    next: Array
     gaps: Array
     shares: Array
 
@@ -78,7 +80,7 @@ class Work:
 def make_work(code: Code, known: Sizes) -> Work:
     """Memory of a solver of these sizes."""
     most = max(1, min(known.rows, MOST))
-    which, sides, z, weights = (room(code, most) for _ in range(4))
+    which, sides, z, weights = room(code, max(1, known.rows)), *(room(code, most) for _ in range(3))
     return Work(
         code, known, most, Array(code, "%in"), Array(code, "%out"), Array(code, which.pointer, INT),
         room(code, most * max(1, known.rows + known.measures)), room(code, most * (most + 1)),
@@ -90,5 +92,5 @@ def make_work(code: Code, known: Sizes) -> Work:
 
 
 def _carried(code: Code, known: Sizes) -> Carried:
-    rows, gaps, shares = (room(code, max(1, known.rows)) for _ in range(3))
-    return Carried(code.variable(INT, 0), Array(code, rows.pointer, INT), Array(code, gaps.pointer, INT), shares)
+    first, after, gaps = (Array(code, room(code, max(1, known.rows)).pointer, INT) for _ in range(3))
+    return Carried(code.variable(INT, 0), first, after, gaps, room(code, max(1, known.rows)))

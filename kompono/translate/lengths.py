@@ -20,10 +20,10 @@ import numpy as np
 
 from kompono.model.body import Carrier, Frame
 from kompono.spatial.pose import Pose
+from kompono.translate.numbers import OpenNumbers, like_places
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
-    from kompono.translate.numbers import OpenNumbers
     from kompono.translate.structure.topology import Topology
 
 ROUNDING = 1e-15  # of the largest of a position, or of 1: what is smaller is zero, and what differs less is equal
@@ -85,7 +85,8 @@ class OpenPoses:
             position = self.values(f"{name} at", _without_rounding(ca.DM(position).full().ravel()))
         if _constant(rotation):
             values = _put_right(ca.DM(rotation).full())
-            rotation = self._numbers.found(f"{self._prefix}{name} turned", values, alike=True, ones=True)
+            places = like_places(values.ravel().tolist())
+            rotation = self._numbers.found(f"{self._prefix}{name} turned", values, places=places, ones=True)
         return Pose(position, rotation)
 
     def values(self, name: str, values: np.ndarray) -> ca.SX:

@@ -64,10 +64,10 @@ def pattern_of(solid: MassProperties) -> tuple[object, ...] | None:
         return None
     if inertia.dtype != float or inertia.shape != (3, 3) or not np.all(np.isfinite(inertia)):
         return None
-    return tuple(_places(inertia.ravel().tolist()))
+    return tuple(like_places(inertia.ravel().tolist()))
 
 
-def _places(values: Sequence[float]) -> list[int]:
+def like_places(values: Sequence[float]) -> list[int]:
     """For each value the number of those like it but for the sign, counted from 1, negative where the sign is another;
     0 for zeros.
     """
@@ -78,6 +78,11 @@ def _places(values: Sequence[float]) -> list[int]:
         place = 1 + list(known).index(abs(value))
         order.append(0 if value == 0 else place if value == first else -place)
     return order
+
+
+def _each_its_own(rows: Sequence[Sequence[float]]) -> list[int]:
+    """Places of entries none of which are taken to be equal."""
+    return [(k + 1) * (value != 0) for k, value in enumerate(value for row in rows for value in row)]
 
 
 class OpenNumbers:
@@ -104,8 +109,9 @@ class OpenNumbers:
         self._patterns: dict[str, object] = {}
         for path, body in bodies.items():
             if pattern_of(body.solid) is not None:
-                mass = self._symbolic(f"{path} mass", [[body.solid.mass]])
-                inertia = self._symbolic(f"{path} inertia", body.solid.inertia.tolist(), alike=True)
+                mass = self._symbolic(f"{path} mass", [[body.solid.mass]], [1])
+                tensor = body.solid.inertia
+                inertia = self._symbolic(f"{path} inertia", tensor.tolist(), like_places(tensor.ravel().tolist()))
                 self.solids[body] = MassProperties(mass, inertia)
         self._declared = set(self._values)
 
@@ -120,17 +126,16 @@ class OpenNumbers:
                 self._declared.add(f"{path} law {k}")
         return found
 
-    def found(self, name: str, values: np.ndarray, *, alike: bool = False, ones: bool = False) -> ca.SX:
-        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros, 1 and -1
-        stay these where `ones` are structure, and equal ones that are `alike` stay equal.
+    def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None, ones: bool = False) -> ca.SX:
+        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros. Or, row by
+        row, zeros and equal ones are those of `places` (see `like_places`). 1 and -1 stay where `ones` are structure.
         """
         if name not in self._found:
             rows = values.reshape(len(values), -1).tolist() if values.size else []
-            same = [_places(values.ravel().tolist())] if alike else [[entry == 0 for entry in row] for row in rows]
-            units = [entry if abs(entry) == 1 else 0 for entry in values.ravel().tolist()] if ones else []
-            self.decided(name, (values.shape, same, units))
-            made = self._symbolic(name, rows, alike=alike, ones=ones) if rows else ca.SX(len(values), 1)
-            self._found[name] = made
+            chosen = _each_its_own(rows) if places is None else list(places)
+            units = [entry if abs(entry) == 1 else 0 for row in rows for entry in row] if ones else []
+            self.decided(name, (values.shape, chosen, units))
+            self._found[name] = self._symbolic(name, rows, chosen, units) if rows else ca.SX(len(values), 1)
         return self._found[name]
 
     def decided(self, name: str, what: object) -> None:
@@ -138,14 +143,13 @@ class OpenNumbers:
         self._patterns[name] = what
 
     def _symbolic(
-        self, name: str, rows: Sequence[Sequence[float]], *, alike: bool = False, ones: bool = False
+        self, name: str, rows: Sequence[Sequence[float]], places: Sequence[int], units: Sequence[float] = ()
     ) -> ca.SX:
         flat = [value for row in rows for value in row]
-        places = _places(flat) if alike else [(k + 1) * (value != 0) for k, value in enumerate(flat)]
         entries = []
-        for place, value in zip(places, flat, strict=True):
-            if not place or (ones and abs(value) == 1):
-                entries.append(ca.SX(value if place else 0))
+        for place, value, unit in zip(places, flat, units or [0] * len(flat), strict=True):
+            if unit or not place:
+                entries.append(ca.SX(unit))
                 continue
             symbol = self._symbol(f"{name} {abs(place)}", value if place > 0 else -value)
             entries.append(symbol if place > 0 else -symbol)

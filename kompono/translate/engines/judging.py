@@ -298,8 +298,9 @@ class JudgingEngine(SolvedEngine):
         if self._opens:
             self._find_lengths(numbers)
         if self.law_rows.of_joints:
-            implied = [live for live in self.live.values() if live.slips or self._opens]
-            numbers.decided("implied", [live.implied().tolist() for live in implied])
+            from kompono.translate.laws.stress import redundancy_of
+
+            redundancy_of(self.model, self.topology, self.live)
 
     def _find_lengths(self, numbers: OpenNumbers) -> None:
         """Have where frames are among the numbers, too, and note what else was decided by lengths."""
@@ -310,10 +311,8 @@ class JudgingEngine(SolvedEngine):
         still = self._inlined[1]
         for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
             find_places(motion, self.closing)
-        self._opened_rows(self._found)
-        self._opened_rows(self.live)
-        if self._narrows:
-            self._opened_rows(self._narrow.live, "narrow ")
+        for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
+            self._opened_rows(rows, name)
 
     # -- conditions that are linear in the coordinates
 
