@@ -9,10 +9,11 @@ share by what they can bear, rows that slide by themselves) is left to these.
 
 from __future__ import annotations
 
-from kompono.compile.emit import BOOL, REAL, Value, Variable
+from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
+from kompono.compile.law_columns import COLUMNS, Columns
 from kompono.compile.law_work import Work
 
-MOST = 4  # rows
+MOST = COLUMNS  # rows, asked for at once
 _PIVOT = 1e-3  # of what a diagonal was: less is left to others
 _NOTHING = 1e-12  # the same of the last: less is rounding
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
@@ -24,24 +25,23 @@ def is_small(work: Work) -> bool:
     return work.sizes.purpose in _TOGETHER and work.sizes.rows > 0
 
 
-def solve_small(work: Work, done: Variable) -> None:
+def solve_small(work: Work, columns: Columns, done: Variable) -> None:
     """Forces of acting rows to `z`, and `done`, if they are few and none slides by itself."""
     code, count = work.code, work.active.get()
     with code.when((count <= MOST) & work.sliding.get().equals(0)):
+        columns.ask(Value(code, "0", INT), count)
         for size in range(1, min(MOST, work.most) + 1):
             with code.when(count.equals(size)):
-                _Elimination(work, size).solve(done)
+                _Elimination(work, columns, size).solve(done)
 
 
 class _Elimination:
     """The equations of so many rows."""
 
-    def __init__(self, work: Work, size: int) -> None:
+    def __init__(self, work: Work, columns: Columns, size: int) -> None:
         self.work, self.code, self.last = work, work.code, size - 1
-        number = Value(work.code, "0", "i64")
         self.rows = [work.which[k] for k in range(size)]
-        columns = [work.column(number + k) for k in range(size)]
-        self.matrix = [[column[row] for column in columns] for row in self.rows]
+        self.matrix = [[columns.answer(row, k) for k in range(size)] for row in self.rows]
         self.right = [0.0 - work.law(row, "offset") for row in self.rows]
 
     def solve(self, done: Variable) -> None:

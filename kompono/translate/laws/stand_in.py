@@ -11,7 +11,7 @@ import math
 import casadi as ca
 
 from kompono.errors import CompileError
-from kompono.translate.laws.naming import Sizes
+from kompono.translate.laws.naming import Sizes, rows_asked
 
 
 def make_stand_in(
@@ -25,6 +25,8 @@ def make_stand_in(
     if (respond.nnz_in(), respond.nnz_out()) != (factor + rows, rows + measures):
         shape = f"{respond.nnz_in()} -> {respond.nnz_out()}, not {factor + rows} -> {rows + measures}"
         raise CompileError(f"{respond.name()} is a function of {shape} numbers.")
+    if rows_asked(respond.name()) != rows:
+        raise CompileError(f"the name {respond.name()} does not tell its {rows} rows.", fix="Use respond_name.")
     sizes = Sizes(factor, rows, measures, respond.name(), purpose, columns)
     given = ca.SX.sym("given", sizes.given)
     answer = respond(given[: factor + rows])
