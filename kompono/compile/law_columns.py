@@ -16,9 +16,10 @@ from collections.abc import Callable
 import casadi as ca
 
 from kompono.compile import split
-from kompono.compile.emit import INT, Array, Value, Variable, room
+from kompono.compile.emit import INT, Array, Code, Value, Variable, room
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_carried import load_row
+from kompono.compile.law_listing import Listing
 from kompono.compile.law_work import Work
 from kompono.compile.lower import called_symbol, check_shape, lower
 from kompono.translate.laws.naming import rows_asked
@@ -76,17 +77,35 @@ class Columns:
         self._behind = [Array(code, pointer) for pointer in behind]
         self._forces = room(code, COLUMNS * max(1, sizes.rows))
         self._answers = room(code, COLUMNS * max(1, sizes.rows + sizes.measures))
-        with code.loop(COLUMNS * sizes.rows) as i:
-            self._forces[i] = 0.0
 
-    def ask(self, first: Value, count: Value) -> None:
+    def ask_few(self, listing: Listing, acting: list[Value]) -> None:
+        """What the machine answers to one unit of each row that acts, of which there are no more than four: of every row
+        the share that follows it.
+        """
+        code, integers, reals = self.work.code, WIDE.integer, WIDE.real
+        rows = "poison"
+        for k, row in enumerate(acting):
+            rows = code.let(integers, f"insertelement {integers} {rows}, i64 {row.name}, i64 {k}").name
+        for i in range(self.work.sizes.rows):
+            gaps = _on_all(code, integers, "i64", listing.gaps[i])
+            shares = _on_all(code, reals, "double", listing.shares[i])
+            follows = code.let(WIDE.truth, f"icmp eq {integers} {rows}, {gaps}").name
+            text = f"select {WIDE.truth} {follows}, {reals} {shares}, {reals} zeroinitializer"
+            place = self._forces.at(i * COLUMNS)
+            code.say(f"store {reals} {code.let(reals, text).name}, ptr {place.pointer}, align 32")
+        self._call()
+
+    def _call(self) -> None:
+        self.work.code.call(self._respond, [self.work.given, self._forces, self._answers, *self._behind])
+
+    def _ask(self, first: Value, count: Value) -> None:
         """What the machine answers to one unit of each of up to four acting rows, from the first on."""
         code, work = self.work.code, self.work
         for on in (True, False):
             with code.loop(count) as k:
                 load_row(work, self._forces.at(k), work.which[first + k], COLUMNS, on)
             if on:
-                code.call(self._respond, [work.given, self._forces, self._answers, *self._behind])
+                self._call()
 
     def answer(self, row: Value, k: Value | int) -> Value:
         """What the k-th of them does to a row, or to a measure."""
@@ -95,16 +114,24 @@ class Columns:
     def ask_all(self) -> None:
         """The columns of all acting rows."""
         code, work = self.work.code, self.work
+        with code.loop(COLUMNS * work.sizes.rows) as i:
+            self._forces[i] = 0.0
         count, first, height = work.active.get(), code.variable(INT, 0), work.sizes.rows + work.sizes.measures
         with code.forever():
             code.leave(first.get() >= count)
             here = _fewer(first, count)
-            self.ask(first.get(), here)
+            self._ask(first.get(), here)
             with code.loop(here) as k:
                 column = work.column(first.get() + k)
                 with code.loop(height) as i:
                     column[i] = self.answer(i, k)
             first.set(first.get() + COLUMNS)
+
+
+def _on_all(code: Code, wide: str, kind: str, value: Value) -> str:
+    """A number on all lanes."""
+    one = code.let(wide, f"insertelement {wide} poison, {kind} {value.name}, i64 0").name
+    return code.let(wide, f"shufflevector {wide} {one}, {wide} poison, <{COLUMNS} x i32> zeroinitializer").name
 
 
 def _fewer(first: Variable, count: Value) -> Value:

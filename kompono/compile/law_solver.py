@@ -92,7 +92,16 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
 
 
 def _solve(work: Work, callee: Callee) -> None:
-    """For any number of rows."""
+    """For any number of rows; few that act are tried first."""
+    code, columns = work.code, Columns(work, callee.columns, callee.behind)
+    done = code.variable(BOOL, False)
+    if is_small(work):
+        solve_small(work, columns, done)
+    with code.when(~done.get()):
+        _solve_any(work, columns)
+
+
+def _solve_any(work: Work, columns: Columns) -> None:
     code, known = work.code, work.sizes
     with code.loop(known.found) as i:
         work.out[i] = 0.0
@@ -103,29 +112,19 @@ def _solve(work: Work, callee: Callee) -> None:
     with code.when(count > work.most), code.loop(known.found) as i:
         work.out[i] = math.nan
     with code.when((count > 0) & (count <= work.most)):
-        columns = Columns(work, callee.columns, callee.behind)
+        with code.when(work.sliding.get() > 0):
+            _list_sliding_first(work)
+        columns.ask_all()
         if known.columns or known.transposed:
-            _ask_all(work, columns)
             write = write_pulled if known.transposed else write_slopes
             write(work, partial(_held_equations, work), lambda: _accept(work, Value(code, "1.0", REAL)))
         else:
-            _write_forces(work, columns)
+            _write_forces(work)
 
 
-def _ask_all(work: Work, columns: Columns) -> None:
-    """The columns of all rows that act, those that slide first."""
-    with work.code.when(work.sliding.get() > 0):
-        _list_sliding_first(work)
-    columns.ask_all()
-
-
-def _write_forces(work: Work, columns: Columns) -> None:
-    code, done = work.code, work.code.variable(BOOL, False)
-    if is_small(work):
-        solve_small(work, columns, done)
-    with code.when(~done.get()):
-        _ask_all(work, columns)
-        _newton(work)
+def _write_forces(work: Work) -> None:
+    code = work.code
+    _newton(work)
     with code.loop(work.active.get()) as a:
         work.out[work.which[a]] = work.z[a]
     write_carried(work, work.out)

@@ -68,7 +68,7 @@ class Laws:
     def solve(self) -> np.ndarray:
         """What the native solver gives."""
         factor = np.vstack([self.a, self.big_b]).ravel(order="F")
-        given = np.concatenate([factor, self.table.ravel(), self.n0])
+        given = np.concatenate([factor, self.table.ravel(order="F"), self.n0])
         return solver(len(self.b), len(self.n0)).evaluate("derivative", 0.0, given)[0]
 
     def residual(self, z: np.ndarray) -> np.ndarray:
@@ -141,7 +141,7 @@ def test_lanes_give_what_single_ones_do(rows: int, measures: int) -> None:
         if seed == 5:
             laws.hold(0).table[:, 2] = np.nan  # a lane that is lost
         factor = np.vstack([laws.a, laws.big_b]).ravel(order="F")
-        given.append(np.concatenate([factor, laws.table.ravel(), laws.n0]))
+        given.append(np.concatenate([factor, laws.table.ravel(order="F"), laws.n0]))
         expected.append(laws.solve())
     wide = np.array(given).reshape(-1, lanes, len(given[0])).transpose(0, 2, 1).reshape(10, -1)
     kernel = solver(rows, measures)
@@ -376,7 +376,7 @@ def test_many_rows_of_which_few_are_active() -> None:
 
     def solve(*held: int) -> np.ndarray:
         laws = Laws(np.diag(factor), b).hold(*held)
-        return kernel.evaluate("derivative", 0.0, np.concatenate([factor, laws.table.ravel()]))[0]
+        return kernel.evaluate("derivative", 0.0, np.concatenate([factor, laws.table.ravel(order="F")]))[0]
 
     for held in ([3, MOST + 4], [*range(MOST - 1), MOST + 4]):
         expected = np.zeros(rows)

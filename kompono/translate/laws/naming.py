@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
+FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of a row in the table of laws, which has them one after the other: first all kinds
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
@@ -47,6 +47,10 @@ class Sizes(NamedTuple):
             return first + 2 * self.rows
         more = self.rows + self.columns * (self.rows + self.measures)
         return first + more if self.columns else first
+
+    def place(self, row: int, field: str) -> int:
+        """Where an entry of the table is in the column of arguments."""
+        return self.factor + FIELDS.index(field) * self.rows + row
 
     @property
     def found(self) -> int:

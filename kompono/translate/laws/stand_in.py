@@ -17,7 +17,7 @@ from kompono.translate.laws.naming import Sizes, rows_asked
 def make_stand_in(
     respond: ca.Function, factor: int, rows: int, measures: int, purpose: str = "laws", columns: int = 0
 ) -> ca.Function:
-    """A closed function [factor | table (rows x 8, row by row) | n0 (measures)] -> z (rows) of NaN.
+    """A closed function [factor | table (rows x 8, field by field) | n0 (measures)] -> z (rows) of NaN.
 
     `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)]. What it is wanted
     for (`Sizes`) is in its name.
