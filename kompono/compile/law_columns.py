@@ -45,9 +45,7 @@ def define_columns(function: ca.Function) -> str:
     return split.function(head, f"f.{symbol}", places, lines, WIDE, 0)
 
 
-def columns_of(
-    function: ca.Function, lines: list[str]
-) -> tuple[Callable[[int], str], Callable[[int, str], list[str]]]:
+def columns_of(function: ca.Function, lines: list[str]) -> tuple[Callable[[int], str], Callable[[int, str], list[str]]]:
     """How such a function reads its inputs and writes its outputs."""
     factor = function.nnz_in() - (rows_asked(function.name()) or 0)
 

@@ -21,9 +21,11 @@ _NOTHING = 1e-12  # the same of the last: less is rounding
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
 _TOGETHER = ("laws", "least", "motion", "back")  # purposes of which the linear problem is all
 
+
 def is_small(work: Work) -> bool:
     """Whether this may be all that is to do."""
     return work.sizes.purpose in _TOGETHER and COLUMNS <= work.sizes.rows <= MOST_ROWS
+
 
 def solve_small(work: Work, columns: Columns, done: Variable) -> None:
     """Forces of all rows to `out`, and `done`, if no more than four act and none slides by itself."""
@@ -46,6 +48,7 @@ def solve_small(work: Work, columns: Columns, done: Variable) -> None:
                         done.set(True)
             with code.when(done.get()):
                 listing.write(z)
+
 
 class _Elimination:
     """The equations of some rows."""
@@ -116,5 +119,6 @@ class _Elimination:
                 value = value - self.matrix[k][j] * found[j]
             found[k] = value * self.inverse[k]
         return [found[k] for k in range(len(right))]
+
 
 _ = INT

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_carried import list_rows, write_carried
 from kompono.compile.law_columns import Columns, columns_symbol

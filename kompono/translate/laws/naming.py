@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of a row in the table of laws, which has them one after the other: first all kinds
+FIELDS = (
+    "kind",
+    "direction",
+    "offset",
+    "mu",
+    "limit",
+    "first",
+    "count",
+    "unit",
+)  # of a row in the table of laws, which has them one after the other: first all kinds
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
