@@ -77,8 +77,8 @@ class Columns:
         self._answers = room(code, COLUMNS * max(1, sizes.rows + sizes.measures))
 
     def ask_few(self, listing: Listing, acting: list[Value]) -> None:
-        """What the machine answers to one unit of each row that acts, of which there are no more than four: of every row
-        the share that follows it.
+        """What the machine answers to one unit of each row that acts, of which there are no more than four, and the
+        shares of all rows that follow it.
         """
         code, integers, reals = self.work.code, WIDE.integer, WIDE.real
         rows = "poison"

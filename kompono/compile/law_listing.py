@@ -59,7 +59,7 @@ class Listing:
 
     def _group(self, first: int) -> tuple[str, str, str]:
         """Of four rows, which act, which of these slide by themselves, and which are off by more than rounding."""
-        kind, slides = self._field(first, "kind"), ""
+        kind = self._field(first, "kind")
         slides = self._is(kind, SLIDES)
         alone = self._both(self._is(self._field(first, "count"), OWN), self._is(self._field(first, "limit"), 0.0))
         rides = self._both(slides, alone)

@@ -10,7 +10,7 @@ of the table at a time (see `law_listing`).
 
 from __future__ import annotations
 
-from kompono.compile.emit import BOOL, INT, REAL, Value, Variable, room
+from kompono.compile.emit import BOOL, REAL, Value, Variable, room
 from kompono.compile.law_columns import COLUMNS, Columns
 from kompono.compile.law_listing import Listing
 from kompono.compile.law_work import Work
@@ -119,6 +119,3 @@ class _Elimination:
                 value = value - self.matrix[k][j] * found[j]
             found[k] = value * self.inverse[k]
         return [found[k] for k in range(len(right))]
-
-
-_ = INT

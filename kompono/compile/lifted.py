@@ -143,18 +143,16 @@ def _function(
     real = lanes.real
     check_shape("of a closed part", function)
 
-    def read(i: int) -> str:
+    def read_single(i: int) -> str:
         lines.append(f"%p{i} = getelementptr {real}, ptr %in, i64 {i}")
         lines.append(f"%x{i} = load {real}, ptr %p{i}{lanes.aligned}")
         return f"%x{i}"
 
-    def write(j: int, value: str) -> list[str]:
+    def write_single(j: int, value: str) -> list[str]:
         return [f"%o{j} = getelementptr {real}, ptr %out, i64 {j}", f"store {real} {value}, ptr %o{j}{lanes.aligned}"]
 
-    places = ("%in", "%out", "%numbers")
-    if columns:
-        read, write = columns_of(function, lines)
-        places = ("%factor", "%forces", "%answers", "%numbers")
+    read, write = columns_of(function, lines) if columns else (read_single, write_single)
+    places = ("%factor", "%forces", "%answers", "%numbers") if columns else ("%in", "%out", "%numbers")
     lifted: dict[int, str] = {}
 
     def constant(value: float) -> str:

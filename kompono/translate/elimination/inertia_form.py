@@ -74,7 +74,7 @@ class Condensation:
             total = call(lambda t, i, x=carried: symmetric(t + x.T @ i @ x), total, shown.inertia, path=path)
         return total
 
-    def _flying(self) -> dict[Body, Joint]:
+    def _flying(self) -> dict[Carrier, Joint]:
         """Bodies that are placed in world axes with nothing between them and the world but laws, and their joints:
         these are solved for in their own axes, where inertia is constant.
         """
@@ -92,7 +92,8 @@ class Condensation:
 
     def _fly(self, link: Link) -> None:
         """Express the speeds of a flying body through its own acceleration, instead of this through them."""
-        joint, body, path = Unknown.joint(link.joint), Unknown.body(link.carrier), self.kinematics.label(link)  # type: ignore[arg-type]
+        joint, body = Unknown.joint(self.flying[link.carrier]), Unknown.body(link.carrier)
+        path = self.kinematics.label(link)
         back = self.kinematics.tracer.call(lambda s: s.T, self.kinematics.step(link).subspace, path=path)
         self.chains[link.carrier] = [(link, ca.SX(ca.DM.eye(6)))]
         self.elimination.add(joint, 6, ca.SX(6, 6))

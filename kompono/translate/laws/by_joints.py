@@ -26,12 +26,15 @@ def trace_rows(
     """The rows of all laws at a state. Between `flying` bodies, or one and the ground, they are on the accelerations of
     these bodies; without loads grounds do not accelerate.
     """
-    own = [law for law in rows.laws if isinstance(law, PairLaw) and _flies(law, flying)]
-    found = {law: trace_body_rows(kinematics, law, laws, loads) for law in own}
-    return {law: found[law] if law in found else _traced(kinematics, law, laws) for law in rows.laws}
+    return {
+        law: trace_body_rows(kinematics, law, laws, loads) if _flies(law, flying) else _traced(kinematics, law, laws)
+        for law in rows.laws
+    }
 
 
-def _flies(law: PairLaw, flying: Container[Carrier]) -> bool:
+def _flies(law: Law, flying: Container[Carrier]) -> bool:
+    if not isinstance(law, PairLaw):
+        return False
     bodies = [frame.body for frame in (law.first, law.second) if isinstance(frame.body, Body)]
     return bool(bodies) and all(body in flying for body in bodies)
 
