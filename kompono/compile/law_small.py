@@ -41,7 +41,7 @@ def solve_small(work: Work, columns: Columns, done: Variable) -> None:
                 z[k] = 0.0
             for size in range(1, COLUMNS + 1):
                 with code.when(listing.count.equals(size)):
-                    elimination = _Elimination(work, columns, acting[:size])
+                    elimination = (_Pairs if size == COLUMNS else _Elimination)(work, columns, acting[:size])
                     with code.when(elimination.is_clear):
                         for row, force in zip(acting, elimination.forces(), strict=False):
                             z[row] = force
@@ -119,3 +119,43 @@ class _Elimination:
                 value = value - self.matrix[k][j] * found[j]
             found[k] = value * self.inverse[k]
         return [found[k] for k in range(len(right))]
+
+
+class _Pairs(_Elimination):
+    """Four rows, two and two: a processor waits for two divisions, one after the other, and not for four."""
+
+    def _eliminate_all(self) -> Value:
+        code, a, r = self.code, self.matrix, self.right
+        before = [a[k][k] for k in range(4)]
+        whole = a[0][0] * a[1][1] - a[0][1] * a[1][0]
+        good = self._mobile(before) & (code.math("fabs", whole) > _PIVOT * (before[0] * before[1]))
+        inverse = 1.0 / whole
+        self.first = [self._first(inverse, a[0][j], a[1][j]) for j in (2, 3)]
+        self.found = self._first(inverse, r[0], r[1])
+        self.left = [[a[i][j] - self._along(i, self.first[j - 2]) for j in (2, 3)] for i in (2, 3)]
+        self.rest = [r[i] - self._along(i, self.found) for i in (2, 3)]
+        (self.pivot, beside), (below, last) = self.left
+        self.whole = self.pivot * last - beside * below
+        size, scale = code.math("fabs", self.whole), code.math("fabs", self.pivot) * before[3]
+        self.says_something = size > _PIVOT * scale
+        spare = (size <= _NOTHING * scale) & self._shares_alike()
+        return good & (code.math("fabs", self.pivot) > _PIVOT * before[2]) & (self.says_something | spare)
+
+    def _first(self, inverse: Value, above: Value, below: Value) -> tuple[Value, Value]:
+        """What the first two unknowns are for a right side of their equations."""
+        a = self.matrix
+        return (a[1][1] * above - a[0][1] * below) * inverse, (a[0][0] * below - a[1][0] * above) * inverse
+
+    def _along(self, i: int, first: tuple[Value, Value]) -> Value:
+        return self.matrix[i][0] * first[0] + self.matrix[i][1] * first[1]
+
+    def forces(self) -> list[Value]:
+        """As of others, with z and n multiplied by the third pivot, so that nothing waits for its reciprocal."""
+        code, (beside, below), clear = self.code, (self.left[0][1], self.left[1][0]), self.says_something
+        z = [*(self.pivot * self.found[k] - self.first[0][k] * self.rest[0] for k in range(2)), self.rest[0]]
+        n = [*(self.first[0][k] * beside - self.first[1][k] * self.pivot for k in range(2)), 0.0 - beside]
+        along = (0.0 - z[0] * n[0]) - z[1] * n[1] - z[2] * n[2]
+        square = (n[0] * n[0] + n[1] * n[1]) + (n[2] * n[2] + self.pivot * self.pivot)
+        above = code.select(clear, self.pivot * self.rest[1] - below * self.rest[0], along)
+        share, t = 1.0 / self.pivot, above / (self.pivot * code.select(clear, self.whole, square))
+        return [*(share * one + t * other for one, other in zip(z, n, strict=True)), t * self.pivot]
