@@ -12,14 +12,13 @@ import numpy as np
 
 from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import NoForces, RunError
+from kompono.ready import settle
 from kompono.request import Request
 from kompono.run_end import RunEnd
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Problem
-from kompono.solve.methods import METHODS
 from kompono.solve.settings import Settings
-from kompono.solve.softness import check_softness
 from kompono.starting import unlocked
 
 OPEN = "the loops of the machine are not closed where the other run ended."
@@ -56,15 +55,12 @@ class FreshBegin:
 
     def settled(self) -> tuple[np.ndarray, np.ndarray, str]:
         """The state with modes of laws and deflections of links, all parameters, and why no forces fit (or nothing)."""
-        settings, time, step = self.settings, self.settings.begin, self.settings.step
-        chosen = METHODS[settings.method].chooses_steps  # then `step` is the distance of records, and may be long
-        stiff = min(step, self.simulation.entry.step) if chosen else step
-        values = self.simulation.completed(self.parameters, self.state, self.feed, stiff, time)
-        check_softness(self.simulation, settings, self.state, self.feed.at(time), values)
-        try:
-            return self.simulation.started(self.state, values, self.feed, time, 0.0 if chosen else step), values, ""
-        except NoForces as found:  # the run ends at once
-            return self.state, values, found.message
+        states, values, failed = settle(
+            self.simulation, self.settings, self.parameters[None], self.feed, self.state[None]
+        )
+        if failed and not isinstance(failed[0], NoForces):
+            raise failed[0]
+        return states[0], values[0], failed[0].message if failed else ""  # without forces the run ends at once
 
     def go_on(self, problem: Problem) -> None:
         """What a problem must know of a run before this one: nothing."""

@@ -21,6 +21,7 @@ from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import Watcher, check_known, checked, overridden, typed, with_kinds
+from kompono.ready import completed, started
 from kompono.request import IMPACTS, STEPS, Request
 from kompono.result import Result, Status
 from kompono.run_end import RunEnd
@@ -45,7 +46,6 @@ from kompono.starting import (
 )
 from kompono.translate import Translation, assembly_program, away_translation, translated
 from kompono.translate.engines.registry import check_options, engine_named
-from kompono.translate.laws.softened import steps_of_soft_laws
 from kompono.translate.starts.start import check_tuned_bodies
 
 if TYPE_CHECKING:
@@ -223,13 +223,10 @@ class Simulation:
         """All parameters of the program: those of the model and, on the discrete engine, those of the links, which
         depend on the step [s] and the start; whatever runs or evaluates the program wants these.
         """
-        names, steps = self.program.parameters, steps_of_soft_laws(self.translation.model)
-        if steps:
-            declared, parameters = self.parameters(), parameters.copy()
-            for place in map(names.index, steps):
-                if parameters[place] == declared[place]:
-                    parameters[place] = step
-        return parameters if self.links is None else self.links.complete(state, feed.at(time), parameters, step, time)
+        values, failed = completed(self, parameters[None], state[None], feed, step, time)
+        if failed:
+            raise failed[0]
+        return values[0]
 
     def started(
         self, state: np.ndarray, parameters: np.ndarray, feed: Feed, time: float = 0.0, step: float = 0.0
@@ -238,9 +235,10 @@ class Simulation:
         discrete engine with the deflections that carry the loads there. Modes of a model with parts elsewhere are
         chosen when these have begun (`integrate`).
         """
-        if self.settler is not None and not self.program.opaque:
-            state = self.settler.start(time, state, feed.at(time), parameters, step)
-        return state if self.links is None else self.links.loaded(state, feed.at(time), parameters, time)
+        states, jammed = started(self, state[None], parameters[None], feed, time, step)
+        if jammed:
+            raise jammed[0]
+        return states[0]
 
     @property
     def name(self) -> str:

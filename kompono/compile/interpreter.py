@@ -82,29 +82,36 @@ class Interpreter:
         self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
     ) -> tuple[np.ndarray, ...]:
         """One array per output of the routine."""
+        arrays = [np.asarray(x, dtype=float).reshape(1, -1) for x in (time, state, inputs, parameters)]
+        return tuple(output[0] for output in self.evaluate_rows(routine, *arrays))
+
+    def evaluate_rows(
+        self, routine: str, times: np.ndarray, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """One array (n, size) per output of the routine, from times (n, 1), states, inputs and parameters (n, ...)."""
         product = routine_named(self.program, routine)
         if isinstance(product, TableRoutine):
             from kompono.compile import sweeps
 
-            outputs = [np.full(size, np.nan) for _, size in product.outputs]
-            arrays = [np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)]
-            sweeps.interpret(self.program, product, [*arrays, outputs[0], np.full(product.workspace, np.nan)])
+            outputs = [np.full((len(times), size), np.nan) for _, size in product.outputs]
+            for *arrays, output in zip(times, states, inputs, parameters, outputs[0], strict=True):
+                sweeps.interpret(self.program, product, [*arrays, output, np.full(product.workspace, np.nan)])
             return tuple(outputs)
-        given = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in (time, state, inputs, parameters)])
-        work = np.full(max(product.workspace, given.size), np.nan)
-        work[: given.size] = given
+        given = np.concatenate([times, states, inputs, parameters], axis=1).T
+        work = np.full((max(product.workspace, len(given)), len(times)), np.nan)
+        work[: len(given)] = given
         with complaints() as lost:
             for call in product.calls:
                 result = self.program.kernels[call.kernel](work[list(call.inputs)])
-                work[list(call.outputs)] = result.full().ravel()
+                work[list(call.outputs)] = result.full()
         for stem, error in lost:
             raise SealedError(error.message, path=" and ".join(self.program.away.get(stem, ())))
         if routine not in self._results:
             self._results[routine] = [_constants_and_slots(slots) for slots in product.result]
         outputs = []
         for constants, places, slots in self._results[routine]:
-            output = constants.copy()
-            output[places] = work[slots]
+            output = np.tile(constants, (len(times), 1))
+            output[:, places] = work[slots].T
             outputs.append(output)
         return tuple(outputs)
 
@@ -112,10 +119,10 @@ class Interpreter:
         self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
         parameters: ArrayLike = (),
     ) -> np.ndarray:  # fmt: skip
-        """The first output of a routine over rows."""
+        """The first output of a routine over rows; parameters are common, or one row for each (n, np)."""
         t, y, u = row_arrays(self.program, times, states, inputs)
-        rows = [self.evaluate(routine, t[i, 0], y[i], u[i], parameters)[0] for i in range(len(t))]
-        return np.array(rows).reshape(len(t), -1)
+        values = np.broadcast_to(np.asarray(parameters, dtype=float), (len(t), len(self.program.parameters)))
+        return self.evaluate_rows(routine, t, y, u, values)[0]
 
 
 def _constants_and_slots(result: tuple[int | float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

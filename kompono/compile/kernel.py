@@ -102,16 +102,21 @@ class Kernel:
     ) -> np.ndarray:  # fmt: skip
         """The first output of a routine over rows: times (n), states (n, ny), inputs (n, nu) -> (n, m).
 
-        With several lanes, a row of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
+        Parameters (np) are common to all rows, or there is one row of them for each (n, np). With several lanes, a row
+        of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
         """
         product = routine_named(self.program, routine)
         columns = row_arrays(self.program, times, states, inputs, lanes)
         function = self._objects.map_function(routine, Lanes(lanes), len(columns[0]))
-        constants = vector("parameters", parameters, lanes * len(self.program.parameters))
+        constants, each = np.ascontiguousarray(parameters, dtype=float), lanes * len(self.program.parameters)
+        if constants.shape == (len(columns[0]), each) and lanes == 1:
+            stride = each
+        else:
+            constants, stride = vector("parameters", parameters, each), 0
         result = np.empty((len(columns[0]), lanes * product.outputs[0][1]))
         spare = [np.empty(lanes * size) for _, size in product.outputs[1:]]
         work = np.zeros(lanes * max(product.workspace, 1))
-        places = [(a.ctypes.data, a.strides[0] // 8) for a in columns] + [(constants.ctypes.data, 0)]
+        places = [(a.ctypes.data, a.strides[0] // 8) for a in columns] + [(constants.ctypes.data, stride)]
         places += [(result.ctypes.data, result.shape[1])] + [(array.ctypes.data, 0) for array in spare]
         block = np.array([len(result), *(n for place in places for n in place), work.ctypes.data], dtype=np.int64)
         self._objects.places.revive()

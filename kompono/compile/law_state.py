@@ -50,6 +50,9 @@ class LawStates:
         self.speeds = slice(first, first + len(self.program.speeds))
         self.places = slice(self.speeds.stop, self.speeds.stop + len(self.program.modes))  # of modes
 
+    def ask_modes(self, state: np.ndarray) -> None:
+        """Say that modes at a state are wanted soon: who must be asked for them is asked with the next routine."""
+
     def modes(self, state: np.ndarray) -> np.ndarray:
         """All modes at a state, in the places units of laws name."""
         return state[self.places].copy()

@@ -107,8 +107,7 @@ def one_lane(kernel: Any) -> str:
     program = kernel.program
     if program.controllers:
         return "a model with controllers in Python"
-    rates = [program.outline(name) for name in ("derivative", "kick") if name in program.routines]
-    if any(isinstance(routine, TableRoutine) for routine in rates):
+    if "kick" not in program.routines and isinstance(program.outline("derivative"), TableRoutine):
         return "a model with lanes of its own"
     if not guard_count(program):
         return ""

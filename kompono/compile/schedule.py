@@ -146,9 +146,7 @@ def define(
     kernels: dict[str, ca.Function] = {}
     for routine in routines:
         if isinstance(routine, TableRoutine):
-            if lanes != ONE:
-                raise CompileError(f"routine {routine.name} has lanes of its own, it cannot run several simulations.")
-            parts.append(sweeps.define(program, routine, _head(routine, ONE), f"t.{routine.name}", _table))
+            parts.append(sweeps.define(program, routine, _head(routine, lanes), f"t.{routine.name}", _table, lanes))
             continue
         _check(program, routine)
         if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:

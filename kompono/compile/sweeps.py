@@ -2,10 +2,15 @@
 
 A row holds where an instance's state and workspace begin and where those of its neighbours do; the kernel adds constant
 offsets. So code grows with the number of component types, data with the number of instances.
+
+A row may stand for several instances, which one simulation computes on lanes. Several simulations at once take one
+instance after the other instead (`unpacked`): numbers of all simulations lie side by side, where lanes of one have to
+gather them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -16,7 +21,7 @@ from kompono.compile.emit import INT, POINTER, Code, Value
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import check_shape, lower
 from kompono.errors import CompileError
-from kompono.translate.program import ARRAYS, Loop, Place, Program, TableRoutine
+from kompono.translate.program import ARRAYS, Column, Loop, Place, Program, TableRoutine
 
 _POINTERS = {"state": "%in1", "output": "%out0", "work": "%work"}
 _SHARED = ("%in0", "%in1", "%in2", "%in3", "%out0", "%work")
@@ -27,16 +32,48 @@ _FAR = 30_000  # doubles of workspace from which on it may not be in the cache a
 _ARGUMENTS = ("%time", "%state", "%inputs", "%parameters", "%output", "%work", "%kept", "%row")
 
 
-def define(program: Program, routine: TableRoutine, head: str, stem: str, table) -> str:
-    """The routine as a function with this head; `table` makes constant data."""
+def define(program: Program, routine: TableRoutine, head: str, stem: str, table, wide: Lanes = ONE) -> str:
+    """The routine as a function with this head, for as many simulations as `wide` says; `table` makes constant data."""
     check(program, routine)
+    if wide != ONE:
+        routine = unpacked(routine)
     parts = [table(f"{stem}.{name}", getattr(routine, name)) for name in ("sweeps", "tasks", "phases")]
     parts += [table(f"{stem}.rows.{k}", rows) for k, rows in enumerate(routine.tables)]
     parts.append(messages.tables(routine, stem, table))
-    parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop) for k, loop in enumerate(routine.loops)]
-    parts += [pool.declarations(), _task(routine, stem), pool.help_function(stem), _walk(routine, stem, head)]
+    parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop, wide) for k, loop in enumerate(routine.loops)]
+    if wide != ONE:  # nobody helps: threads have simulations of their own
+        return "".join([*parts, _task(routine, stem, wide), _walk_alone(routine, stem, head)])
+    parts += [pool.declarations(), _task(routine, stem, wide), pool.help_function(stem), _walk(routine, stem, head)]
     parts.append(pool.worker_function(worker(routine.name), stem))
     return "".join(parts)
+
+
+def unpacked(routine: TableRoutine) -> TableRoutine:
+    """The same with one instance in each row; those that fill up lanes are left out."""
+    if routine.exchanges:
+        raise CompileError(f"routine {routine.name} is a part of a model, it cannot run several simulations.")
+    loops, tables, sweeps = [], [], []
+    for which, first, count, way in routine.sweeps.tolist():
+        loop = routine.loops[which]
+        rows = routine.tables[loop.table][first + way * np.arange(count)]
+        columns, entries = [], []  # entries: (place in a row, how much it grows from one lane to the next)
+        for column in loop.columns:
+            each = column.spread in ("each", "every")
+            columns.append(Column(len(entries), "every" if column.spread == "every" else "one", column.stride))
+            entries.append((column.start, each, column.spread == "lanes"))
+            if column.spread == "every":
+                entries.append((column.start + loop.lanes, True, False))
+        lanes = np.arange(loop.lanes)
+        places = np.array([[start + each * lane for start, each, _ in entries] for lane in lanes], dtype=int)
+        added = np.array([[beside * lane for *_, beside in entries] for lane in lanes], dtype=int)
+        table = rows[:, places] + added  # (rows, lanes, entries)
+        filled = lanes < (rows[:, loop.filled, None] if loop.filled >= 0 else loop.lanes)
+        table = table[np.broadcast_to(filled, table.shape[:2])].astype(np.int32)
+        sweeps.append((len(loops), 0, len(table), 1))
+        loops.append(Loop(loop.kernel, loop.reads, loop.writes, len(tables), 1, tuple(columns)))
+        tables.append(table)
+    made = np.array(sweeps, dtype=np.int32).reshape(-1, 4)
+    return replace(routine, loops=tuple(loops), tables=tuple(tables), sweeps=made)
 
 
 def worker(routine: str) -> str:
@@ -59,11 +96,13 @@ def check(program: Program, routine: TableRoutine) -> None:
 
 
 class _Access:
-    """Loads and stores of one kernel: addresses from the row of the table."""
+    """Loads and stores of one kernel: addresses from the row of the table. `unit` is what offsets count: a number of
+    one simulation, or of all on lanes.
+    """
 
-    def __init__(self, loop: Loop, lines: list[str]) -> None:
-        self.loop, self.lines, self.lanes = loop, lines, loop.lanes
-        self.kind = Lanes(loop.lanes).real
+    def __init__(self, loop: Loop, lines: list[str], wide: Lanes) -> None:
+        self.loop, self.lines, self.lanes, self.wide = loop, lines, loop.lanes, wide
+        self.unit, self.kind = wide.real, wide.real if wide != ONE else Lanes(loop.lanes).real
         self._entries: set[int] = set()
         self._starts: set[str] = set()
 
@@ -84,7 +123,7 @@ class _Access:
         if name not in self._starts:
             entry = self._entry(index)
             self._starts.add(name)
-            self._say(f"{name} = getelementptr double, ptr {pointer}, i64 {entry}")
+            self._say(f"{name} = getelementptr {self.unit}, ptr {pointer}, i64 {entry}")
         return name
 
     def address(self, place: Place, name: str, written: bool, lane: int = 0) -> str:
@@ -101,7 +140,7 @@ class _Access:
                 stride = self._entry(column.start + self.lanes + lane)
                 self._say(f"{name}.s = mul i64 {stride}, {offset}")
                 shift = f"{name}.s"
-        self._say(f"{name} = getelementptr double, ptr {pointer}, i64 {shift}")
+        self._say(f"{name} = getelementptr {self.unit}, ptr {pointer}, i64 {shift}")
         return name
 
     def _spread(self, place: Place) -> str:
@@ -110,6 +149,11 @@ class _Access:
     def read(self, i: int) -> str:
         """The value of input i."""
         place, spread = self.loop.reads[i], self._spread(self.loop.reads[i])
+        if place[0] in self.wide.common:  # the same in all simulations
+            self._say(f"%a{i} = getelementptr double, ptr %{ARRAYS[place[0]]}, i64 {place[2]}")
+            self._say(f"%y{i} = load double, ptr %a{i}")
+            self.lines.extend(self.wide.spread(f"%x{i}", f"%y{i}"))
+            return f"%x{i}"
         if self.lanes == 1 or spread == "lanes":
             self._say(f"%x{i} = load {self.kind}, ptr {self.address(place, f'%a{i}', False)}, align 8")
             return f"%x{i}"
@@ -137,10 +181,10 @@ class _Access:
         return []
 
 
-def _kernel(name: str, function: ca.Function, loop: Loop) -> str:
+def _kernel(name: str, function: ca.Function, loop: Loop, wide: Lanes) -> str:
     lines: list[str] = []
-    access = _Access(loop, lines)
-    lanes = Lanes(loop.lanes)
+    access = _Access(loop, lines, wide)
+    lanes = Lanes(loop.lanes) if wide == ONE else wide
     lower(function, lines, access.read, access.write, lanes=lanes, grouped=True)
     arguments = ", ".join(f"ptr noalias {argument}" for argument in _ARGUMENTS)
     head = f"internal void @{name}({arguments}) noinline {lanes.stack}nounwind"
@@ -152,7 +196,7 @@ def _entry(code: Code, table: str, index: Value) -> Value:
     return code.let(INT, f"sext i32 {code.let('i32', f'load i32, ptr {place}').name} to i64")
 
 
-def _task(routine: TableRoutine, stem: str) -> str:
+def _task(routine: TableRoutine, stem: str, wide: Lanes) -> str:
     """`STEM.task(arguments, task)`: for each of its sweeps choose the loop and run it over the rows."""
     code = Code()
     number = Value(code, "%task", INT)
@@ -168,7 +212,7 @@ def _task(routine: TableRoutine, stem: str) -> str:
             table, width = f"@{stem}.rows.{loop.table}", routine.tables[loop.table].shape[1]
             with code.loop(rows) as i:
                 row = _row(code, table, (start + i * step) * width)
-                if routine.workspace >= _FAR:
+                if routine.workspace >= _FAR and wide == ONE:
                     following = code.select(i + 1 < rows, i + 1, i)
                     _prefetch(code, loop, _row(code, table, (start + following * step) * width))
                 arguments = [*_SHARED, "%work", row]
@@ -191,6 +235,16 @@ def _walk(routine: TableRoutine, stem: str, head: str) -> str:
         messages.exchange(code, stem, number, told)
         done = told.after
     _phases(code, stem, alone, done, len(routine.phases))
+    return code.define(head)
+
+
+def _walk_alone(routine: TableRoutine, stem: str, head: str) -> str:
+    """The routine itself, task after task."""
+    code, pointers = Code(), ", ".join(f"ptr {name}" for name in _SHARED)
+    with code.loop(len(routine.phases)) as phase:
+        begin, end = (_entry(code, f"@{stem}.phases", phase * 2 + i) for i in range(2))
+        with code.loop(end - begin) as i:
+            code.say(f"call void @{stem}.task({pointers}, i64 {(begin + i).name})")
     return code.define(head)
 
 

@@ -14,6 +14,11 @@ from kompono.elsewhere.which import moved
 class AwayStates(LawStates):
     """`kernel` is an `AwayKernel`."""
 
+    def ask_modes(self, state: np.ndarray) -> None:
+        for session, here, places in self._away(state):
+            if places:
+                session.ask_modes(state[here], len(places))
+
     def modes(self, state: np.ndarray) -> np.ndarray:
         engine = self.kernel.engine
         modes = np.zeros(len(engine.near.model.modes))

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kompono.beginning import FreshBegin
-from kompono.errors import AssemblyError, KomponoError, ModelWarning, NoForces, warn
+from kompono.errors import AssemblyError, KomponoError, ModelWarning, warn
 from kompono.many.vary import Variation
+from kompono.ready import settle
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
 from kompono.solve.settings import Settings
 from kompono.translate.program import Program, Routine
 
+TOGETHER = 256  # runs that are made ready to begin at once
 NATIVE = 8  # different starts from which native code for the assembly pays
 
 
@@ -67,21 +68,16 @@ def start_all(
 
 
 def _begin_all(simulation: Simulation, starts: Starts, feed: Feed, settings: Settings) -> KomponoError | None:
-    """What a single run does before it begins: laws choose what holds and what slides, for limits may differ, soft ones
-    and links of the discrete engine are as strong as the step allows; the first error.
-    """
+    """What a single run does before it begins, for all runs that have a start, many at a time; the first error."""
     error: KomponoError | None = None
     given = starts.parameters
     starts.parameters = np.full((len(given), len(simulation.program.parameters)), np.nan)
-    for run in [run for run in range(len(given)) if run not in starts.failed]:
-        try:
-            begin = FreshBegin(simulation, settings, given[run], feed, starts.states[run], {})
-            starts.states[run], starts.parameters[run], jam = begin.settled()
-            if jam:
-                raise NoForces(jam)
-        except KomponoError as cause:
-            error = error or cause
-            starts.failed[run] = str(cause)
+    good = np.array([run for run in range(len(given)) if run not in starts.failed], dtype=int)
+    for runs in np.array_split(good, range(TOGETHER, len(good), TOGETHER)):
+        states, values, failed = settle(simulation, settings, given[runs], feed, starts.states[runs])
+        starts.states[runs], starts.parameters[runs] = states, values
+        error = error or (failed[min(failed)] if failed else None)
+        starts.failed.update((int(runs[run]), str(cause)) for run, cause in failed.items())
     return error
 
 

@@ -1,9 +1,10 @@
-"""The links of one run of the discrete engine: their strength chosen at the start, their stability judged there and
-where a run failed.
+"""The links of runs of the discrete engine: their strength chosen at the start, their stability judged there and where
+a run failed. All of it is made for several runs at once; one run is a table of one row.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from kompono.errors import RunError
 from kompono.solve.preload import preloaded
 from kompono.solve.stability import FastestMode, fastest, shares
 from kompono.solve.stiffness import LIMIT, Given, LinkTable, choose, given_by_group
+from kompono.translate.engines.discrete.linked import switches
 
 LOOKS = 12  # records before a failure that are looked at for its cause
 
@@ -29,73 +31,88 @@ class Linking:
         self.given: tuple[Given, Given] = stiffness, damping
         self._plain = Interpreter(kernel.program)  # for what is asked a few times and not worth compiling
 
+    @cached_property
+    def _switches(self) -> bool:
+        return switches(self.engine)
+
     def complete(
-        self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
-    ) -> np.ndarray:
-        """The model's parameters with the hidden ones behind them; raises if the step is unstable from the start."""
-        table = self._table(time, state, inputs, parameters, everywhere=True)
+        self, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float, time: float = 0.0
+    ) -> tuple[np.ndarray, dict[int, RunError]]:
+        """The model's parameters (runs, p) with the hidden ones behind them, for runs that start from `states` (runs,
+        n), and those whose step is unstable from the start.
+        """
+        table = self._table(time, states, inputs, parameters, everywhere=True)
         norms = table.norms()
         program = self.kernel.program
         first, modes = len(program.coordinates) + len(program.speeds), len(program.modes)
-        if modes:  # rows that are switched off now count as if they were on
-            on = state.copy()
-            on[first : first + modes] = 1.0
+        if self._switches:  # rows that are switched off now count as if they were on
+            on = states.copy()
+            on[:, first : first + modes] = 1.0
             norms = np.maximum(norms, self._table(time, on, inputs, parameters, everywhere=True).norms())
         norms = norms + _unknown(table, norms)
         strength = choose(table, norms, step, *self.given)
-        whole = np.concatenate([parameters, self.engine.hidden_values(*strength)])
-        found = fastest(self.kernel, time, state, inputs, whole, step)
-        if not found.stable:
-            path, message = self._complaint(table, strength, found, step)
-            raise RunError(message, path=path, fix="Leave stiffness= and damping= out, or take a smaller step.")
-        return whole
+        whole = np.hstack([parameters, self.engine.hidden_values(*strength)])
+        failed: dict[int, RunError] = {}
+        for run, found in enumerate(fastest(self.kernel, time, states, inputs, whole, step)):
+            if not found.stable:
+                path, message = self._complaint(table.of(run), (strength[0][run], strength[1][run]), found, step)
+                fix = "Leave stiffness= and damping= out, or take a smaller step."
+                failed[run] = RunError(message, path=path, fix=fix)
+        return whole, failed
 
-    def loaded(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, time: float = 0.0) -> np.ndarray:
-        """A start state with the deflections that carry the loads there; `parameters` are complete."""
+    def loaded(self, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, time: float = 0.0) -> np.ndarray:
+        """Start states (runs, n) with the deflections that carry the loads there; `parameters` are complete."""
         slips = self.engine.slips()
         if not len(slips):
-            return state
-        model = parameters[: len(parameters) - self.engine.hidden.numel()]
-        strength = self.engine.strengths(parameters[len(model) :])
-        free = np.concatenate([model, self.engine.hidden_values(np.zeros(len(slips)), np.zeros(len(slips)))])
-        table = self._table(time, state, inputs, model)
-        return preloaded(self.kernel, (time, state, inputs), (free, parameters), table, strength, slips)
+            return states
+        model, none = self._model(parameters), np.zeros((len(states), len(slips)))
+        strength = self.engine.strengths(parameters[:, model.shape[1] :])
+        free = np.hstack([model, self.engine.hidden_values(none, none)])
+        table = self._table(time, states, inputs, model)
+        return preloaded(self.kernel, (time, states, inputs), (free, parameters), table, strength, slips)
 
     def explain(self, rows: np.ndarray, parameters: np.ndarray, step: float) -> str:
         """Why a run ended: the first of its last records (time, state..., inputs...) where the step was unstable."""
-        model, end = len(parameters) - self.engine.hidden.numel(), 1 + self.kernel.program.state_size
+        end, whole = 1 + self.kernel.program.state_size, parameters[None]
+        model = self._model(whole)
         for row in rows[np.unique(np.linspace(0, len(rows) - 1, LOOKS).astype(int))]:
-            state, inputs = row[1:end], row[end:]
-            found = fastest(self.kernel, row[0], state, inputs, parameters, step)
+            state, inputs = row[None, 1:end], row[end:]
+            (found,) = fastest(self.kernel, row[0], state, inputs, whole, step)
             if np.isfinite(found.size) and not found.stable:
-                table = self._table(row[0], state, inputs, parameters[:model])
-                strength = self.engine.strengths(parameters[model:])
-                path, message = self._complaint(table, strength, found, step)
+                table = self._table(row[0], state, inputs, model)
+                (stiffness,), (damping,) = self.engine.strengths(whole[:, model.shape[1] :])
+                path, message = self._complaint(table, (stiffness, damping), found, step)
                 return f"{path}: from t = {row[0]:.6g} s on {message}"
         return ""
 
+    def _model(self, parameters: np.ndarray) -> np.ndarray:
+        """Those of all parameters (runs, p) that are the model's."""
+        return parameters[:, : parameters.shape[1] - self.engine.hidden.numel()]
+
     def _table(
-        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, everywhere: bool = False
+        self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, everywhere: bool = False
     ) -> LinkTable:
-        """Conditions on bodies at a state, or wherever their elements may get from there."""
-        count = self.engine.hidden.numel()
-        whole = np.concatenate([parameters, np.zeros(count)])
-        numbers, weights = self._plain.evaluate("blocks", time, state, inputs, whole)
+        """Conditions on bodies at the states of runs, or wherever their elements may get from there."""
+        runs = len(states)
+        whole = np.hstack([parameters, np.zeros((runs, self.engine.hidden.numel()))])
+        times, fed = np.full((runs, 1), time), np.broadcast_to(inputs, (runs, len(self.kernel.program.inputs)))
+        numbers, weights = self._plain.evaluate_rows("blocks", times, states, fed, whole)
         blocks, place = [], 0
         for first, rows, body in self.engine.touched():
-            blocks.append((first, body, numbers[place : place + 6 * rows].reshape(6, rows).T))
+            mine = numbers[:, place : place + 6 * rows].reshape(runs, 6, rows)
+            blocks.append((first, body, mine.swapaxes(1, 2)))
             place += 6 * rows
-        reach = tuple(self.engine.reachable(time, state, parameters)) if everywhere else ()
-        return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(-1, 6, 6), reach)
+        reach = tuple(self.engine.reachable(time, states, parameters)) if everywhere else ()
+        return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(runs, -1, 6, 6), reach)
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float
     ) -> tuple[str, str]:
-        """The link or load that makes a motion unstable, and what to do about it."""
+        """The link or load that makes a motion of one run unstable, and what to do about it."""
         shapes: np.ndarray = found.shape.reshape(-1, 6)
         links = shares(table, *strength, found.size, shapes, step)
         worst = max(links, key=links.__getitem__, default="")
-        energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights), shapes)
+        energy = np.einsum("bi,bij,bj->b", shapes, np.linalg.inv(table.weights[0]), shapes)
         loads = self.engine.loads_on(int(np.argmax(energy)))
         by_link = sum(links.values()) > 0.5 or not loads
         what = "its stiffness and damping" if by_link else f"the forces of {', '.join(loads)}"
@@ -120,9 +137,10 @@ def _groups(table: LinkTable, path: str) -> list[int]:
 
 def _unknown(table: LinkTable, norms: np.ndarray) -> np.ndarray:
     """Norms of groups that vanish at the start: as if their rows were unit rows on the lightest motion of a body."""
-    result, starts = np.zeros_like(norms), table.starts
-    for first, body, block in table.blocks:
-        for group in range(np.searchsorted(starts, first), np.searchsorted(starts, first + len(block))):
-            if norms[group, group] == 0:
-                result[group, group] += np.linalg.eigvalsh(table.weights[body])[-1]
+    result = np.zeros_like(norms)
+    for body, touching in table.touching().items():
+        for group in (one.group for one in touching):
+            none = norms[:, group, group] == 0
+            if none.any():
+                result[none, group, group] += np.linalg.eigvalsh(table.weights[none, body])[:, -1]
     return result

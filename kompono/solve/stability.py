@@ -42,54 +42,68 @@ class FastestMode:
 
 
 def fastest(
-    kernel: Any, time: float, state: np.ndarray, inputs: Any, parameters: np.ndarray, step: float
-) -> FastestMode:
-    """Power iteration at one state."""
-    program = kernel.program
+    kernel: Any, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
+) -> list[FastestMode]:
+    """Power iteration at the states (runs, n) of several runs with parameters (runs, p) of their own."""
+    program, runs = kernel.program, len(states)
     start, count = len(program.coordinates), len(program.speeds)
     speeds = slice(start, start + count)
+    times, fed = np.full(runs, time), np.broadcast_to(inputs, (runs, len(program.inputs)))
 
-    def kick(y: np.ndarray) -> np.ndarray:
-        return kernel.evaluate("kick", time, y, inputs, parameters)[0]
+    def asked(routine: str, y: np.ndarray) -> np.ndarray:
+        return kernel.map(routine, times, y, fed, parameters)
 
     def moved(change: np.ndarray) -> np.ndarray:
-        y = state.copy()
-        y[speeds] = change
-        y = kernel.evaluate("drift", time, y, inputs, parameters)[0]
-        y[speeds] = state[speeds]
+        y = states.copy()
+        y[:, speeds] = change
+        y = asked("drift", y)
+        y[:, speeds] = states[:, speeds]
         return y
 
     def faster(change: np.ndarray) -> np.ndarray:
-        y = state.copy()
-        y[speeds] += change
+        y = states.copy()
+        y[:, speeds] += change
         return y
 
-    shape = np.random.default_rng(0).standard_normal(count)
-    size, s, d = 0.0, 0.0, 0.0
+    shape = np.tile(np.random.default_rng(0).standard_normal(count), (runs, 1))
+    size, s, d, going = np.zeros(runs), np.zeros(runs), np.zeros(runs), np.full(runs, True)
     for _ in range(ROUNDS):
-        shape = shape / np.abs(shape).max()
+        shape = shape / np.abs(shape).max(axis=1, keepdims=True, initial=1e-300)
         small = SMALL * shape
-        pushed, damped = ((kick(y(small)) - kick(y(2 * small))) / SMALL for y in (moved, faster))
+        pushed, damped = ((asked("kick", y(small)) - asked("kick", y(2 * small))) / SMALL for y in (moved, faster))
         change = step**2 * pushed + 4 * step * damped
-        if not np.all(np.isfinite(change)) or not np.any(change):
+        going &= np.isfinite(change).all(axis=1) & change.any(axis=1)
+        if not going.any():
             break
-        length = float(shape @ shape)
-        size, s, d = np.sqrt(change @ change / length), shape @ pushed / length, shape @ damped / length
-        shape = change
-    return FastestMode(float(size), float(s), float(d), shape / max(np.abs(shape).max(initial=0.0), 1e-300))
+        length = _dot(shape, shape)
+        for values, new in (
+            (size, np.sqrt(_dot(change, change) / length)),
+            (s, _dot(shape, pushed) / length),
+            (d, _dot(shape, damped) / length),
+        ):
+            values[going] = new[going]
+        shape[going] = change[going]
+    shape = shape / np.abs(shape).max(axis=1, keepdims=True, initial=1e-300)
+    return [FastestMode(float(size[k]), float(s[k]), float(d[k]), shape[k]) for k in range(runs)]
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of rows (runs,)."""
+    return np.einsum("ri,ri->r", a, b)
 
 
 def shares(
     table: LinkTable, stiffness: np.ndarray, damping: np.ndarray, size: float, shapes: np.ndarray, step: float
 ) -> dict[str, float]:
-    """How much of a motion's push and damping comes from each link, by path; what is missing to 1 is the model's.
+    """How much of a motion's push and damping comes from each link of one run, by path; what is missing to 1 is the
+    model's.
 
     `shapes` (bodies, 6) is the motion in body axes, `size` that of `FastestMode`.
     """
     relative = np.zeros(len(stiffness))
-    for first, body, block in table.blocks:
+    for first, body, (block,) in table.blocks:
         relative[first : first + len(block)] += block @ shapes[body]
     work = (step**2 * stiffness + 4 * step * damping) * relative**2
-    total = size * float(np.einsum("bi,bij,bj->", shapes, np.linalg.inv(table.weights), shapes))
+    total = size * float(np.einsum("bi,bij,bj->", shapes, np.linalg.inv(table.weights[0]), shapes))
     paths = np.repeat([path for path, _ in table.groups], [count for _, count in table.groups])
     return {path: float(work[paths == path].sum() / max(total, 1e-300)) for path in dict.fromkeys(paths.tolist())}

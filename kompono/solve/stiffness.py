@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from kompono.errors import RunError, suggest
+from kompono.translate.rank.reach import Reach
 
 KAPPA, GAMMA = 1.25, 0.3
 LIMIT = 4.0  # of h^2 k + 4 h c
@@ -35,61 +36,117 @@ Given = float | Sequence[float] | Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class LinkTable:
-    """Links of a model at one state: `groups` of rows (path, rows), blocks (first row, body, G (rows, 6)), weights
-    (bodies, 6, 6) = M^-1; all in body axes.
+    """Links of a model at the states of several runs: `groups` of rows (path, rows), blocks (first row, body, G (runs,
+    rows, 6)), weights (runs, bodies, 6, 6) = M^-1; all in body axes. `reach` says of each block where its rows may get.
     """
 
     groups: tuple[tuple[str, int], ...]
     blocks: tuple[tuple[int, int, np.ndarray], ...]
     weights: np.ndarray
-    reach: tuple[np.ndarray | None, ...] = ()  # of each block, rows (poses, rows, 6) wherever its element may get
+    reach: tuple[Reach | None, ...] = ()
+
+    def of(self, run: int) -> LinkTable:
+        """The links of one run."""
+        blocks = tuple((first, body, block[run : run + 1]) for first, body, block in self.blocks)
+        reach = tuple(part and Reach(part.which[run : run + 1], part.poses) for part in self.reach)
+        return LinkTable(self.groups, blocks, self.weights[run : run + 1], reach)
 
     @property
     def starts(self) -> np.ndarray:
         """First row of each group, and the number of rows at the end."""
         return np.concatenate([[0], np.cumsum([size for _, size in self.groups], dtype=int)]).astype(int)
 
-    def norms(self) -> np.ndarray:
-        """a (groups, groups)."""
-        starts, result = self.starts, np.zeros((len(self.groups), len(self.groups)))
-        on: dict[int, list[tuple[int, np.ndarray]]] = {}
+    def touching(self) -> dict[int, list[TouchingGroup]]:
+        """The groups that touch each body."""
+        starts, on = self.starts, {}
         for (first, body, block), reach in zip(self.blocks, self.reach or (None,) * len(self.blocks), strict=True):
-            whole = block[None] if reach is None else np.concatenate([block[None], reach])
-            for group in range(np.searchsorted(starts, first), np.searchsorted(starts, first + len(block))):
-                rows = whole[:, starts[group] - first : starts[group + 1] - first]
-                on.setdefault(body, []).append((group, different(rows)))
-        for body, touching in on.items():
-            for group, rows in touching:
-                for other, columns in touching:
-                    products = np.einsum("sri,ij,tqj->strq", rows, self.weights[body], columns, optimize=True)
-                    result[group, other] += np.linalg.norm(products, 2, axis=(2, 3)).max()
+            groups = range(np.searchsorted(starts, first), np.searchsorted(starts, first + block.shape[1]))
+            for place, group in enumerate(groups):
+                rows = block[:, starts[group] - first : starts[group + 1] - first]
+                on.setdefault(body, []).append(TouchingGroup(group, rows, place, reach))
+        return on
+
+    def norms(self) -> np.ndarray:
+        """a (runs, groups, groups)."""
+        result = np.zeros((len(self.weights), len(self.groups), len(self.groups)))
+        for body, touching in self.touching().items():
+            weights = self.weights[:, body]
+            for k, one in enumerate(touching):
+                for other in touching[k:]:
+                    found = _norms(one, other, weights)
+                    result[:, one.group, other.group] += found
+                    if other is not one:
+                        result[:, other.group, one.group] += found
         return result
 
 
-def different(rows: np.ndarray) -> np.ndarray:
-    """Those of some sets of rows (poses, rows, 6) that differ by more than a rotation among the rows, which no norm
-    sees: one for a point or an axis fixed on the body.
+@dataclass(frozen=True)
+class TouchingGroup:
+    """A group of rows on a body: its number, present rows (runs, rows, 6), its number among those of its element, and
+    where they may get.
     """
-    grams = np.einsum("sri,srj->sij", rows, rows).reshape(len(rows), -1)
-    kept: list[int] = []
-    for k, gram in enumerate(grams):
-        scale = 1e-9 * max(np.abs(gram).max(initial=0.0), 1e-300)
-        if all(np.abs(gram - grams[other]).max(initial=0.0) > scale for other in kept):
-            kept.append(k)
-    return rows[kept]
+
+    group: int
+    rows: np.ndarray
+    place: int
+    reach: Reach | None
+
+    @property
+    def turning(self) -> np.ndarray:
+        """The number of the poses of each run (runs,); -1 where rows stay as they are."""
+        if self.reach is None or not any(poses[self.place] is not None for poses in self.reach.poses):
+            return np.full(len(self.rows), -1)
+        return self.reach.which
+
+    def all(self, run: int) -> np.ndarray:
+        """Rows (poses, rows, 6) that one run may get to, the present ones first."""
+        present, which = self.rows[run : run + 1], -1 if self.reach is None else self.reach.which[run]
+        others = None if self.reach is None or which < 0 else self.reach.poses[which][self.place]
+        return present if others is None else np.concatenate([present, others])
+
+
+def _norms(one: TouchingGroup, other: TouchingGroup, weights: np.ndarray) -> np.ndarray:
+    """The largest |G W G^T| (runs,) of two groups on a body with the mobility W (runs, 6, 6)."""
+    found = _largest(one.rows @ weights @ other.rows.swapaxes(1, 2))
+    numbers = np.stack([one.turning, other.turning], axis=1)
+    turning = np.flatnonzero((numbers >= 0).any(axis=1))
+    if not len(turning):
+        return found
+    numbers = np.hstack([numbers, weights.reshape(len(weights), -1)])
+    _, first, member = np.unique(numbers[turning], axis=0, return_index=True, return_inverse=True)
+    each = np.zeros(len(first))
+    for k, run in enumerate(turning[first]):
+        rows, columns = one.all(run) @ weights[run], other.all(run).swapaxes(1, 2)
+        # of a group with itself no two poses give more than the larger of them: |A W B^T|^2 <= |A W A^T| |B W B^T|
+        each[k] = _largest(rows @ columns if one is other else rows[:, None] @ columns).max()
+    found[turning] = each[member.reshape(-1)]
+    return found
+
+
+def _largest(products: np.ndarray) -> np.ndarray:
+    """The largest singular value of each of some small matrices (..., rows, columns)."""
+    if products.shape[-1] < products.shape[-2]:
+        products = products.swapaxes(-1, -2)
+    squares = products @ products.swapaxes(-1, -2)
+    if squares.shape[-1] == 1:
+        return np.sqrt(squares[..., 0, 0])
+    if squares.shape[-1] == 2:
+        a, b, c = squares[..., 0, 0], squares[..., 0, 1], squares[..., 1, 1]
+        return np.sqrt((a + c) / 2 + np.sqrt(((a - c) / 2) ** 2 + b**2))
+    return np.linalg.norm(products, 2, axis=(-2, -1))
 
 
 def bounds(norms: np.ndarray) -> np.ndarray:
-    """s of each group (1/kg for rows in metres); zero where a group moves nothing."""
-    own = np.sqrt(np.diag(norms))
+    """s of each group (1/kg for rows in metres) in each run, from a; zero where a group moves nothing."""
+    own = np.sqrt(np.diagonal(norms, axis1=1, axis2=2))
     inverse = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
-    return own * (norms @ inverse)
+    return own * np.einsum("rij,rj->ri", norms, inverse)
 
 
 def choose(
     table: LinkTable, norms: np.ndarray, step: float, stiffness: Given = None, damping: Given = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping of each row: chosen for the step, or as given (then damped alike)."""
+    """Stiffness and damping (runs, rows) of each row: chosen for the step, or as given (then damped alike)."""
     s = bounds(norms)
     safe = np.where(s > 0, s, np.inf)
     k, c = KAPPA / (step**2 * safe), GAMMA / (step * safe)
@@ -99,7 +156,7 @@ def choose(
     c = np.where(np.isnan(given_k), c, GAMMA / np.sqrt(KAPPA) * np.sqrt(np.where(np.isnan(given_k), k, given_k) / safe))
     k, c = np.where(np.isnan(given_k), k, given_k), np.where(np.isnan(given_c), c, given_c)
     sizes = [size for _, size in table.groups]
-    return np.repeat(k, sizes), np.repeat(c, sizes)
+    return np.repeat(k, sizes, axis=1), np.repeat(c, sizes, axis=1)
 
 
 def given_by_group(table: LinkTable, value: Given, name: str) -> np.ndarray:

@@ -64,10 +64,10 @@ def pattern_of(solid: MassProperties) -> tuple[object, ...] | None:
         return None
     if inertia.dtype != float or inertia.shape != (3, 3) or not np.all(np.isfinite(inertia)):
         return None
-    return tuple(_places(inertia.ravel().tolist()))
+    return tuple(like_places(inertia.ravel().tolist()))
 
 
-def _places(values: Sequence[float]) -> list[int]:
+def like_places(values: Sequence[float]) -> list[int]:
     """For each value the number of those like it but for the sign, counted from 1, negative where the sign is another;
     0 for zeros.
     """
@@ -78,6 +78,11 @@ def _places(values: Sequence[float]) -> list[int]:
         place = 1 + list(known).index(abs(value))
         order.append(0 if value == 0 else place if value == first else -place)
     return order
+
+
+def _each_its_own(rows: Sequence[Sequence[float]]) -> list[int]:
+    """Places of entries none of which are taken to be equal."""
+    return [(k + 1) * (value != 0) for k, value in enumerate(value for row in rows for value in row)]
 
 
 class OpenNumbers:
@@ -103,8 +108,9 @@ class OpenNumbers:
         self._patterns: dict[str, object] = {}
         for path, body in bodies.items():
             if pattern_of(body.solid) is not None:
-                mass = self._symbolic(f"{path} mass", [[body.solid.mass]])
-                inertia = self._symbolic(f"{path} inertia", body.solid.inertia.tolist(), alike=True)
+                mass = self._symbolic(f"{path} mass", [[body.solid.mass]], [1])
+                tensor = body.solid.inertia
+                inertia = self._symbolic(f"{path} inertia", tensor.tolist(), like_places(tensor.ravel().tolist()))
                 self.solids[body] = MassProperties(mass, inertia)
         self._declared = set(self._values)
 
@@ -119,24 +125,23 @@ class OpenNumbers:
                 self._declared.add(f"{path} law {k}")
         return found
 
-    def found(self, name: str, values: np.ndarray, *, alike: bool = False) -> ca.SX:
-        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros, and equal
-        ones that are `alike` stay equal.
+    def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None) -> ca.SX:
+        """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros. Or, row by
+        row, zeros and equal ones are those of `places` (see `like_places`).
         """
         if name not in self._found:
             rows = values.reshape(len(values), -1).tolist() if values.size else []
-            same = [_places(values.ravel().tolist())] if alike else [[entry == 0 for entry in row] for row in rows]
-            self.decided(name, (values.shape, same))
-            self._found[name] = self._symbolic(name, rows, alike=alike) if rows else ca.SX(len(values), 1)
+            chosen = _each_its_own(rows) if places is None else list(places)
+            self.decided(name, (values.shape, chosen))
+            self._found[name] = self._symbolic(name, rows, chosen) if rows else ca.SX(len(values), 1)
         return self._found[name]
 
     def decided(self, name: str, what: object) -> None:
         """Note what else was found from the model and went into its equations."""
         self._patterns[name] = what
 
-    def _symbolic(self, name: str, rows: Sequence[Sequence[float]], *, alike: bool = False) -> ca.SX:
+    def _symbolic(self, name: str, rows: Sequence[Sequence[float]], places: Sequence[int]) -> ca.SX:
         flat = [value for row in rows for value in row]
-        places = _places(flat) if alike else [(k + 1) * (value != 0) for k, value in enumerate(flat)]
         made = [
             self._symbol(f"{name} {abs(p)}", v * (1 if p > 0 else -1)) if p else ca.SX(0)
             for p, v in zip(places, flat, strict=True)

@@ -110,7 +110,8 @@ class Column:
 class Loop:
     """A kernel that runs over rows of offsets: where each scalar of it is read and written, by row.
 
-    With `lanes` > 1 one row stands for so many instances at once.
+    With `lanes` > 1 one row stands for so many instances at once; `filled` is the place of the entry that says how many
+    of them there are (the others repeat the last), -1 where all are.
     """
 
     kernel: str
@@ -119,6 +120,7 @@ class Loop:
     table: int
     lanes: int
     columns: tuple[Column, ...]
+    filled: int = -1
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,12 +102,14 @@ def test_inspection_counts_conditions_and_freedoms() -> None:
     assert (report.conditions, report.degrees_of_freedom) == (52, 6)
 
 
-def test_ensembles_run_one_by_one() -> None:
+def test_ensembles_are_single_runs() -> None:
     given: dict[str, Any] = {"until": 0.01, "engine": "discrete"}
     many = simulate_many(Driven(), parameters={"mass": [1.0, 2.0]}, **given)
     alone = simulate(Driven(), parameters={"mass": 2.0}, **given)
     assert not many.failed
-    assert all(np.array_equal(many[name][1], alone[name]) for name in alone)
+    for name in alone:
+        size = np.abs(alone[name]).max() + 1.0
+        np.testing.assert_allclose(many[name][1], alone[name], rtol=0, atol=1e-12 * size)
 
 
 class Measured(Pendulum):

@@ -17,7 +17,6 @@ from kompono import RunError, Simulation, Subsystem, evaluate, resume, simulate,
 from kompono.elsewhere.hosts import InProcess
 from kompono.request import Request
 from kompono.solve.settings import settings_of
-from kompono.solve.settling import Settler
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 Find = Callable[[str], Supplier]
@@ -61,23 +60,6 @@ def test_events_of_the_open_machine(supplier: Find, name: str) -> None:
             assert max(abs(a - b) for (a, _), (b, _) in zip(told, events, strict=True)) < 1e-11
             if method == "rk4":
                 assert np.abs(other[channel] - whole[channel]).max() < 1e-10
-
-
-def test_an_event_takes_three_round_trips(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the number of rows; five where something strikes."""
-    settle, found = Settler.__call__, []
-
-    def counted(self: Any, time: float, state: np.ndarray, *given: Any) -> Any:
-        (session,) = self.kernel.sessions(state)
-        before = session.round_trips
-        made, happened = settle(self, time, state, *given)
-        struck = any(self.program.events[number].endswith("strikes") for number in happened)
-        found.append((struck, session.round_trips - before))
-        return made, happened
-
-    monkeypatch.setattr(Settler, "__call__", counted)
-    assert elsewhere(Carried(), until=0.4).status.ok
-    assert set(found) == {(False, 3), (True, 5)}
 
 
 def test_a_touch_within_a_step_is_seen(supplier: Find) -> None:

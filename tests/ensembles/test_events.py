@@ -155,12 +155,12 @@ def test_soft_laws_are_as_stiff_as_the_step_allows() -> None:
     np.testing.assert_allclose(many["rail.displacement"][3], single["rail.displacement"], rtol=0, atol=1e-12)
 
 
-def test_the_discrete_engine_runs_one_by_one() -> None:
-    """Its lanes are for the bodies of one run; links are as strong as the step and each start allow."""
+def test_the_discrete_engine_runs_on_lanes() -> None:
+    """Links are as strong as the step and each start allow."""
     given = {"parameters": {"stiffness": np.array([5.0, 60.0])}, "initial": {"shoulder.angle": np.array([-1.0, 0.7])}}
     settings = {"engine": "discrete", "until": 0.01, "channels": "*.angle"}
     many = simulate_many(Tunable(), **given, **settings)
     alone = {kind: {name: float(values[1]) for name, values in by.items()} for kind, by in given.items()}
     single = simulate(Tunable(), **alone, **settings)
-    assert many.statistics["steps_alone"] == many.statistics["steps"] == 2000
+    assert many.statistics["steps_on_lanes"] == many.statistics["steps"] == 2000
     np.testing.assert_allclose(many.table[1], single.table, rtol=0, atol=1e-12)

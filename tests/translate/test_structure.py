@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from solve.machines import Pendulum, Swing
 
-from kompono import Body, Ground, ModelError, RunError, Subsystem, TranslationError, inspect, simulate
+from kompono import Body, Ground, ModelError, Output, RunError, Subsystem, TranslationError, inspect, simulate
 from kompono.library import Gear, Gravity, Prismatic, Revolute, Spherical, Weld, solids
 from kompono.spatial.pose import Pose
 
@@ -123,8 +123,14 @@ def test_a_gear_on_the_joint_that_closes_a_loop_puts_it_into_the_tree() -> None:
             super().__init__()
             self.mesh = Gear(self.right_hook, self.right_knot, ratio=-1.0)  # true anyway
 
-    result = simulate(Geared(), until=0.3)
-    assert np.abs(result["right_hook.angle"] + result["right_knot.angle"]).max() < 1e-10
+    class Watched(Geared):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lean = Output(self.left_hook.angle + self.left_knot.angle)  # both as much used as the gear's
+
+    for model in (Geared(), Watched()):
+        result = simulate(model, until=0.3)
+        assert np.abs(result["right_hook.angle"] + result["right_knot.angle"]).max() < 1e-10
     with pytest.raises(TranslationError, match=r"^mesh: the coordinates of right_knot are coupled.*cut"):
         simulate(Geared(), until=0.3, cut=["right_knot"])
 
@@ -150,3 +156,18 @@ def test_equal_components_are_one_type() -> None:
     assert report.degrees_of_freedom == 5
     assert [t.instances for t in report.types if t.name == "Pendulum"] == [5]
     assert report.kernels < report.calls
+
+
+def test_a_geared_hinge_may_be_welded_fast() -> None:
+    class Locked(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.gravity = Ground(), Gravity()
+            self.arm, self.wheel = (Body(mass=1.0, inertia=(0.1, 0.1, 0.1)) for _ in range(2))
+            self.hinge = Revolute(self.ground, self.arm.at(0.5, 0, 0), axis="y")
+            self.shaft = Revolute(self.ground, self.wheel.at(0.1, 0, 0), axis="y")
+            self.lock = Weld(self.ground.at(-0.5, 0, 0), self.arm)
+            self.mesh = Gear(self.hinge, self.shaft, ratio=-2.0)
+
+    result = simulate(Locked(), until=0.2)
+    assert result.status.ok
+    assert np.abs(result["shaft.angle"]).max() < 1e-12  # out of balance: by itself it would turn

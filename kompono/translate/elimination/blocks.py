@@ -27,6 +27,7 @@ from kompono.translate.elimination.pairs import PortPair
 from kompono.translate.elimination.pivots import TOLERANCE, generalized_inverse, inverse_of
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.numbers import OpenNumbers
+from kompono.translate.structure.aligned import squared
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -76,7 +77,7 @@ class PivotReference:
         sizes: np.ndarray, slip: np.ndarray | None = None, numbers: OpenNumbers | None = None, path: str = ""
     ) -> PivotReference:
         """From numbers; `slip` is K (rows, slips). With `numbers` they are put in after tracing."""
-        added = None if slip is None else -slip @ slip.T
+        added = None if slip is None else -squared(slip)
         if numbers is None:
             return PivotReference(ca.SX(ca.DM(sizes)), None if added is None else ca.SX(ca.sparsify(ca.DM(added))))
         return PivotReference(

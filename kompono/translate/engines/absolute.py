@@ -32,14 +32,9 @@ from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel, flat_levels, levels_by_component
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter
+from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.judging import Close
-from kompono.translate.engines.placed import (
-    closures_on_bodies,
-    counted_joints,
-    find_inverses,
-    mass_inverse,
-    posed_on_speeds,
-)
+from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
@@ -151,15 +146,12 @@ class AbsoluteEngine(SolvedEngine):
 
     def _find_numbers(self) -> None:
         """Have all numbers that follow from masses, and go into the equations, among those of the model."""
-        numbers = self.model.numbers
-        assert numbers is not None
         find_inverses(self.model)
         for unit in {False, self.metric == "identity"}:
             self.references(unit=unit)
         self._allowed_gap()
         if self.law_rows.of_joints:
-            live = self._by_joints.live.values()
-            numbers.decided("implied", [one.implied().tolist() for one in live if one.slips])
+            redundancy_of(self.model, self._by_joints.topology, self._by_joints.live)
 
     def _at_positions(self, references: dict[Element, PivotReference], unit: bool) -> dict[Element, PivotReference]:
         """References that are not larger than pivots are where the machine is assembled."""

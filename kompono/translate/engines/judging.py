@@ -270,7 +270,9 @@ class JudgingEngine(SolvedEngine):
             moving = self.probe.kinematics.turned(self.axes)
             numbers.decided("axes", [inertia_pattern(moving, body).tolist() for body in self.model.bodies])
         if self.law_rows.of_joints:
-            numbers.decided("implied", [live.implied().tolist() for live in self.live.values() if live.slips])
+            from kompono.translate.laws.stress import redundancy_of
+
+            redundancy_of(self.model, self.topology, self.live)
 
     # -- conditions that are linear in the coordinates
 

@@ -40,6 +40,7 @@ from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 SHORT = 1e-3  # L, of the distance between joints
+ROUNDING = 1e-13  # entries of a combination below this, relative to its largest, are zero
 TOGETHER = 1e-18  # [m^2]: joints nearer to each other are at one place, and L is 1 m
 
 Pushed = Callable[[dict[Any, Vector]], Solution]  # what forces on joints or bodies alone do, conditions being held
@@ -53,7 +54,7 @@ class Redundancy:
     """
 
     bearing: tuple[Closing, ...]
-    implied: Mapping[Element, np.ndarray]
+    implied: Mapping[Element, Matrix]
     dead: Mapping[Element, int]
 
     def __bool__(self) -> bool:
@@ -71,7 +72,7 @@ def redundancy_of(
     others: set[Element] = {one for one in _elements(whole) if one not in known}
     loops: dict[Element, set[Element]] = {k: {k, *_path(tree, k)} for k in live if isinstance(k, Closing)}
     loops = {key: loop for key, loop in loops.items() if not loop & others}
-    implied = {key: live[key].implied() for key in loops}
+    implied = {key: _begun(whole, key, live[key]) for key in loops}
     implied = {key: one for key, one in implied.items() if one.shape[1]}
     dead = {key: one.shape[1] - live[key].slips for key, one in implied.items()}
     reached: set[Element] = {one for key in implied for one in loops[key]}
@@ -90,6 +91,15 @@ def shared_across(
     loops = {key: {key, *_path(tree, key)} for key in live if isinstance(key, Closing)}
     crossing = {key: loop for key, loop in loops.items() if len({place.get(one) for one in loop}) > 1}
     return {one for key, loop in crossing.items() if live[key].implied().shape[1] for one in loop}
+
+
+def _begun(model: Elaborated, element: Element, live: LiveRows) -> Matrix:
+    """Combinations of conditions that others imply; those that masses have a say in are numbers of the model."""
+    known = live.implied()
+    if model.numbers is None or not live.slips:
+        return ca.SX(ca.DM(known))
+    known = np.where(np.abs(known) > ROUNDING * np.abs(known).max(axis=0, initial=0.0), known, 0.0)
+    return model.numbers.found(f"{model.path(element)} implied", known)
 
 
 def _elements(model: Elaborated) -> tuple[Closing, ...]:
@@ -122,7 +132,7 @@ class SelfStress:
         for key, combinations in self.redundancy.implied.items():
             still = combinations.shape[1] - (self.redundancy.dead[key] if self.by_joints else 0)
             for k in range(combinations.shape[1]):
-                columns.append(self._stress(key, ca.SX(ca.DM(combinations[:, k])), k < still))
+                columns.append(self._stress(key, combinations[:, k], k < still))
         return {
             key: ca.sparsify(ca.horzcat(*[column.get(key, ca.SX(one.size, 1)) for column in columns]))
             for key, one in self.closures.items()

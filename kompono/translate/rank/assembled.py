@@ -29,6 +29,7 @@ from kompono.translate.motion.loads import central_inertia
 from kompono.translate.rank.probe import Probe
 from kompono.translate.rank.redundant import slips
 from kompono.translate.rank.sizes import ALWAYS
+from kompono.translate.structure.aligned import squared
 
 IMPLIED = 1e-10  # a pivot below this, relative to its reference, is that of a row others imply
 ROUNDING = 1e-12  # and so is one below this, relative to its row before anything was eliminated
@@ -61,7 +62,7 @@ def at_positions(
     scale = np.sqrt(np.maximum(np.median([np.sum(matrix**2, axis=1) for matrix in matrices], axis=0), 1e-300))
     fixed = {e: here for e, here in places.items() if not _switched(probe, closures[e])}
     given = {e: _slip(one) for e, one in references.items() if one.slip is not None}
-    here = {e: one @ one.T for e, one in slips(matrices, probe.ways, fixed, scale).items() if e in judged}
+    here = {e: squared(one) for e, one in slips(matrices, probe.ways, fixed, scale).items() if e in judged}
     slip = here if len(here) == len(judged) else given  # which row is implied depends on the order: all, or those given
     found: dict[Element, list[np.ndarray]] = {e: [] for e in elements}
     for matrix in matrices:

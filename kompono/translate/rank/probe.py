@@ -259,7 +259,8 @@ class Probe:
         at_start = values.copy()
         at_start[len(values) - len(self.parameters) :] = self.parameters
         self._at_start = at_start
-        scale = np.sqrt(np.maximum(np.diag(self._mass_matrix(at_start)), 1e-300))
+        square = np.diag(self._mass_matrix(at_start, unit=True))  # how far bodies move, whatever they weigh
+        scale = np.sqrt(np.where(square > 0, square, 1.0))
         return NumericModel(evaluate, move, start[: self.moved], self.parameters, scale)
 
     def _coordinate_rates(self) -> Vector:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kompono.model.element import Element
+from kompono.translate.structure.aligned import aligned
 from kompono.translate.structure.spans import beyond
 
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
@@ -102,7 +103,7 @@ def _common(directions: Sequence[np.ndarray], before: Sequence[int]) -> np.ndarr
         chosen = left @ right
         margins = np.array([_turn(one.T @ chosen)[1] for one in followed])
         if margins.min() > MARGIN:
-            return np.where(np.abs(chosen) < 1e-12, 0.0, chosen)
+            return aligned(chosen)
         weights *= 1.5 - margins
     return None
 

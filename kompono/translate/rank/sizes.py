@@ -30,6 +30,7 @@ from kompono.translate.motion.conditions import Closing, Conditions, Laws, colum
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.rank.probe import SAMPLES
 from kompono.translate.rank.rank import LiveRows
+from kompono.translate.structure.aligned import aligned
 from kompono.translate.structure.topology import Topology
 
 ALWAYS = 1e-300  # a reference every pivot exceeds
@@ -89,7 +90,7 @@ def _slips(sizes: np.ndarray, implied: np.ndarray | None) -> np.ndarray | None:
     if implied is None or not implied.size:
         return None
     scale = np.sqrt(sizes)[:, None]
-    return scale * np.linalg.qr(scale * implied)[0]
+    return scale * aligned(np.linalg.qr(scale * implied)[0])
 
 
 def _least_pivots(

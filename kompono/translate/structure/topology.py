@@ -2,10 +2,11 @@
 
 The tree grows from the world: grounds first, then always the joint of best rank that reaches a new body. Rank prefers
 joints that cannot close a loop, then those whose coordinates are used and welds, then those with start values given,
-then shallow trees, then few freedoms, then order of declaration. Bodies no chain of joints leads to get a free joint to
-the world: one of each island is "independent", the one of whose start most is given, then the one with most joints.
-Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything else; pairs for which
-mates are another joint are taken after the joints.
+then shallow trees, then few freedoms, then order of declaration. A joint with a gear or a rotor must be in the tree: if
+that leaves it out, the tree grows once more with it before the others. Bodies no chain of joints leads to get a free
+joint to the world: one of each island is "independent", the one of whose start most is given, then the one with most
+joints. Joints left over close loops. Pairs that mates hold firmly are welded in the tree before anything else; pairs
+for which mates are another joint are taken after the joints.
 """
 
 from __future__ import annotations
@@ -129,22 +130,16 @@ def find_topology(
     """
     cut_joints = {_named(model, path, model.joints, "joint") for path in cut}
     roots = [_named(model, path, model.bodies, "body") for path in independent]
-    world = world or Ground()
-    links: dict[Carrier, Link] = {}
-    for ground in model.grounds:
-        links[ground] = Link(ground, world, None, False, 1)
-    pairs = mated_pairs(model)
-    growth = _Growth(model, world, links, cut_joints, closed)
-    growth.mate(pairs)
-    standing = [body for part in closed if part.stands for body in growth.cross(part, world)]
-    for body in roots:
-        growth.free(body)
-    growth.grow([world, *model.grounds, *standing, *roots])
-    loose = [body for body in model.bodies if body not in links]
-    for body in sorted(loose, key=lambda body: (-len(body.given_start), -len(growth.neighbours[body]))):
-        if body not in links:
-            growth.free(body)
-            growth.grow([body])
+    world, pairs = world or Ground(), mated_pairs(model)
+    coupled = {joint for coupling in model.couplings for joint in coupling.joints}
+    coupled |= {lump.joint for lump in model.lumps}
+    first: set[Joint] = set()
+    while True:
+        links = _Growth(model, world, cut_joints, first, closed).links_of_all(pairs, roots)
+        missed = coupled - cut_joints - first - {link.joint for link in links.values()}
+        if not missed:
+            break
+        first |= missed
     used = {link.joint for link in links.values()}
     mated = tuple(pair for pair in pairs if pair.joint in used or pair.joint.freedoms)
     left = (*model.joints, *(pair.joint for pair in mated))
@@ -201,11 +196,12 @@ class _Growth:
         self,
         model: Elaborated,
         world: Ground,
-        links: dict[Carrier, Link],
         cut: set[Joint],
-        closed: Iterable[ContractedPart],
+        first: set[Joint],
+        closed: Sequence[ContractedPart],
     ) -> None:
-        self.model, self.world, self.links = model, world, links
+        self.model, self.world, self.parts = model, world, closed
+        self.links: dict[Carrier, Link] = {ground: Link(ground, world, None, False, 1) for ground in model.grounds}
         self.closed = {port.body: part for part in closed for port in part.ports}
         self.neighbours: dict[Carrier, list[tuple[tuple[int, bool, int], Joint]]] = {
             carrier: [] for carrier in (*model.bodies, *model.grounds, world)
@@ -218,10 +214,24 @@ class _Growth:
             if type(joint) not in closing:
                 closing[type(joint)] = joint.conditions(symbolic_pose()) is not None
             welds = not joint.freedoms
-            needed = 0 if not closing[type(joint)] else 1 if welds or joint in referenced else 2
+            needed = 0 if joint in first or not closing[type(joint)] else 1 if welds or joint in referenced else 2
             self._offer(joint, (needed, not (welds or joint.start), order))
 
-    def mate(self, pairs: Iterable[MatedPair]) -> None:
+    def links_of_all(self, pairs: Iterable[MatedPair], roots: Sequence[Body]) -> dict[Carrier, Link]:
+        """Links of all bodies, roots first."""
+        self._mate(pairs)
+        standing = [body for part in self.parts if part.stands for body in self._cross(part, self.world)]
+        for body in roots:
+            self._free(body)
+        self._grow([self.world, *self.model.grounds, *standing, *roots])
+        loose = [body for body in self.model.bodies if body not in self.links]
+        for body in sorted(loose, key=lambda body: (-len(body.given_start), -len(self.neighbours[body]))):
+            if body not in self.links:
+                self._free(body)
+                self._grow([body])
+        return self.links
+
+    def _mate(self, pairs: Iterable[MatedPair]) -> None:
         """Take rigid pairs before all joints, those that move after them."""
         for order, pair in enumerate(pairs):
             moves = bool(pair.joint.freedoms)
@@ -234,10 +244,10 @@ class _Growth:
         self.neighbours[joint.first.body].append((rank, joint))
         self.neighbours[joint.second.body].append((rank, joint))
 
-    def depth(self, carrier: Carrier) -> int:
+    def _depth(self, carrier: Carrier) -> int:
         return 0 if carrier is self.world else self.links[carrier].depth
 
-    def free(self, body: Body) -> None:
+    def _free(self, body: Body) -> None:
         joint = (Placed if self._rebounds(body) else Free)(self.world, body)
         joint._name = self.model.path(body)
         self.links[body] = Link(body, self.world, joint, False, 1, independent=True)
@@ -252,29 +262,29 @@ class _Growth:
         touched = (law for law in self.model.laws if isinstance(law, PairLaw))
         return not self.neighbours[body] and any(body in (law.first.body, law.second.body) for law in touched)
 
-    def cross(self, part: ContractedPart, base: Carrier) -> list[Carrier]:
+    def _cross(self, part: ContractedPart, base: Carrier) -> list[Carrier]:
         """Reach all ports of a closed part that are not reached yet, from its base or from the world."""
         reached = []
         for port in part.ports:
             if port.body not in self.links:
                 joint = _crossing(part, port, base)
-                self.links[port.body] = Link(port.body, base, joint, False, self.depth(base) + 1)
+                self.links[port.body] = Link(port.body, base, joint, False, self._depth(base) + 1)
                 reached.append(port.body)
         return reached
 
-    def grow(self, seeds: list[Carrier]) -> None:
+    def _grow(self, seeds: list[Carrier]) -> None:
         frontier: list[tuple[tuple[int, bool, int, int, int], int, Joint]] = []
         offers = itertools.count()  # of two alike the first
 
         def offer(carrier: Carrier) -> None:
             for (needed, no_start, order), joint in self.neighbours[carrier]:
-                key = (needed, no_start, self.depth(carrier), joint.freedoms, order)
+                key = (needed, no_start, self._depth(carrier), joint.freedoms, order)
                 heapq.heappush(frontier, (key, next(offers), joint))
 
         def reach(carrier: Carrier) -> None:
             offer(carrier)
             if carrier in self.closed:
-                for other in self.cross(self.closed[carrier], carrier):
+                for other in self._cross(self.closed[carrier], carrier):
                     offer(other)
 
         for seed in seeds:
@@ -286,7 +296,7 @@ class _Growth:
             if known_first and known_second:
                 continue
             parent, child = (first, second) if known_first else (second, first)
-            self.links[child] = Link(child, parent, joint, child is first, self.depth(parent) + 1)
+            self.links[child] = Link(child, parent, joint, child is first, self._depth(parent) + 1)
             reach(child)
 
 

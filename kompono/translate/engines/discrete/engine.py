@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -46,26 +47,35 @@ class DiscreteEngine(LinkedEngine):
         self._cut = _Cut(self)
         self.hidden = ca.vertcat(*self._cut.data.symbols) if self._cut.data.symbols else ca.SX(0, 1)
 
-    def hidden_values(self, stiffness: np.ndarray, damping: np.ndarray) -> np.ndarray:
-        """Hidden parameters for a stiffness and damping of each condition row (rows), in the order of `row_labels`."""
-        rows = [ca.vertcat(*self._symbols(kind)) for kind in ("stiffness", "damping")]
-        given = {}
-        for symbols, values in zip(rows, (stiffness, damping), strict=True):
-            pairs = zip(_entries(symbols), values, strict=True)
-            given.update({symbol.element_hash(): float(value) for symbol, value in pairs})
-        values, last = [], 0.0
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where hidden parameters come from: the row of a stiffness, or (behind all of these) of a damping, else -1;
+        their values where they are numbers of the model; and where to find the strength of each row again, -1 if
+        nowhere.
+        """
+        symbols = [symbol for kind in ("stiffness", "damping") for symbol in _entries(ca.vertcat(*self._symbols(kind)))]
+        row = {symbol.element_hash(): k for k, symbol in enumerate(symbols)}
+        rows, values = [], []
         for symbol in self._cut.data.symbols:
-            key = symbol.element_hash()
-            last = last if symbol.name() == "again" else given.get(key, self._cut.pieces.value(symbol))
-            values.append(last)
-        return np.array(values)
+            again = symbol.name() == "again"
+            rows.append(rows[-1] if again else row.get(symbol.element_hash(), -1))
+            values.append(values[-1] if again else self._cut.pieces.value(symbol))
+        place = {symbol.element_hash(): k for k, symbol in enumerate(self._cut.data.symbols)}
+        back = [place.get(symbol.element_hash(), -1) for symbol in symbols]
+        return np.array(rows, dtype=int), np.array(values), np.array(back, dtype=int)
+
+    def hidden_values(self, stiffness: np.ndarray, damping: np.ndarray) -> np.ndarray:
+        """Hidden parameters for a stiffness and damping of each row of conditions (..., rows), as in `row_labels`."""
+        rows, values, _ = self._places
+        given = np.concatenate([stiffness, damping, np.zeros((*stiffness.shape[:-1], 1))], axis=-1)
+        return np.where(rows >= 0, given[..., rows], values)
 
     def strengths(self, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness and damping of each condition row (rows) from hidden parameters; zero where a row moves nothing."""
-        value = {s.element_hash(): number for s, number in zip(self._cut.data.symbols, hidden, strict=True)}
-        rows = [ca.vertcat(*self._symbols(kind)) for kind in ("stiffness", "damping")]
-        stiffness, damping = ([value.get(symbol.element_hash(), 0.0) for symbol in _entries(row)] for row in rows)
-        return np.array(stiffness), np.array(damping)
+        """Stiffness and damping of each row (..., rows) from hidden parameters; zero where a row moves nothing."""
+        back = self._places[2]
+        found = np.concatenate([hidden, np.zeros((*hidden.shape[:-1], 1))], axis=-1)[..., back]
+        stiffness, damping = np.split(found, 2, axis=-1)
+        return stiffness, damping
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With the parts of a step."""

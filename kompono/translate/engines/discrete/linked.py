@@ -28,7 +28,7 @@ from kompono.translate.engines.traced import Present, TracedEngine
 from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
-from kompono.translate.rank.reach import Located, ReachableRows
+from kompono.translate.rank.reach import Located, Reach, ReachableRows, switched
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Vector
 
@@ -64,12 +64,12 @@ class LinkedEngine(TracedEngine):
         return tuple(f"link.{k}" for k in range(self.hidden.numel()))
 
     def hidden_values(self, stiffness: np.ndarray, damping: np.ndarray) -> np.ndarray:
-        """Hidden parameters for a stiffness and damping of each condition row (rows), in the order of `row_labels`."""
-        return np.concatenate([stiffness, damping])
+        """Hidden parameters for a stiffness and damping of each row of conditions (..., rows), as in `row_labels`."""
+        return np.concatenate([stiffness, damping], axis=-1)
 
     def strengths(self, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness and damping of each condition row (rows) from hidden parameters; zero where a row moves nothing."""
-        stiffness, damping = np.split(hidden, 2)
+        """Stiffness and damping of each row (..., rows) from hidden parameters; zero where a row moves nothing."""
+        stiffness, damping = np.split(hidden, 2, axis=-1)
         return stiffness, damping
 
     def loads_on(self, body: int) -> list[str]:
@@ -114,23 +114,26 @@ class LinkedEngine(TracedEngine):
         rates = [closure.rate for closure in self.present.closures.values()]
         return self.present.tracer.routine("condition_rates", [("g_dot", ca.vertcat(ca.SX(0, 1), *rates))])
 
-    def reachable(self, time: float, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | None]:
-        """For each block of `touched`, rows (poses, rows, 6) at many poses the element allows, the present one first;
-        None for couplings, whose rows follow the axes of joints.
+    def reachable(self, time: float, states: np.ndarray, parameters: np.ndarray) -> list[Reach | None]:
+        """For each block of `touched`, where its rows may get from the states (runs, n); None for couplings, whose rows
+        follow the axes of joints.
         """
         symbols = [ca.SX(signal) for signal in (*self.model.parameters, *self.model.memory)]
-        numbers = [*parameters[: len(self.model.parameters)], *state[self.nq + self.nv :]]
-        values = {s.element_hash(): float(x) for s, x in zip([clock, *symbols], [time, *numbers], strict=True)}
+        numbers = [*parameters.T[: len(self.model.parameters)], *states.T[self.nq + self.nv :]]
+        values = {
+            s.element_hash(): x for s, x in zip([clock, *symbols], [np.full(len(states), time), *numbers], strict=True)
+        }
         placed: dict[Carrier, Located] = {
-            body: (state[12 * k : 12 * k + 3], state[12 * k + 3 : 12 * k + 12].reshape(3, 3).T)
+            body: (states[:, 12 * k : 12 * k + 3], states[:, 12 * k + 3 : 12 * k + 12].reshape(-1, 3, 3).swapaxes(1, 2))
             for k, body in enumerate(self.model.bodies)
         }
         reach, found = ReachableRows(values, placed), []
         for element in self.closing:
-            if isinstance(element, Coupling) or not sum(group_sizes(element)):
+            sizes = group_sizes(element)
+            if isinstance(element, Coupling) or not sum(sizes):
                 found += [None] * len(self._bodies_of(element))
             else:
-                found += reach.blocks(element, self.laws.of(element))
+                found += reach.blocks(element, self.laws.of(element), sizes)
         return found
 
     def slips(self) -> np.ndarray:
@@ -195,3 +198,9 @@ class LinkedEngine(TracedEngine):
     def posed(self) -> Posed:
         """Kinematics and conditions, with G on the speeds."""
         return posed_on_speeds(self.present, self._moving_links())
+
+
+def switches(engine: LinkedEngine) -> bool:
+    """Whether conditions may depend on a mode, which may switch them off."""
+    pairs = [(element, engine.laws.of(element)) for element in engine.closing if not isinstance(element, Coupling)]
+    return bool(engine.model.modes) and (len(pairs) < len(engine.closing) or switched(pairs, engine.model.modes))

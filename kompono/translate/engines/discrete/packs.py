@@ -9,7 +9,7 @@ gathers and adds those that act on it, so that no two lanes ever write to one pl
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
@@ -97,7 +97,9 @@ class PackTables:
             targets = self._wrenches(pack, column)
         else:
             targets = tuple(self._write(pack, kind, offset, column) for kind, offset in writes)
-        loop = Loop(pack.pieces[0].kernel, reads, targets, 0, pack.lanes, tuple(columns))
+        filled = len(row) if pack.lanes > 1 else -1
+        row += [len(dict.fromkeys(map(id, pack.pieces)))] if pack.lanes > 1 else []
+        loop = Loop(pack.pieces[0].kernel, reads, targets, 0, pack.lanes, tuple(columns), filled)
         self._append(loop, row)
 
     def zero(self, kernel: str) -> None:
@@ -153,9 +155,7 @@ class PackTables:
     def routine(self, inputs: tuple[tuple[str, int], ...]) -> TableRoutine:
         """The finished routine."""
         tables = tuple(np.array(rows, dtype=np.int32) for rows in self.rows)
-        loops = tuple(
-            Loop(loop.kernel, loop.reads, loop.writes, k, loop.lanes, loop.columns) for k, loop in enumerate(self.loops)
-        )
+        loops = tuple(replace(loop, table=k) for k, loop in enumerate(self.loops))
         sweeps = np.array([(k, 0, len(rows), 1) for k, rows in enumerate(self.rows)], dtype=np.int32).reshape(-1, 4)
         tasks, phases = np.array([[0, len(sweeps)]], dtype=np.int32), np.array([[0, 1]], dtype=np.int32)
         return TableRoutine(
