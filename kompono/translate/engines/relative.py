@@ -84,7 +84,7 @@ class RelativeEngine(JudgingEngine):
         from kompono.translate.laws.stress import SelfStress, redundancy_of
         from kompono.translate.motion.loads import Loads
 
-        tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
+        tracer, kinematics = self._start() if self.shared else self._inlined
         bind = self._moving if narrow else self._rebind
         if narrow:
             kinematics = bind(tracer, *self._without_locked(kinematics.q, kinematics.v))
@@ -156,9 +156,14 @@ class RelativeEngine(JudgingEngine):
     @cached_property
     def posed(self) -> Posed:
         """Kinematics and conditions alone, with G on the speeds."""
-        tracer, kinematics, closures = self.probe.tracer, self.probe.kinematics, self.probe.closures
+        tracer, kinematics = self._inlined
+        closures: Closures = self.probe.closures
+        if self._opens:
+            kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
+            closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+        live = self._opened_rows(self._found)
         columns = {
-            key: {joint: self._found[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
+            key: {joint: live[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
             for key, closure in closures.items()
         }
         return Posed(tracer, kinematics, closures, columns)
