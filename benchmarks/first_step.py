@@ -5,10 +5,11 @@ python benchmarks/first_step.py car Stewart     some
 
 Each figure is that of a new process, imports not counted, helper processes counted: `new` with an empty cache,
 `edited number` with the cache of that and another mass in the model, `warm` for the same model again, `edited
-structure` with one more body on a spring, `edited stiffness` with another number in all springs and dampers. The
-robot is that of the examples, 43 bodies and 351 conditions, in joint and in absolute coordinates. Cassie and SoftFoot
-are read from files beside this checkout, where they are; with friction and limits, and without. MuJoCo
-reads the same two files; the peers that are installed build machines of `compare.py` and make one step.
+structure` with one more body on a spring, `edited stiffness` with another number in all springs and dampers, `edited
+length` with one point of one body elsewhere. The robot is that of the examples, 43 bodies and 351 conditions, in joint
+and in absolute coordinates. Cassie and SoftFoot are read from files beside this checkout, where they are; with friction
+and limits, and without. MuJoCo reads the same two files; the peers that are installed build machines of `compare.py`
+and make one step.
 
 Every call appends a line to history.jsonl: when, which commit, the load of the machine, all figures. What takes more
 than 1.3 times the least it ever took, and 0.1 s more, is named at the end; the other load may be why.
@@ -32,13 +33,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from tables import show
 
-from kompono import Body, Effort, Force, Ground, Subsystem, load, simulate
+from kompono import Body, Effort, Force, Frame, Ground, Joint, Subsystem, load, simulate
 from kompono.examples.car import Car
 from kompono.examples.kuka import Kuka
 from kompono.library import Gravity, Prismatic, Spherical, SpringDamper, Universal, solids
+from kompono.spatial.pose import Pose
 
 HERE = Path(__file__).parent
 MACHINES = HERE.parents[1] / "shared" / "machines" / "mjcf"
@@ -47,7 +50,7 @@ FILES = {
     "SoftFoot": (MACHINES / "iit_softfoot" / "softfoot.nomesh.xml", "heel"),
 }
 HISTORY = HERE / "history.jsonl"
-COLUMNS = ("new", "edited number", "edited structure", "warm", "edited stiffness")
+COLUMNS = ("new", "edited number", "edited structure", "warm", "edited stiffness", "edited length")
 PEERS = ("mujoco", "pinocchio", "drake", "exudyn")
 SLOWER, MORE = 1.3, 0.1  # times, and seconds, from which on a figure is named
 
@@ -126,7 +129,22 @@ def _stiffer(model: Subsystem) -> Subsystem:
     return model
 
 
-CHANGES: dict[str, Callable[[Subsystem], Subsystem]] = {"longer": _longer, "stiffer": _stiffer}
+def _farther(model: Subsystem) -> Subsystem:
+    """The same with the last joint that is off the middle of its second body a little farther out."""
+    off = [joint for joint in model.walk() if isinstance(joint, Joint) and _placed(joint.second)]
+    frame = off[-1].second
+    frame.pose = Pose(1.001 * frame.pose.position, frame.pose.rotation)
+    return model
+
+
+def _placed(frame: Frame) -> bool:
+    position = frame.pose.position
+    return isinstance(position, ca.DM) and bool(np.any(position.full())) and not isinstance(frame, Body | Ground)
+
+
+CHANGES: dict[str, Callable[[Subsystem], Subsystem]] = {
+    "longer": _longer, "stiffer": _stiffer, "farther": _farther,
+}  # fmt: skip
 
 
 def import_all() -> None:
@@ -177,7 +195,8 @@ def figures(name: str) -> list[float]:
     """Seconds of one machine, in the order of COLUMNS."""
     with tempfile.TemporaryDirectory() as cache:
         new, edited, warm = asked(cache, name, 10.0), asked(cache, name, 10.5), asked(cache, name, 10.5)
-        return [new, edited, asked(cache, name, 10.5, "longer"), warm, asked(cache, name, 10.5, "stiffer")]
+        changed = [asked(cache, name, 10.5, change) for change in ("longer", "stiffer", "farther")]
+        return [new, edited, changed[0], warm, *changed[1:]]
 
 
 def peers_figures() -> dict[str, dict[str, float]]:

@@ -6,6 +6,9 @@ say which session they belong to, so code that is given a state needs nothing el
 asked at the same time are sent their frames (`go`) before the first reply is waited for (`take`). How frames travel is
 two functions of each session: `transmit(context, frame, doubles)` gives 0, `receive(context, reply, room)` the doubles
 received, both something negative if that was not possible; then every value is NaN and the session says why.
+
+What Python asks before generated code does rides on the frame of that code: such values come first in the reply, and
+are put *aside*.
 """
 
 from __future__ import annotations
@@ -39,8 +42,9 @@ from kompono.compile.lanes import ONE
 FIELDS = (
     "transmit", "receive", "context", "out", "out_length", "out_room", "reply", "reply_place", "reply_room", "wanted",
     "waiting", "expected", "next", "next_pinned", "broken", "flags", "round_trips", "sequence", "lanes", "index",
+    "aside", "aside_out",
 )  # fmt: skip
-_POINTERS = ("transmit", "receive", "context", "out", "reply", "flags")
+_POINTERS = ("transmit", "receive", "context", "out", "reply", "flags", "aside_out")
 _SYNC, _TABLE = "kompono.far.sync", "kompono.far.table"
 
 
@@ -165,7 +169,10 @@ def _receive() -> str:
                 flags = session.array("flags")
                 with code.loop(lanes) as i:
                     flags[i] = code.math("maxnum", flags[i], reply[i + HEADER])
-        session.set("reply_place", lanes + HEADER)
+            with code.when(session.get("broken").equals(0)), code.loop(session.get("aside")) as i:
+                session.array("aside_out")[i] = reply[i + lanes + HEADER]
+        session.set("reply_place", session.get("aside") + lanes + HEADER)
+        session.set("aside", 0)
         session.set("round_trips", session.get("round_trips") + 1)
     return code.define("internal void @receive(ptr %session) nounwind")
 

@@ -187,9 +187,11 @@ class _Settling:
             speed, a = rate[row], self._mobility(row)
             self._refused.set(~(others.equals(1) & (a > 0.0)))
             with code.when(~self._refused.get()):
-                self._push((0.0 - (1.0 + self._restitution(k))) * speed / a)
+                impulse = (0.0 - (1.0 + self._restitution(k))) * speed / a
+                self._each("made", "met", self.block.size)
+                self._push(impulse)
                 self._say(k, STRIKES)
-                self._look()
+                self._ask("again", "again_call")
         code.leave(self._refused.get())
 
     def _restitution(self, k: Value) -> Value:

@@ -50,9 +50,16 @@ class LawStates:
         self.speeds = slice(first, first + len(self.program.speeds))
         self.places = slice(self.speeds.stop, self.speeds.stop + len(self.program.modes))  # of modes
 
+    def ask_modes(self, state: np.ndarray) -> None:
+        """Say that modes at a state are wanted soon: who must be asked for them is asked with the next routine."""
+
     def modes(self, state: np.ndarray) -> np.ndarray:
         """All modes at a state, in the places units of laws name."""
         return state[self.places].copy()
+
+    def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """The same modes, but those that are here at another state."""
+        return self.modes(state)
 
     def with_modes(self, state: np.ndarray, modes: np.ndarray) -> np.ndarray:
         """A state with other modes."""
@@ -71,6 +78,13 @@ class LawStates:
     def moved(self, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
         """state + factor * rate."""
         return state + factor * rate
+
+    def lasting(self, state: np.ndarray) -> np.ndarray:
+        """A state that is kept for good, as records are."""
+        return state
+
+    def check(self, state: np.ndarray) -> None:
+        """Have whoever keeps a part of a state look whether that is finite; it is told when they are asked next."""
 
     def coasted(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, span: float

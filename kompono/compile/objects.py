@@ -25,7 +25,7 @@ from kompono.compile.lower import called_symbol
 from kompono.compile.numbers import Shape, Table, filled, shape_of
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
-from kompono.compile.settle_block import SETTLE, settles
+from kompono.compile.settle_block import SETTLE, SETTLE_ASKS, settles
 from kompono.compile.walked import can_walk, walker_text
 from kompono.compile.walked_calls import may_walk, walks
 from kompono.compile.walls.places import Places, asking, grouped, stem_of, stubs
@@ -131,13 +131,14 @@ class Objects:
         """What gives native code for events of laws, beside who settles them otherwise; None if that is to do all."""
         return self._settler if settles(self._program, settle) else None
 
-    def _settler(self, events: int) -> tuple[Any, Any, Any]:
-        """The native function that settles events of laws, and the two it asks; so many more are to be settled."""
+    def _settler(self, events: int) -> tuple[Any, ...]:
+        """The native function that settles events of laws, and those it asks; so many more are to be settled."""
         own = _known_functions.get(SETTLE)
         if own is None:
             part = NeededObject(cache.key("settle", []), _settle_text, True)
             own = _known_functions[SETTLE] = jit.load(self._objects([part]), SETTLE)
-        return own, *(self.map_function(name, ONE, events) for name in ("law_view", "law_respond"))
+        asked = [name for name in SETTLE_ASKS if name in self._program.routines]
+        return own, *(self.map_function(name, ONE, events) for name in asked)
 
     def _often(self, symbol: str, name: str, lanes: Lanes, parts: PartsOf, rows: int) -> Any:
         """A function, native from when it was asked often."""
@@ -303,10 +304,9 @@ class Objects:
         walked = None
         if kind == "routine" and lanes == ONE and (may_walk(routines[0]) or can_walk(self._program, routines[0])):
             walked = functools.partial(schedule.define_walked, self._program, routines[0], numbers)
-        named = [_named(routines[0], shape)] if shape else routines
-        key = cache.key(kind, named, (lanes, extra))
-        share = walks(routines[0]) if walked else 1.0
-        return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape, walks=share)
+        key = cache.key(kind, [_named(routines[0], shape)] if shape else routines, (lanes, extra))
+        often = walks(routines) if walked else 1.0
+        return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape, walks=often)
 
     def _shape(self, routine: Routine) -> Shape | None:
         """What a routine of one call, or one whose first call has its numbers, is without them."""

@@ -220,7 +220,8 @@ class Run(ABC):
         laws, events = self.settling.block, self._block.log_rows
         functions = self.settler(events - self._counted)
         laws.step, laws.usual_step, self._counted = self._equal_steps, self._usual_step, events
-        self._block.settler, laws.view, laws.respond = (ctypes.cast(f, ctypes.c_void_p).value for f in functions)
+        own, view, respond, *again = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+        self._block.settler, laws.view, laws.respond, laws.again = own, view, respond, again[0] if again else view
 
     def _after(self, status: ChunkEnd) -> ChunkEnd | None:
         """Do what native code asked for when it ended so; how the chunk ended, None if it goes on."""

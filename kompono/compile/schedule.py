@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -24,11 +23,9 @@ from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, called_symbol, check_shape, lower
 from kompono.compile.numbers import Table, TabledNumbers
 from kompono.compile.walked import Walked
+from kompono.compile.walked_calls import WalkedCalls
 from kompono.errors import CompileError
 from kompono.translate.program import Call, Program, Routine, TableRoutine
-
-if TYPE_CHECKING:
-    from kompono.compile.walked_calls import WalkedCalls
 
 DIRECT_LIMIT = 4000  # instructions; above it several calls are made through tables
 
@@ -168,28 +165,18 @@ def define_walked(program: Program, routine: Routine, numbers: Table | None = No
     where it has too many places.
     """
     _check(program, routine)
+    places = routine.calls[0].outputs if routine.calls else ()
     if len(routine.calls) > 1:
-        return _walked_calls(program, routine, numbers)
-    table = Walked(program, routine, numbers)
+        table = WalkedCalls(program, routine.calls[1:] if numbers else routine.calls)
+    else:
+        table = Walked(program, routine, numbers)
     if not table.fits:
         body = define(program, [routine], ONE, numbers, turns=True)
+    elif isinstance(table, WalkedCalls):
+        body = _tabled(program, replace(routine, calls=table.calls), ONE, numbers, places, table)
     else:
-        body = declare_called(called(program, [routine]), ONE) + table.text(_head(routine, ONE), _table)
-    return prelude(body, ONE) + body
-
-
-def _walked_calls(program: Program, routine: Routine, numbers: Table | None) -> str:
-    from kompono.compile.walked_calls import WalkedCalls
-
-    tabled = routine.calls[1:] if numbers else routine.calls
-    tables = WalkedCalls(program, tabled)
-    if tables.fits:
-        outside = declare_called(called(program, [routine]), ONE)
-        body = outside + _tabled(
-            program, replace(routine, calls=tabled), ONE, numbers, routine.calls[0].outputs, tables
-        )
-    else:
-        body = define(program, [routine], ONE, numbers, turns=True)
+        body = table.text(_head(routine, ONE), _table)
+    body = declare_called(called(program, [routine]) if table.fits else (), ONE) + body
     return prelude(body, ONE) + body
 
 

@@ -17,10 +17,11 @@ from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
 from kompono.translate.program import LAW_EVENTS, LawUnit, Program
 
 SETTLE = "kompono.settle"  # the native name of the function of such a block
+SETTLE_ASKS = ("law_view", "law_respond", "law_again")  # routines it asks, as far as a program has them
 POINTERS = (
     "time", "state", "inputs", "parameters", "fired", "units", "given", "made", "gap", "rate", "w", "measures",
     "numbers", "answer", "reactions", "speeds", "work", "touching", "parted", "happened", "crowd", "counts", "view",
-    "view_call", "respond", "respond_call",
+    "view_call", "respond", "respond_call", "again", "again_call", "met",
 )  # fmt: skip
 COUNTS = (
     "size", "first_speed", "speed_count", "first_mode", "unit_count", "row_count", "parameter_count", "first_event",
@@ -80,8 +81,11 @@ class SettleMemory:
         sizes = dict(view.outputs)
         sizes |= {name: size for name, (_, size) in zip(_ANSWERS, respond.outputs, strict=True)}
         sizes |= {"given": dict(respond.inputs)["parameters"], "made": program.state_size, "happened": HAPPENED * units}
-        sizes |= {"work": max(view.workspace, respond.workspace, 1)}
+        again = program.routines.get("law_again", view)
+        self._again = [name for name, _ in again.outputs]
+        sizes |= {"work": max(view.workspace, respond.workspace, again.workspace, 1)}
         self._arrays = {name: np.zeros(size) for name, size in sizes.items()}
+        self._arrays.setdefault("met", self._arrays["made"])  # else the state behind a blow is made from that one
         self._arrays |= {name: np.zeros(units, dtype=np.int64) for name in ("touching", "parted")}
         self._arrays |= {"units": table, "crowd": crowd.times, "counts": crowd.counts}
         first = len(program.coordinates)
@@ -97,6 +101,7 @@ class SettleMemory:
         self._arrays |= arrays
         self._arrays["view_call"] = self._call("parameters", self._seen)
         self._arrays["respond_call"] = self._call("given", _ANSWERS)
+        self._arrays["again_call"] = self._call("parameters", self._again)
         for name, array in self._arrays.items():
             setattr(self.block, name, array.ctypes.data)
 
@@ -110,6 +115,8 @@ class SettleMemory:
 def settles(program: Program, settler: object) -> bool:
     """Whether native code settles events of laws, as far as it can; `settler` is who does otherwise."""
     if not 0 < len(program.laws) <= MOST_UNITS or program.opaque or program.away or program.spread is not None:
+        return False
+    if "law_foretold" in program.routines:  # ports of parts that carry others jump, too
         return False
     return bool(getattr(settler, "natively", False))
 

@@ -30,9 +30,9 @@ def may_walk(routine: Routine) -> bool:
     return not isinstance(routine, TableRoutine) and len(routine.calls) > LEAST
 
 
-def walks(routine: Routine) -> float:
-    """How often one evaluation walks through the code of a routine."""
-    return len(routine.calls) / max(len(routine.counts()), 1)
+def walks(routines: Sequence[Routine]) -> float:
+    """How often one evaluation walks through the code of routines."""
+    return sum(len(one.calls) for one in routines) / max(sum(len(one.counts()) for one in routines), 1)
 
 
 class WalkedCalls:

@@ -14,6 +14,11 @@ from kompono.elsewhere.which import moved
 class AwayStates(LawStates):
     """`kernel` is an `AwayKernel`."""
 
+    def ask_modes(self, state: np.ndarray) -> None:
+        for session, here, places in self._away(state):
+            if places:
+                session.ask_modes(state[here], len(places))
+
     def modes(self, state: np.ndarray) -> np.ndarray:
         engine = self.kernel.engine
         modes = np.zeros(len(engine.near.model.modes))
@@ -22,6 +27,11 @@ class AwayStates(LawStates):
             modes[places] = session.modes(state[here], len(places))[:, 0]
         self.kernel.check_answered(state)
         return modes
+
+    def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:
+        found = modes.copy()
+        found[self.kernel.engine.modes_here] = state[self.places]
+        return found
 
     def with_modes(self, state: np.ndarray, modes: np.ndarray) -> np.ndarray:
         made = super().with_modes(state, modes[self.kernel.engine.modes_here])
@@ -44,6 +54,16 @@ class AwayStates(LawStates):
 
     def moved(self, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
         return moved(self.program, state, factor, rate)
+
+    def lasting(self, state: np.ndarray) -> np.ndarray:
+        made = state.copy()
+        for session, here, _ in self._away(state):
+            made[here] = session.pin(state[here])
+        return made
+
+    def check(self, state: np.ndarray) -> None:
+        for session, here, _ in self._away(state):
+            session.check(state[here])
 
     def coasted(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, span: float

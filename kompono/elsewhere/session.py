@@ -143,6 +143,7 @@ class PartSession:
         self.carrier, self.path, self.size, self.lanes = carrier, path, size, lanes
         self._out, self._reply = np.zeros(FRAME), np.zeros(REPLY + HEADER + lanes)
         self.flags = np.zeros(lanes)
+        self._aside, self._modes_of = np.zeros(0), -1.0  # modes that were told, and of which state
         self._fields = np.zeros(len(desk.FIELDS), dtype=np.int64)
         before = {} if kept is None else kept.fields
         self.index = _enter(self, before.get("index"))
@@ -150,7 +151,7 @@ class PartSession:
             "transmit": carrier.transmit, "receive": carrier.receive, "context": carrier.context,
             "out": self._out.ctypes.data, "out_length": HEADER, "out_room": FRAME, "reply": self._reply.ctypes.data,
             "reply_room": len(self._reply), "next": 1, "next_pinned": PINNED, "flags": self.flags.ctypes.data,
-            "lanes": lanes, **before, "index": self.index,
+            "lanes": lanes, "aside_out": self._aside.ctypes.data, **before, "index": self.index,
         }  # fmt: skip
         for name, value in given.items():
             self[name] = value
@@ -194,16 +195,34 @@ class PartSession:
         """The handle of a state (lanes,) with these modes of laws (count, lanes)."""
         return self._post(Op.SETTLE, np.concatenate([state[None, :], modes]), VECTOR)
 
+    def pin(self, state: np.ndarray) -> np.ndarray:
+        """The handle of the same state, kept as records are."""
+        return self._post(Op.PIN, state[None, :], LASTING)
+
+    def check(self, state: np.ndarray) -> None:
+        """Have a flag raised if a state is not finite."""
+        self._put(Op.CHECK, 0, np.asarray(state, dtype=float))
+
+    def ask_modes(self, state: np.ndarray, count: int) -> None:
+        """Ask for modes of laws at a state by its handle (lanes,), with whatever is asked next."""
+        if self["out_length"] > _POSTED:  # much is asked beside it
+            self.sync()
+        self._modes_of = float(state[0])
+        self._aside = np.full(count * self.lanes, np.nan)
+        self._put(Op.MODES, 0, np.asarray(state, dtype=float))
+        self["aside_out"] = self._aside.ctypes.data
+        self["wanted"] = self["aside"] = len(self._aside)
+
     def modes(self, state: np.ndarray, count: int) -> np.ndarray:
         """Modes of laws (count, lanes) at a state by its handle (lanes,); NaN if nobody answers."""
         if not count:
             return np.zeros((0, self.lanes))
-        self._put(Op.MODES, 0, np.asarray(state, dtype=float))
-        self["wanted"] = self["wanted"] + count * self.lanes
-        if not self.sync():
-            return np.full((count, self.lanes), np.nan)
-        first = HEADER + self.lanes
-        return self._reply[first : first + count * self.lanes].reshape(count, self.lanes).copy()
+        if self._modes_of != state[0]:
+            self.ask_modes(state, count)
+        if self["aside"]:
+            self.sync()
+        self._modes_of = -1.0
+        return self._aside.reshape(count, self.lanes).copy()
 
     def _post(self, op: int, rows: np.ndarray, kind: int) -> np.ndarray:
         field = "next" if kind == VECTOR else "next_pinned"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kompono.compile.law_bounds import CLOSES, LOWEST, OPENS, PARTING, RESTING, SLIPS, SLOW, STICKS, STRIKES, TOUCHING
+from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
@@ -30,17 +31,6 @@ JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep slidi
 STILL = np.zeros(2)
 
 
-@dataclass
-class LawView:
-    """The laws at a state: gap, rate and free acceleration of the rows, free measures, five numbers of each unit."""
-
-    gap: np.ndarray
-    rate: np.ndarray
-    w: np.ndarray
-    measures: np.ndarray
-    numbers: np.ndarray
-
-
 class Instant:
     """One moment of a machine whose laws settle; `state` changes."""
 
@@ -50,11 +40,12 @@ class Instant:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
         self.step = step or BRIEF
         self.units, self.table = settler.units, settler.table
-        self._columns: dict[int, tuple[np.ndarray, ...]] = {}
-        self._modes = settler.states.modes(state)  # all of them, as they change
+        self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
+        settler.states.ask_modes(state)
+        self.view = self._looks.first(state)
+        self._modes = settler.states.modes(state)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
-        self.view = self._look_at_all() if "law_columns" in settler.program.routines else self.look()
         self.touching = self._touching()
 
     def modes(self) -> np.ndarray:
@@ -65,27 +56,13 @@ class Instant:
         """The state with the modes that were chosen."""
         return self.settler.states.with_modes(self.state, self._modes)
 
-    def look(self) -> LawView:
-        """What the laws are at the present state."""
-        found = self.settler.kernel.evaluate("law_view", self.time, self.state, self.inputs, self.parameters)
-        return LawView(found[0], found[1], found[2], found[3], found[4].reshape(-1, 5))
+    def continue_at(self, state: np.ndarray) -> None:
+        """Go on with another state, whose modes are the present ones but where laws choose others."""
+        self.state, self._modes = state, self.settler.states.other_modes(self._modes, state)
 
-    def _look_at_all(self) -> LawView:
-        """The same with all columns, which parts elsewhere are asked for at once."""
-        size = max(unit.row + (unit.kind == Kind.PLANAR) for unit in self.units) + 1
-        given = np.concatenate([self.parameters, np.eye(size).ravel()])
-        found = self.settler.kernel.evaluate("law_columns", self.time, self.state, self.inputs, given)
-        self._columns = {row: tuple(found[5 + 3 * row : 8 + 3 * row]) for row in range(size)}
-        return LawView(found[0], found[1], found[2], found[3], found[4].reshape(-1, 5))
-
-    def column(self, row: int) -> tuple[np.ndarray, ...]:
+    def column(self, row: int) -> Column:
         """What a unit force on a row does: to rows, measures and speeds."""
-        if row not in self._columns:
-            force = np.zeros(len(self.view.gap))
-            force[row] = 1.0
-            given = np.concatenate([self.parameters, force])
-            self._columns[row] = self.settler.kernel.evaluate("law_respond", self.time, self.state, self.inputs, given)
-        return self._columns[row]
+        return self._looks.column(row, self.state)
 
     def rows(self, number: int) -> list[int]:
         """The rows of a unit."""
@@ -109,10 +86,9 @@ class Instant:
         chosen = self._bearing()
         if len(chosen) == 1 and self._mobility(approach[0]) > 0.0:
             row, a = self.units[approach[0]].row, self._mobility(approach[0])
-            self._push([row], [impulse_alone(a, float(self.view.rate[row]), self._restitution(approach[0]))])
+            self._jump([row], [impulse_alone(a, float(self.view.rate[row]), self._restitution(approach[0]))])
         else:
             self._strike_together(approach, chosen)
-        self.view = self.look()
         return [(k, STRIKES) for k in approach]
 
     def _strike_together(self, approach: Sequence[int], chosen: Sequence[int]) -> None:
@@ -122,7 +98,7 @@ class Instant:
         named = {self.units[k].impact for k in approach}
         law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
         impulses, _ = impact(part.problem, part.units, rebound, law)
-        self._push(part.rows, impulses)
+        self._jump(part.rows, impulses)
 
     def unjam(self, jam: NoForcesFit) -> list[tuple[int, int]]:
         """Stop slip that no forces can go with, if that is allowed or it is all but over: an impact without collision.
@@ -145,8 +121,7 @@ class Instant:
         impulses, _ = impact(part.problem, part.units, np.zeros(len(chosen)), "poisson")
         if not np.any(impulses):
             return []
-        self._push(part.rows, impulses)
-        self.view = self.look()
+        self._jump(part.rows, impulses)
         return [(k, STRIKES) for k in dict.fromkeys(jammed)]
 
     def _mobility(self, number: int) -> float:
@@ -171,11 +146,19 @@ class Instant:
         back = max(-self.view.w[unit.row], 0.0)
         return 0.0 if speed <= RESTING or given * speed <= np.sqrt(2 * back * LOWEST) else float(given)
 
+    def _jump(self, rows: Sequence[int], impulses: Sequence[float] | np.ndarray) -> None:
+        """Change the speeds, and look again."""
+        self.state = self.state if self._looks.met is None else self._looks.met
+        self._push(rows, impulses)
+        self.view = self._looks.again(self.state)
+
     def _push(self, rows: Sequence[int], impulses: Sequence[float] | np.ndarray) -> None:
         """Change the speeds by impulses on some rows."""
         for row, impulse in zip(rows, impulses, strict=True):
             if impulse:
-                self.state = self.settler.states.faster(self.state, self.state, impulse, self.column(row)[2])
+                column = self.column(row)
+                self.state = self.settler.states.faster(self.state, self.state, impulse, column[2])
+                self._looks.push(impulse, column)
 
     # -- modes
 

@@ -32,6 +32,11 @@ class Kernels(dict[str, ca.Function]):
         return super().__contains__(name) or name in self.promised
 
 
+def recipes_of(kernels: dict[str, ca.Function]) -> dict[Any, Any]:
+    """What calls came to that were traced into these kernels."""
+    return kernels.recipes if isinstance(kernels, Kernels) else {}
+
+
 def add_kernel(kernels: dict[str, ca.Function], inputs: ca.SX, outputs: ca.SX) -> str:
     """Keep a kernel under the hash of its content."""
     function = ca.Function("kernel", [inputs], [ca.densify(outputs)])

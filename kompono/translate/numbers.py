@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Body, MassProperties
+from kompono.model.body import Body, Frame, MassProperties
 from kompono.model.element import Element
 from kompono.translate.algorithm import reads
 from kompono.translate.kernels import add_kernel
@@ -99,6 +99,7 @@ class OpenNumbers:
         self.opened: dict[str, Open] = {}  # kernels with numbers in place -> before that
         self.coded: dict[str, Coded] = {}  # the same for who compiles them
         self.without: set[str] = set()  # kernels that need no numbers
+        self.frames: dict[Frame, str] | None = None  # names of frames whose poses are numbers, see `lengths`
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
         self._symbols: dict[str, ca.SX] = {}
@@ -125,28 +126,33 @@ class OpenNumbers:
                 self._declared.add(f"{path} law {k}")
         return found
 
-    def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None) -> ca.SX:
+    def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None, ones: bool = False) -> ca.SX:
         """Symbols for numbers (rows,) or (rows, columns) that were found from the model; zeros stay zeros. Or, row by
-        row, zeros and equal ones are those of `places` (see `like_places`).
+        row, zeros and equal ones are those of `places` (see `like_places`). 1 and -1 stay where `ones` are structure.
         """
         if name not in self._found:
             rows = values.reshape(len(values), -1).tolist() if values.size else []
             chosen = _each_its_own(rows) if places is None else list(places)
-            self.decided(name, (values.shape, chosen))
-            self._found[name] = self._symbolic(name, rows, chosen) if rows else ca.SX(len(values), 1)
+            units = [entry if abs(entry) == 1 else 0 for row in rows for entry in row] if ones else []
+            self.decided(name, (values.shape, chosen, units))
+            self._found[name] = self._symbolic(name, rows, chosen, units) if rows else ca.SX(len(values), 1)
         return self._found[name]
 
     def decided(self, name: str, what: object) -> None:
         """Note what else was found from the model and went into its equations."""
         self._patterns[name] = what
 
-    def _symbolic(self, name: str, rows: Sequence[Sequence[float]], places: Sequence[int]) -> ca.SX:
+    def _symbolic(
+        self, name: str, rows: Sequence[Sequence[float]], places: Sequence[int], units: Sequence[float] = ()
+    ) -> ca.SX:
         flat = [value for row in rows for value in row]
-        made = [
-            self._symbol(f"{name} {abs(p)}", v * (1 if p > 0 else -1)) if p else ca.SX(0)
-            for p, v in zip(places, flat, strict=True)
-        ]
-        entries = [symbol if place >= 0 else -symbol for symbol, place in zip(made, places, strict=True)]
+        entries = []
+        for place, value, unit in zip(places, flat, units or [0] * len(flat), strict=True):
+            if unit or not place:
+                entries.append(ca.SX(unit))
+                continue
+            symbol = self._symbol(f"{name} {abs(place)}", value if place > 0 else -value)
+            entries.append(symbol if place > 0 else -symbol)
         return ca.sparsify(ca.reshape(ca.vertcat(*entries), len(rows[0]), len(rows)).T)
 
     def _symbol(self, name: str, value: float) -> ca.SX:

@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import TranslationError
-from kompono.translate.kernels import Kernels, add_kernel
+from kompono.translate.kernels import add_kernel, recipes_of
 from kompono.translate.numbers import OpenNumbers, Schedule
 from kompono.translate.program import Call, Routine
 from kompono.translate.recipes import Recipe, same_function
@@ -170,7 +170,7 @@ class SharingTracer(Tracer):
         self.slots: dict[int, int] = {}  # element hash of a slot symbol -> slot
         self._alive: list[ca.SX] = []
         self._number_slots: dict[str, ca.SX] = {}  # of numbers that are put in after tracing
-        self._recipes = recipes_of(kernels)
+        self._recipes: dict[Any, Recipe] = recipes_of(kernels)  # what calls came to, by function and pattern of values
         self.values = {name: self._allocate(symbols.numel()) for name, symbols in inputs}
         slots = ca.vertcat(*self.values.values())
         self._inputs = {s.element_hash(): slots[i] for i, s in enumerate(ca.vertsplit(self.symbols))}
@@ -360,11 +360,6 @@ class SharingTracer(Tracer):
         found = {number: self.slots[slot.element_hash()] for number, slot in self._number_slots.items()}
         used = {number: slot for number, slot in found.items() if slot in needed}
         return self.numbers.closed_schedule(self.kernels, Schedule(routine, tuple(used), tuple(used.values())))
-
-
-def recipes_of(kernels: dict[str, ca.Function]) -> dict[Any, Recipe]:
-    """What calls came to that were traced into these kernels, by function and pattern of values."""
-    return kernels.recipes if isinstance(kernels, Kernels) else {}
 
 
 def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:

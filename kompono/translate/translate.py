@@ -36,6 +36,7 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
+from kompono.translate.lengths import lengths_of, named_frames
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
@@ -129,11 +130,9 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    numbers = None
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
-    if entry.tables and parted is None and not sealed and not elaborated.soft:
-        bodies = {elaborated.path(body): body for body in elaborated.bodies}
-        numbers = OpenNumbers(bodies, functools.partial(_open_laws, elaborated))
+    opens = entry.tables and parted is None and not sealed and not elaborated.soft
+    numbers = _open_numbers(elaborated, topology, entry) if opens else None
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -150,12 +149,21 @@ def translated(
     kept = None if sealed else find_kept(shelf, declared, asked, kernels, numbers)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
-    found = _finished(make, kept, lambda: _chosen(make, elaborated, closing, inline_limit), opens=not sealed)
+    choose = functools.partial(_chosen, make, elaborated, closing, inline_limit)
+    found = _finished(make, kept, choose, opens=not sealed)
     found = replace(found, program=replace(found.program, hidden=hidden))
     if parted is None:
         return found
     groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
+
+
+def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry) -> OpenNumbers:
+    """Numbers that are put in after tracing."""
+    bodies = {model.path(body): body for body in model.bodies}
+    numbers = OpenNumbers(bodies, functools.partial(_open_laws, model))
+    numbers.frames = named_frames(model, topology) if entry.by_joints else None
+    return numbers
 
 
 def _open_laws(model: Elaborated, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
@@ -175,21 +183,25 @@ def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str])
 
 
 def _finished(
-    make: Callable[[bool], TracedEngine], kept: KeptTranslation | None, choose: Callable[[], TracedEngine], opens: bool
+    make: Callable[[bool], TracedEngine],
+    kept: KeptTranslation | None,
+    choose: Callable[[TracedEngine | None], TracedEngine],
+    opens: bool,
 ) -> Translation:
     """The translation by an engine, chosen anew or as it was kept; what `opens` can be differentiated."""
     head = kept.head() if kept else None
     chosen = make(head.shared) if head else None
     if chosen is None and kept and (head := kept.open_head()):
         chosen = make(head.shared)
-        judged = (*chosen.independence, _locked(chosen))
-        head = head if (head.independent, head.slips, head.locked) == judged else None
+        judged = (*chosen.independence, _locked(chosen), _pattern(kept.numbers, chosen))
+        head = head if (head.independent, head.slips, head.locked, head.pattern) == judged else None
         if head is not None:
             kept.put_head(head)
     if chosen is None or head is None:
-        chosen = chosen or choose()
+        chosen = choose(chosen)
         head = Head(chosen.shared, chosen.channels, chosen.strays, *chosen.independence, _locked(chosen))
         if kept:
+            head = head._replace(pattern=_pattern(kept.numbers, chosen))
             kept.put_head(head)
     if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
@@ -204,6 +216,13 @@ def _finished(
 def _locked(engine: TracedEngine) -> tuple[int, ...]:
     """Places in the state of coordinates and speeds that conditions keep at zero."""
     return engine.locked_places if isinstance(engine, RelativeEngine) else ()
+
+
+def _pattern(numbers: OpenNumbers | None, engine: TracedEngine) -> str:
+    """What lengths have decided, if they are put in after tracing; they themselves where they are not."""
+    if numbers is None or numbers.frames is None:
+        return ""
+    return numbers.pattern if engine.model.numbers is numbers else repr(lengths_of(numbers))
 
 
 def _checked(model: Subsystem) -> Elaborated:
@@ -229,17 +248,23 @@ def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topolo
 
 
 def _chosen(
-    make: Callable[[bool], TracedEngine], model: Elaborated, closing: Iterable[Closing], limit: int
+    make: Callable[[bool], TracedEngine],
+    model: Elaborated,
+    closing: Iterable[Closing],
+    limit: int,
+    made: TracedEngine | None,
 ) -> TracedEngine:
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
-    Laws are always inlined: their answer is cut out of the whole.
+    Laws are always inlined: their answer is cut out of the whole. One that is `made` is not made again.
     """
     from kompono.translate.tracer import exceeds
 
-    if model.laws or sealed_with_laws(model):
-        return make(False)
+    inlined = bool(model.laws) or sealed_with_laws(model)
     rows = sum(sum(group_sizes(element)) for element in closing)
-    chosen = make(100 * len(model.bodies) + 600 * rows > limit)
+    shared = not inlined and 100 * len(model.bodies) + 600 * rows > limit
+    chosen = made if made is not None and made.shared is shared else make(shared)
+    if inlined:
+        return chosen
     if not chosen.shared and exceeds(chosen.derivative(), chosen.kernels, limit):
         chosen = make(True)
     return chosen

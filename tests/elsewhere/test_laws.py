@@ -13,11 +13,10 @@ from elsewhere.suppliers import Supplier
 from nonsmooth.grazing import Rig
 from nonsmooth.rubbing_parts import Carried, Heavy, Rocked, Swung
 
-from kompono import RunError, Simulation, Subsystem, evaluate, resume, simulate, simulate_many
+from kompono import Simulation, Subsystem, evaluate, resume, simulate, simulate_many
 from kompono.elsewhere.hosts import InProcess
 from kompono.request import Request
 from kompono.solve.settings import settings_of
-from kompono.solve.settling import Settler
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 Find = Callable[[str], Supplier]
@@ -61,23 +60,6 @@ def test_events_of_the_open_machine(supplier: Find, name: str) -> None:
             assert max(abs(a - b) for (a, _), (b, _) in zip(told, events, strict=True)) < 1e-11
             if method == "rk4":
                 assert np.abs(other[channel] - whole[channel]).max() < 1e-10
-
-
-def test_an_event_takes_three_round_trips(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the number of rows; five where something strikes."""
-    settle, found = Settler.__call__, []
-
-    def counted(self: Any, time: float, state: np.ndarray, *given: Any) -> Any:
-        (session,) = self.kernel.sessions(state)
-        before = session.round_trips
-        made, happened = settle(self, time, state, *given)
-        struck = any(self.program.events[number].endswith("strikes") for number in happened)
-        found.append((struck, session.round_trips - before))
-        return made, happened
-
-    monkeypatch.setattr(Settler, "__call__", counted)
-    assert elsewhere(Carried(), until=0.4).status.ok
-    assert set(found) == {(False, 3), (True, 5)}
 
 
 def test_a_touch_within_a_step_is_seen(supplier: Find) -> None:
@@ -137,11 +119,6 @@ def test_ensembles_and_single_states(supplier: Find) -> None:
     assert one.statistics["events"] == other.statistics["events"]
     one, other = (evaluate(Simulation(Carried(kind))) for kind in (made.sealed, made.remote))
     assert dict(one) == dict(other)
-
-
-def test_steps_over_contact_are_refused(supplier: Find) -> None:
-    with pytest.raises(RunError, match=r"contact='steps' does not go with parts that are elsewhere \(part\)"):
-        simulate(Carried(supplier("tray").remote), contact="steps", **RUN)
 
 
 @pytest.mark.parametrize("method", ["rk4", "adams", "dopri5"] if LONG else ["dopri5"])

@@ -17,6 +17,7 @@ ADDRESSES = {
     "declared/law_checks.py": "an element that holds more than numbers is like itself only",
     "engines/large/likeness.py": "an object of an unknown class is like itself only; solids of many bodies are one",
     "engines/large/tables.py": "code of a type of cells",
+    "recipes.py": "a joint that a function knows is told apart by which one it is, and kept with its recipe",
 }
 
 

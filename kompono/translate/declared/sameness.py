@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from inspect import getattr_static
 from typing import Any, NamedTuple
@@ -119,16 +119,21 @@ def fingerprint(model: Subsystem | Elaborated, options: Any) -> str:
 
 
 def names_of(
-    model: Subsystem | Elaborated, options: Any, *, again: bool = False, asked: dict[Element, Any] | None = None
+    model: Subsystem | Elaborated,
+    options: Any,
+    *,
+    again: bool = False,
+    asked: dict[Element, Any] | None = None,
+    frames: Collection[Frame] = (),
 ) -> Names:
     """The names of a model with options, or Nameless; one that had a name before is not looked at twice `again`. Laws
-    whose numbers are apart are noted where they are `asked` for.
+    whose numbers are apart are noted where they are `asked` for; poses of `frames` are such numbers, too.
     """
     elaborated = elaborate(model) if isinstance(model, Subsystem) else model
-    scribe = _Scribe(elaborated, options)
+    scribe = _Scribe(elaborated, options, frames)
     content = scribe.content()
     if scribe.traced and not again:
-        other = _Scribe(elaborated, options)
+        other = _Scribe(elaborated, options, frames)
         if (other.content(), repr(other.numbers)) != (content, repr(scribe.numbers)):
             raise Nameless("a law that gives something else each time")
     if asked is not None:
@@ -140,7 +145,8 @@ def names_of(
 class _Scribe:
     """Writes down a model: words (plain data) and expressions, in the order of declaration."""
 
-    def __init__(self, model: Elaborated, options: Any) -> None:
+    def __init__(self, model: Elaborated, options: Any, frames: Collection[Frame]) -> None:
+        self._frames = frames  # whose poses are numbers
         self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
@@ -338,6 +344,10 @@ class _Scribe:
         self.words.append(("frame", self._numbers.get(id(frame.body))))
         if id(frame.body) not in self._numbers:
             raise Nameless("a frame of another model")
+        if frame in self._frames:
+            self.words.append("open")
+            self.numbers.append([ca.DM(part).full().tobytes() for part in (frame.pose.position, frame.pose.rotation)])
+            return
         self.visit(frame.pose.position)
         self.visit(frame.pose.rotation)
 

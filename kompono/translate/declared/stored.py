@@ -48,6 +48,7 @@ class Head(NamedTuple):
     independent: int
     slips: int
     locked: tuple[int, ...] = ()
+    pattern: str = ""  # what was decided by lengths, where these are put in after tracing
 
 
 class KeptTranslation:
@@ -86,7 +87,7 @@ class KeptTranslation:
             return None
         channels = tuple(Channel(*item) for item in data["channels"])
         judged = (data["independent"], data["slips"], tuple(data["locked"]))
-        return Head(data["shared"], channels, data["strays"], *judged)
+        return Head(data["shared"], channels, data["strays"], *judged, data["pattern"])
 
     def put_head(self, head: Head) -> None:
         """Remember that this model was translated, with the first routine that is kept."""
@@ -110,7 +111,7 @@ class KeptTranslation:
             opened = self._opened(routine)
             if opened is not None:
                 self._write(self.names.open, name, opened)
-        if type(routine) is Routine and (opened is None or opened["numbers"]):
+        if type(routine) is Routine and (opened is None or opened["numbers"] or opened["pattern"]):
             self._write(self.names.exact, name, self._exact(routine))
         return routine
 
@@ -157,7 +158,7 @@ class KeptTranslation:
             return None
         kernel = routine.calls[0].kernel
         if kernel in self.numbers.without:
-            return self._text(routine) | {"numbers": [], "pattern": ""}
+            return self._text(routine) | self._told(())
         opened = self.numbers.opened.get(kernel)
         if opened is None:  # made of kernels that have their numbers
             return None
@@ -165,7 +166,8 @@ class KeptTranslation:
 
     def _told(self, names: Sequence[str]) -> dict[str, Any]:
         assert self.numbers is not None
-        return {"numbers": names, "pattern": "" if self.numbers.are_declared(names) else self.numbers.pattern}
+        given = self.numbers.frames is None and self.numbers.are_declared(names)
+        return {"numbers": names, "pattern": "" if given else self.numbers.pattern}
 
     def _schedule(self, routine: Routine) -> Schedule | None:
         """What a routine of several calls was before its numbers were put in."""
@@ -257,7 +259,8 @@ def find_kept(
         return None
 
     def name(*, again: bool = False) -> Names:
-        return names_of(model, options, again=again, asked=None if again or numbers is None else numbers.asked)
+        asked, frames = (None, ()) if numbers is None else (numbers.asked, numbers.frames or ())
+        return names_of(model, options, again=again, asked=None if again else asked, frames=frames)
 
     try:
         return KeptTranslation(shelf, name, kernels, numbers)

@@ -49,12 +49,7 @@ class RigidGroups:
 
     def offset(self, kinematics: Kinematics, carrier: Carrier) -> Pose:
         """The working frame of a carrier in that of its lead (constant, or of tunable parameters)."""
-        pose = Pose.constant()
-        while not self.leads(carrier):
-            link = self.topology.link(carrier)
-            pose = kinematics.rigid_pose(link) @ pose
-            carrier = link.parent
-        return pose
+        return kinematics.hanging.offset(carrier, self.lead(carrier))
 
     def inertia(self, kinematics: Kinematics, lead: Body) -> Matrix:
         """6x6 inertia of a whole group in the working frame of its lead (constant, or of tunable parameters), without

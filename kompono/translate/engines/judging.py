@@ -5,7 +5,7 @@ which are implied by others, which are linear, and which freedoms the loops lock
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kompono.translate.elimination.blocks import PivotReference
     from kompono.translate.elimination.linear import Form, LinearSet, SolvedLoop
     from kompono.translate.motion.kinematics import Kinematics
+    from kompono.translate.numbers import OpenNumbers
     from kompono.translate.rank.probe import Probe
     from kompono.translate.rank.rank import LiveRows
     from kompono.translate.structure.axes import ChosenAxes
@@ -75,13 +76,32 @@ class JudgingEngine(SolvedEngine):
         """An inlined trace of all closing conditions."""
         from kompono.translate.rank.probe import Probe
 
+        if self._opens:
+            return self._numeric.probe
         tracer, kinematics = self._start(shared=False)
         closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
         return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
 
+    @property
+    def _opens(self) -> bool:
+        """Whether lengths are put in after tracing: what is found from them is not what is traced."""
+        return self.model.numbers is not None and self.model.numbers.frames is not None
+
+    @cached_property
+    def _numeric(self) -> JudgingEngine:
+        """The same engine with all numbers as they are: what is decided by numbers is found by that."""
+        from kompono.translate.kernels import Kernels
+
+        return type(self)(replace(self.model, numbers=None), self.topology, Kernels(), shared=False)
+
+    @cached_property
+    def _inlined(self) -> tuple[Tracer, Kinematics]:
+        """A tracer of whole routines, and the motion at the state."""
+        return self._start(shared=False) if self._opens else (self.probe.tracer, self.probe.kinematics)
+
     @cached_property
     def _found(self) -> dict[Element, LiveRows]:
-        return self.probe.find_live(unit=False)
+        return self._numeric._found if self._opens else self.probe.find_live(unit=False)
 
     @cached_property
     def live(self) -> dict[Element, LiveRows]:
@@ -108,7 +128,7 @@ class JudgingEngine(SolvedEngine):
 
     @cached_property
     def _closed_start(self) -> np.ndarray | None:
-        return self._close(self) if self._close is not None else None
+        return self._close(self._numeric if self._opens else self) if self._close is not None else None
 
     # -- freedoms that loops lock
 
@@ -206,8 +226,14 @@ class JudgingEngine(SolvedEngine):
 
     def judged(self, kinematics: Kinematics) -> Judged:
         """What is known of the conditions with the freedoms and in the axes that a motion has."""
-        narrow = kinematics.locked or kinematics.axes is not None
-        return self._narrow if narrow else Judged(self.live, self._references)
+        if kinematics.locked or kinematics.axes is not None:
+            return replace(self._narrow, live=self._opened_rows(self._narrow.live, "narrow "))
+        return Judged(self._opened_rows(self.live), self._references)
+
+    def _opened_rows(self, live: dict[Element, LiveRows], name: str = "") -> dict[Element, LiveRows]:
+        if not self._opens:
+            return live
+        return {key: one.opened(f"{name}{self.model.path(key)}", self.model.numbers) for key, one in live.items()}
 
     # -- loops that are solved for joints of their own
 
@@ -269,10 +295,24 @@ class JudgingEngine(SolvedEngine):
 
             moving = self.probe.kinematics.turned(self.axes)
             numbers.decided("axes", [inertia_pattern(moving, body).tolist() for body in self.model.bodies])
+        if self._opens:
+            self._find_lengths(numbers)
         if self.law_rows.of_joints:
             from kompono.translate.laws.stress import redundancy_of
 
             redundancy_of(self.model, self.topology, self.live)
+
+    def _find_lengths(self, numbers: OpenNumbers) -> None:
+        """Have where frames are among the numbers, too, and note what else was decided by lengths."""
+        from kompono.translate.engines.decided import decided_by_lengths, find_places
+
+        for name, what in decided_by_lengths(self).items():
+            numbers.decided(name, what)
+        still = self._inlined[1]
+        for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
+            find_places(motion, self.closing)
+        for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
+            self._opened_rows(rows, name)
 
     # -- conditions that are linear in the coordinates
 

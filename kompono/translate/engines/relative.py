@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from kompono.model.body import Body
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
@@ -83,7 +84,7 @@ class RelativeEngine(JudgingEngine):
         from kompono.translate.laws.stress import SelfStress, redundancy_of
         from kompono.translate.motion.loads import Loads
 
-        tracer, kinematics = self._start() if self.shared else (self.probe.tracer, self.probe.kinematics)
+        tracer, kinematics = self._start() if self.shared else self._inlined
         bind = self._moving if narrow else self._rebind
         if narrow:
             kinematics = bind(tracer, *self._without_locked(kinematics.q, kinematics.v))
@@ -103,19 +104,19 @@ class RelativeEngine(JudgingEngine):
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
 
-        def answer(pushes: Mapping[Joint, Vector]) -> Solution:
+        def answer(pushes: Mapping[Joint | Body, Vector]) -> Solution:
             return self._declared(condensation.accelerations(loads, pushes), declared, kinematics)
 
         shown: Closures = {key: replace(closure, rate=rates[key]) for key, closure in declared.items()}
         if not self.law_rows.size:
             return Present(tracer, kinematics, shown, loads, condensation.elimination, answer({}))
-        rows = trace_rows(kinematics, self.law_rows, self.laws)
+        rows = trace_rows(kinematics, self.law_rows, self.laws, condensation.flying, loads)
         shown |= {law._rows: closure for law, closure in rows.items()}
 
         def reaction(solution: Solution, joint: Joint | Constraint) -> Vector:
             return ChannelWriter(kinematics, loads, dict(shown), solution).reaction(joint)
 
-        def pushed(pushes: dict[Joint, Vector]) -> Solution:
+        def pushed(pushes: dict[Joint | Body, Vector]) -> Solution:
             return self._declared(condensation.pushed(pushes), declared, kinematics)
 
         relieved, redundancy = None, None
@@ -155,9 +156,14 @@ class RelativeEngine(JudgingEngine):
     @cached_property
     def posed(self) -> Posed:
         """Kinematics and conditions alone, with G on the speeds."""
-        tracer, kinematics, closures = self.probe.tracer, self.probe.kinematics, self.probe.closures
+        tracer, kinematics = self._inlined
+        closures: Closures = self.probe.closures
+        if self._opens:
+            kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
+            closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+        live = self._opened_rows(self._found)
         columns = {
-            key: {joint: self._found[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
+            key: {joint: live[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
             for key, closure in closures.items()
         }
         return Posed(tracer, kinematics, closures, columns)
@@ -218,7 +224,7 @@ class RelativeEngine(JudgingEngine):
         plan, kinematics = self._plan(self.loops, self.sets), self._moving(tracer, q, v)
         closures, references = self._closures(kinematics, self.loops, self.sets), self.judged(kinematics).references
         condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
-        rows = trace_rows(kinematics, self.law_rows, self.laws)
+        rows = trace_rows(kinematics, self.law_rows, self.laws, condensation.flying)
         changes = [correct(self.law_rows, tracer, rows, condensation.pushed, level) for level in ("residual", "rate")]
         return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
 

@@ -94,12 +94,13 @@ def shared_across(
 
 
 def _begun(model: Elaborated, element: Element, live: LiveRows) -> Matrix:
-    """Combinations of conditions that others imply; those that masses have a say in are numbers of the model."""
+    """Combinations of conditions that others imply; what masses or lengths have a say in is a number of the model."""
     known = live.implied()
-    if model.numbers is None or not live.slips:
+    told = model.numbers is not None and (live.slips or model.numbers.frames is not None)
+    if model.numbers is None or not told or not known.size:
         return ca.SX(ca.DM(known))
     known = np.where(np.abs(known) > ROUNDING * np.abs(known).max(axis=0, initial=0.0), known, 0.0)
-    return model.numbers.found(f"{model.path(element)} implied", known)
+    return model.numbers.found(f"{model.path(element)} implied", known, ones=True)
 
 
 def _elements(model: Elaborated) -> tuple[Closing, ...]:

@@ -17,9 +17,8 @@ from math import pi
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from kompono.model.body import Carrier, Frame, MassProperties
+from kompono.model.body import Carrier, Frame
 from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
 from kompono.model.signal import Output, time
@@ -27,11 +26,13 @@ from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 from kompono.spatial.vectors import carry_twist, twist_cross
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.motion.joint_steps import JointSteps, joint_motion
+from kompono.translate.lengths import OpenPoses
+from kompono.translate.motion.hanging import Hanging
+from kompono.translate.motion.joint_steps import JointSteps
+from kompono.translate.motion.working_frames import WorkingFrames, without_rounding
 from kompono.translate.patterns import Pattern
 from kompono.translate.structure.axes import ChosenAxes
 from kompono.translate.structure.topology import Link, Topology
-from kompono.translate.structure.turned import Turned, exact, plain
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
@@ -88,45 +89,6 @@ def _seen(op: Vector, orr: Matrix, p: Vector, r: Matrix, w: Vector, ip: Vector, 
 _DESCEND, _CLIMB, _SEE = Pattern(_descended), Pattern(_climbed), Pattern(_seen)
 
 
-class WorkingFrames:
-    """Where the working frame of each carrier lies on it (constant): in its tree joint, with the axes of that, or those
-    that were chosen.
-    """
-
-    def __init__(
-        self, topology: Topology, given: Mapping[Carrier, Pose] | None = None, chosen: ChosenAxes | None = None
-    ) -> None:
-        self.topology, self.axes = topology, chosen
-        self._poses: dict[Carrier, Pose] = {topology.world: Pose.constant()}
-        for link in topology.links:
-            if link.joint is None:
-                self._poses[link.carrier] = Pose.constant()
-            else:
-                frame = link.joint.first if link.reverse else link.joint.second
-                self._poses[link.carrier] = frame.pose
-        self._poses |= given or {}
-        self._poses |= chosen.frames if chosen is not None else {}
-        self._located: dict[Frame, Pose] = {}
-        self.inertias: dict[Carrier, list[tuple[MassProperties, Matrix]]] = {}  # of its solids (see `loads`)
-
-    def of(self, carrier: Carrier) -> Pose:
-        """Working frame in the body's own (centre of mass) frame."""
-        return self._poses[carrier]
-
-    def locate(self, frame: Frame) -> Pose:
-        """A frame of a body in that body's working frame."""
-        if frame not in self._located:
-            here = self.of(frame.body)
-            place = here.inverse() @ frame.pose
-            exactly = without_rounding(place, frame.pose.position, here.position) if self.axes is not None else place
-            self._located[frame] = exactly
-        return self._located[frame]
-
-    def centre(self, carrier: Carrier) -> Pose:
-        """The body's own (centre of mass) frame in its working frame."""
-        return self.locate(carrier)
-
-
 @dataclass(frozen=True)
 class StandIn:
     """What stands for a body whose inside is closed: the inertia (6, 6) and bias (6) it shows, in its working frame."""
@@ -167,6 +129,7 @@ class Kinematics:
         self.axes = axes  # of working frames, if not those of the joints
         self.given = given or GivenMotion()
         self.frames = self._frames(topology, axes)
+        self.hanging = Hanging(model, self.frames)
         self.stand_ins: dict[Carrier, StandIn] = {}  # by body
         self.q, self.v = q, v  # by joint
         self.counted = counted or {}  # coordinates of measured joints whose turns are counted, by joint
@@ -179,10 +142,13 @@ class Kinematics:
         if self.given.frames:
             return WorkingFrames(topology, self.given.frames, axes)
         known: list[WorkingFrames] = self.model.worked_out.setdefault(WorkingFrames, [])
+        numbers = self.tracer.numbers
+        opens = numbers is not None and numbers.frames is not None
         for frames in known:
-            if frames.topology is topology and frames.axes is axes:
+            if frames.topology is topology and frames.axes is axes and (frames.opened is not None) is opens:
                 return frames
-        known.append(WorkingFrames(topology, None, axes))
+        opened = OpenPoses(self.model, "" if axes is None else "turned ") if opens else None
+        known.append(WorkingFrames(topology, None, axes, opened))
         return known[-1]
 
     def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:
@@ -198,9 +164,14 @@ class Kinematics:
         )
 
     def in_working_axes(self, vector: Vector) -> Vector:
-        """A vector in world axes as the working frame of the world sees it."""
-        turn = self.frames.of(self.topology.world).rotation
-        return vector if self.axes is None else without_rounding(Pose(turn.T @ vector, turn), vector).position
+        """A uniform field in world axes as the working frame of the world sees it."""
+        if self.axes is None:
+            return vector
+        world = self.frames.of(self.topology.world)
+        if not ca.SX(vector).is_constant():
+            return self.frames.traced("world", world).rotation.T @ vector
+        seen = without_rounding(Pose(world.rotation.T @ vector), vector)
+        return self.frames.traced("field", seen).position
 
     def free(self, joint: Joint) -> list[int]:
         """Freedoms of a joint that are not left out: columns of the subspace of its step."""
@@ -223,7 +194,7 @@ class Kinematics:
         return self._steps[key]
 
     def _joint_step(self, link: Link) -> Step:
-        joint, (base, moved) = link.moved_by, self._base(link)
+        joint, (base, moved) = link.moved_by, self.hanging.base(link)
         step, free = self.joints.of(moved.element, link.reverse), tuple(self.free(joint))
 
         def plainly(q: Vector, v: Vector) -> tuple[Matrix, ...]:
@@ -233,9 +204,9 @@ class Kinematics:
             return placed.position, placed.rotation, subspace, twist, bias, rate
 
         def turned(q: Vector, v: Vector) -> tuple[Matrix, ...]:
-            return *plainly(moved.coordinates(q), v)[:5], joint.rate(q, v)
+            return *plainly(self.hanging.shifted(link, moved, q), v)[:5], joint.rate(q, v)
 
-        trace = turned if np.any(moved.shift) else plainly
+        trace = turned if moved.shift.any() else plainly
         values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))
         return Step(Pose(values[0], values[1]), *values[2:])
 
@@ -247,25 +218,12 @@ class Kinematics:
             known[JointSteps] = JointSteps()
         return known[JointSteps]
 
-    def rigid_pose(self, link: Link) -> Pose:
-        """The pose of a rigid link's carrier in its parent (constant, or of tunable parameters)."""
-        base, moved = self._base(link)
-        return base @ joint_motion(moved.element, ca.SX(0, 1), link.reverse)
-
-    def _base(self, link: Link) -> tuple[Pose, Turned]:
-        """Where a link's joint sits on the parent, and the joint, in the axes of the working frames."""
-        joint = link.moved_by
-        base = self.frames.locate(joint.second if link.reverse else joint.first)
-        if self.axes is None:
-            return base, Turned(joint)
-        turned = self.axes.joints[joint]
-        return Pose(base.position, ca.DM(turned.base)), turned
-
     def _ground_step(self, link: Link) -> Step:
         motion: Pose = link.carrier.motion  # type: ignore[attr-defined]
         if self.axes is not None:
             outer, inner = self.frames.of(self.topology.world).inverse(), self.frames.of(link.carrier)
             motion = without_rounding(outer @ motion @ inner, motion.position)
+            motion = self.frames.traced(f"{self.model.path(link.carrier)} ground", motion)
 
         def trace() -> tuple[Matrix, ...]:
             position, rotation = motion.position, motion.rotation
@@ -292,10 +250,10 @@ class Kinematics:
             return Relative(Pose.constant(), ca.SX(6, 1), ca.SX(6, 1))
         up, down = self.topology.path(start, end)
         if down:
-            held, top = Pose.constant(), len(down) - 1
+            top = len(down) - 1
             while top and down[top - 1].rigid:  # welds on the way are part of the step that follows them
                 top -= 1
-                held = self.rigid_pose(down[top]) @ held
+            held = self.hanging.offset(down[-1].parent, down[top].parent)
             return self._descend(self.relative(start, down[top].parent), held, down[-1])
         return self._climb(self.relative(start, up[-1].carrier), up[-1])
 
@@ -334,12 +292,12 @@ class Kinematics:
 
     def pair(self, element: Joint | Constraint) -> tuple[Any, Pose, Pose]:
         """What closes a loop, and its two frames on their bodies, in the axes of the working frames if it has these."""
-        first, second = self.frames.locate(element.first), self.frames.locate(element.second)
         turned = self.axes.closing.get(element) if self.axes is not None else None
         if turned is None:
-            return element, first, second
-        axes = Pose.constant(rotation=turned.axes)
-        return turned.element, without_rounding(first @ axes), without_rounding(second @ axes)
+            return element, self.frames.locate(element.first), self.frames.locate(element.second)
+        axes, path = Pose.constant(rotation=turned.axes), self.model.path(element)
+        first, second = (without_rounding(self.frames.place(f) @ axes) for f in (element.first, element.second))
+        return turned.element, self.frames.traced(f"{path} 1", first), self.frames.traced(f"{path} 2", second)
 
     def pair_motion(self, element: Joint | Constraint) -> Motion:
         """The motion of the second of these frames relative to the first, in the axes of that."""
@@ -372,19 +330,6 @@ class Kinematics:
         counted = self.counted.get(joint, ca.SX(0, 1))
         place = (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)
         return self.tracer.call(trace, *place, counted, path=self.model.path(joint))
-
-
-def without_rounding(pose: Pose, *made_of: Any) -> Pose:
-    """A pose of numbers, its position `made_of` others, with what rounding made of zeros, ones and short numbers put
-    right.
-    """
-    rotation, place = pose.rotation, pose.position
-    if ca.SX(rotation).is_constant():
-        rotation = ca.DM(exact(ca.DM(rotation).full()))
-    if all(ca.SX(part).is_constant() for part in (place, *made_of)):
-        size = max(float(np.abs(ca.DM(part).full()).max()) for part in (place, *made_of))
-        place = ca.DM([plain(x, size) for x in ca.DM(place).full().ravel().tolist()])
-    return Pose(place, rotation)
 
 
 def with_turns(joint: Joint, q: Vector, counted: Vector) -> Vector:

@@ -13,6 +13,7 @@ from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
+from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.structure.topology import free_symbols
 from kompono.translate.structure.turned import ROUNDING
@@ -94,11 +95,8 @@ class Loads:
             self._wrench(body, wrench, path)
 
     def _add_field(self, field: Field) -> None:
-        position = ca.SX.sym("x", 3)
-        value = ca.SX(field.acceleration(position))
-        symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
-        varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
-        if not varies and field.owner is self.model.model:
+        value = uniform_field(self.model, field)
+        if value is not None:
             path = self.model.path(field)
             self.uniform = self.tracer.call(lambda a: a + value, self.uniform, path=path, free=True)
             return
@@ -109,7 +107,8 @@ class Loads:
 
     def _field_on(self, field: Field, body: Body) -> None:
         centre = self.kinematics.frames.centre(body)
-        absolute, world = self.kinematics.absolute(body).pose, self.kinematics.frames.of(self.kinematics.topology.world)
+        absolute, frames = self.kinematics.absolute(body).pose, self.kinematics.frames
+        world = frames.traced("world", frames.of(self.kinematics.topology.world))
 
         def trace(p: Vector, r: Matrix) -> Vector:
             pose = world @ Pose(p, r) @ centre
@@ -118,6 +117,15 @@ class Loads:
 
         path = self.model.path(field)
         self._wrench(body, self.tracer.call(trace, absolute.position, absolute.rotation, path=path, free=True), path)
+
+
+def uniform_field(model: Elaborated, field: Field) -> Vector | None:
+    """The acceleration of a field that acts on all bodies alike; None if it does not."""
+    position = ca.SX.sym("x", 3)
+    value = ca.SX(field.acceleration(position))
+    symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
+    varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
+    return None if varies or field.owner is not model.model else value
 
 
 def effort_on_bodies(
@@ -182,7 +190,7 @@ def inertia_pattern(kinematics: Kinematics, body: Body) -> np.ndarray:
     tensor = body.solid.inertia
     if isinstance(tensor, ca.SX):
         return np.ones((3, 3))
-    turn = ca.DM(kinematics.frames.centre(body).rotation).full()
+    turn = ca.DM(kinematics.frames.place(body).rotation).full()
     turned = np.abs(turn @ tensor @ turn.T)
     return (turned > ROUNDING * turned.max()).astype(float)
 

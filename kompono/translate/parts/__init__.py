@@ -9,6 +9,7 @@ inside.py       the functions of a part: move, condense, resolve, correct, repor
 moment.py       a compartment at one state: parts are asked, equations condensed, what parts do resolved
 linked.py       the same among stiff links, where parts are pushed and nothing is condensed
 by_parts.py, owner.py   engines of a model with closed parts; twins.py: the same with all parts opened, for decisions
+law_*.py        laws inside parts: at fixed modes, and at events (law_events.py, law_routines.py)
 heavy.py        loads on ports that are much heavier than what carries them inside
 report.py, fields.py   channels and loads of compartments; gauge.py: who looks inside a part in a finished program
 alone.py, assembling.py, sealed.py   a part for a file, and a part whose inside is a file

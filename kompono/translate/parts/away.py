@@ -7,7 +7,7 @@ it at the end. All decisions were made before, by the engine that has the parts 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -18,19 +18,15 @@ from kompono.model.signal import time
 from kompono.sealed.kept import Gives, gives, place_of_x, tells
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
-from kompono.translate.laws.answer import forced_routine
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.far import far_function, function_number, group_sizes
 from kompono.translate.parts.inside import Part, PartFunction
-from kompono.translate.parts.law_events import Lawless
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.owner import PartedEngine, SolvedByParts
 from kompono.translate.parts.sealed import SealedPart
 from kompono.translate.program import Channel, Routine
 from kompono.translate.tracer import InlineTracer, Tracer
-
-MOST_COLUMNS = 16  # rows of laws up to which all of their answers are asked for at once
 
 
 class AwayInside:
@@ -228,18 +224,6 @@ class AwayEngine(SolvedByParts):
         state = ca.SX(tracer.values["state"])
         x = ca.vertcat(ca.SX(0, 1), *[state[place, :] for place in self.places])
         return tracer, Moment(self.compartment, tracer, self.compartment.unpack(x))
-
-    def routines(self) -> dict[str, Callable[[], Routine]]:
-        together = {"law_columns": self._law_columns} if 0 < self.law_rows.size <= MOST_COLUMNS else {}
-        return super().routines() | together
-
-    def _law_columns(self) -> Routine:
-        """`law_view`, and `law_respond` for as many forces as there are rows: parts are asked for all of it at once."""
-        tracer, now = self._now()
-        lawless, z = Lawless(now), ca.SX.sym("z", self.law_rows.size**2)
-        columns = [self._responded(lawless, forces) for forces in ca.vertsplit(z, self.law_rows.size)]
-        told = [*self._viewed(now, lawless), *(one for column in columns for one in column)]
-        return forced_routine("law_columns", tracer, z, told)
 
     def switch(self, number: int) -> Routine:
         tracer, _, now = self._settled

@@ -10,6 +10,10 @@
 
 Rows are without names: their owner learns which force moves which row how much, and no geometry or mass. So modes are
 chosen for the machine as a whole, by the same rules and numbers as if all parts were open.
+
+Whoever runs a machine asks its parts for all of that *at once*. What rows do is affine in what the border has, which is
+known only when all parts have answered: so each part is asked for its rows with nothing at the border, and for what one
+unit of each entry there does. A part elsewhere is one round trip away, whatever is asked.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, sweep
@@ -30,7 +35,7 @@ from kompono.translate.laws.split import coefficients
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.law_acting import bias_of_rows, on_base
 from kompono.translate.parts.report import PartedWriter
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Matrix, Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
@@ -64,19 +69,23 @@ class Own:
     rows: Vector
     measures: Vector
     speeds: Vector
+    crossings: Vector  # of ports that parts move, relative to their bases (6 each)
     borders: dict[Part, Vector]
 
     @property
     def columns(self) -> list[Vector]:
         """All of it."""
-        return [self.rows, self.measures, self.speeds, *self.borders.values()]
+        return [self.rows, self.measures, self.speeds, self.crossings, *self.borders.values()]
 
 
 class Lawless:
-    """A compartment at a state, its equations swept with no law acting."""
+    """A compartment at a state, its equations swept with no law acting; `at_once`: its parts are asked before anything
+    is known of their borders.
+    """
 
-    def __init__(self, now: Moment) -> None:
+    def __init__(self, now: Moment, *, at_once: bool = False) -> None:
         self.now, self.rows, self.parts = now, now.compartment.law_rows, now.compartment.parts
+        self.at_once = at_once
         self.condensed: Condensed = now.forces(lawless=True)
         assert isinstance(self.condensed.swept, Swept)
         self.swept = self.condensed.swept
@@ -115,6 +124,10 @@ class Lawless:
         own = self._change(border, forces)
         return self._rates_of(own, lambda part, given: self._ask(part, "moved", given, inner[part]))
 
+    def moved_ports(self, forces: Vector) -> Vector:
+        """What forces on the rows do to the motion of ports relative to the bases of their parts."""
+        return self._change(ca.SX(0, 1), forces).crossings
+
     # -- this compartment
 
     def _own(self, border: Vector, forces: Vector, ports: Mapping[Part, Vector]) -> Own:
@@ -137,15 +150,18 @@ class Lawless:
         speeds = ca.vertcat(NONE, *[solution.joint(j) for j in self.now.compartment.joints if j.freedoms])
         condensation, loads = self.condensed.condensation, self.condensed.loads
         borders = {part: condensation.at_border(part, solution, loads) for part in self.parts}
-        return Own(ca.densify(rows), measures, speeds, borders)
+        crossings = [
+            crossing(self.now.compartment, port, solution) for part in self.parts for port in part.border.others
+        ]
+        return Own(ca.densify(rows), measures, speeds, ca.vertcat(NONE, *crossings), borders)
 
     def _change(self, border: Vector, forces: Vector) -> Own:
         """The same of what forces on all rows and changes at the border do, which is linear in them."""
         own, ports = self._divided(forces)
         matrix, sizes = self._linear
         change = ca.densify(matrix @ ca.vertcat(border, own, *ports.values()))
-        rows, measures, speeds, *borders = _cut(change, sizes)
-        return Own(rows, measures, speeds, dict(zip(self.parts, borders, strict=True)))
+        rows, measures, speeds, crossings, *borders = _cut(change, sizes)
+        return Own(rows, measures, speeds, crossings, dict(zip(self.parts, borders, strict=True)))
 
     @cached_property
     def _linear(self) -> tuple[Vector, list[int]]:
@@ -195,9 +211,23 @@ class Lawless:
         rows, measures = [own.rows], [own.measures]
         for part, border in own.borders.items():
             if part.laws.size:
-                for found, one in zip((rows, measures), _cut(asked(part, border), _sizes(part)), strict=True):
+                told = asked(part, border) if not self.at_once else self._asked_early(part, border, asked)
+                for found, one in zip((rows, measures), _cut(told, _sizes(part)), strict=True):
                     found.append(one)
         return ca.vertcat(NONE, *rows), ca.vertcat(NONE, *measures)
+
+    def _asked_early(self, part: Part, border: Vector, asked: Callable[[Part, Vector], Vector]) -> Vector:
+        return asked(part, ca.SX.zeros(border.numel())) + self._by_border[part] @ border
+
+    @cached_property
+    def _by_border(self) -> dict[Part, Matrix]:
+        """What a unit of each entry of the border of a part does to its rows and measures."""
+
+        def columns(part: Part) -> list[Vector]:
+            units = ca.horzsplit(ca.SX(ca.DM.eye(part.border.size)))
+            return [self._ask(part, "law_respond", unit, ca.SX.zeros(part.laws.size)) for unit in units]
+
+        return {part: ca.horzcat(ca.SX(sum(_sizes(part)), 0), *columns(part)) for part in self.parts if part.laws.size}
 
     def _rates_of(self, own: Own, asked: Callable[[Part, Vector], Vector]) -> Vector:
         compartment = self.now.compartment
@@ -205,6 +235,11 @@ class Lawless:
         inner = {part: asked(part, border) for part, border in own.borders.items()}
         values = dict(zip(compartment.joints, speeds, strict=True))
         return compartment.pack(replace(_still(compartment), v=values, inner=inner))
+
+
+def crossing(compartment: Compartment, port: Frame, solution: Solution) -> Vector:
+    """How a solution moves a port (6) that a part moves, relative to the base of that."""
+    return solution.joint(compartment.topology.link(port.body).moved_by)
 
 
 def _still(compartment: Compartment) -> CompartmentState:

@@ -88,32 +88,30 @@ class Condensed:
 
 
 class Moment:
-    """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it."""
+    """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it; `moves` are
+    motions of ports that parts need not be asked for.
+    """
 
     kinematics_kind = Kinematics
 
     def __init__(
-        self,
-        compartment: Compartment,
-        tracer: Tracer,
-        values: CompartmentState,
-        base: Vector | None = None,
-        fields: Vector | None = None,
-    ) -> None:
+        self, compartment: Compartment, tracer: Tracer, values: CompartmentState, base: Vector | None = None,
+        fields: Vector | None = None, moves: Mapping[Part, Vector] | None = None,
+    ) -> None:  # fmt: skip
         self.compartment, self.tracer, self.values = compartment, tracer, values
-        self.base, self.fields = base, fields
+        self.base, self.fields, self.moves = base, fields, dict(moves or {})
         self.kinematics = self._bind()
 
-    def at(self, values: CompartmentState) -> Moment:
+    def at(self, values: CompartmentState, moves: Mapping[Part, Vector] | None = None) -> Moment:
         """The same compartment at another state."""
-        return type(self)(self.compartment, self.tracer, values, self.base, self.fields)
+        return type(self)(self.compartment, self.tracer, values, self.base, self.fields, moves)
 
     def _bind(self) -> Kinematics:
         compartment = self.compartment
         steps: dict[Carrier, Callable[[Kinematics], Step]] = {}
         frames: dict[Carrier, Pose] = {}
         for part in compartment.parts:
-            moved: list[Vector] = []
+            moved: list[Vector] = [self.moves[part]] if part in self.moves else []
             for k, port in enumerate(part.border.others):
                 steps[port.body] = lambda kin, part=part, k=k, moved=moved: self._crossing(kin, part, k, moved)
         border = compartment.border
@@ -239,11 +237,7 @@ class Moment:
         return self._swept(condensation, condensation.corrections_of(gaps), None, level, tuple(nears))
 
     def _condense(
-        self,
-        closures: Closures,
-        tolerance: Scalar | float,
-        answers: Mapping[Part, Answer],
-        whole: bool = False,
+        self, closures: Closures, tolerance: Scalar | float, answers: Mapping[Part, Answer], whole: bool = False
     ) -> PartedCondensation:
         compartment = self.compartment
         plan = compartment.whole_plan if whole else compartment.plan

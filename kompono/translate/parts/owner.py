@@ -19,14 +19,13 @@ from kompono.translate.engines.judging import Close
 from kompono.translate.engines.registry import EngineEntry
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
-from kompono.translate.laws.answer import forced_routine
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
 from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.compartment import Compartment, models_in
 from kompono.translate.parts.heavy import HeavyPort, heaviest_port
-from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
+from kompono.translate.parts.law_routines import LawsByRows
 from kompono.translate.parts.linked import LinkedMoment, speed_places
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.sealed import sealed_in
@@ -36,12 +35,8 @@ from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
 
-class SolvedByParts(ByParts, SolvedEngine):
+class SolvedByParts(LawsByRows):
     """Conditions are held by multipliers, here and inside all parts; what laws do follows from what parts answer."""
-
-    unit_order: list[int]  # of units of laws among those of all compartments
-    by_rows: bool  # whether parts are asked at events of laws, because one of them cannot be opened
-    here = True  # whether all of the state is
 
     def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
@@ -126,46 +121,6 @@ class SolvedByParts(ByParts, SolvedEngine):
         condensed, none = now.forces(), ca.SX(0, 1)
         values, slopes = law_guards(condensed, condensed.resolve(none), none)
         return [values[k] for k in self.unit_order], [slopes[k] for k in self.unit_order]
-
-    # -- laws at events
-
-    def _law_view(self) -> Routine:
-        if not self.by_rows:
-            return super()._law_view()
-        tracer, now = self._now()
-        return tracer.routine("law_view", self._viewed(now, Lawless(now)))
-
-    def _viewed(self, now: Moment, lawless: Lawless) -> list[tuple[str, Vector]]:
-        """What `law_view` tells."""
-        gap, rate, numbers = look(now)
-        by_unit = ca.vertsplit(numbers, 5)
-        numbers = ca.vertcat(*[by_unit[k] for k in self.unit_order])
-        w, measures = lawless.free(ca.SX(0, 1))
-        return [("gap", gap), ("rate", rate), ("w", w), ("measures", measures), ("numbers", numbers)]
-
-    def _law_free(self) -> Routine:
-        if not self.by_rows:
-            return super()._law_free()
-        tracer, now = self._now()
-        return tracer.routine("law_free", [("rate", self._speeds(Lawless(now).free_rates(ca.SX(0, 1))))])
-
-    def _law_respond(self) -> Routine:
-        if not self.by_rows:
-            return super()._law_respond()
-        tracer, now = self._now()
-        z, lawless = ca.SX.sym("z", self.law_rows.size), Lawless(now)
-        return forced_routine("law_respond", tracer, z, self._responded(lawless, z))
-
-    def _responded(self, lawless: Lawless, forces: Vector) -> list[tuple[str, Vector]]:
-        """What `law_respond` tells."""
-        none = ca.SX(0, 1)
-        w, measures = lawless.moved(none, forces)
-        return [("w", w), ("measures", measures), ("speeds", self._speeds(lawless.moved_rates(none, forces)))]
-
-    def _speeds(self, rates: Vector) -> Vector:
-        """Speeds in the order of this engine from a state of the compartment."""
-        places = {place: k for k, place in enumerate(self.places)}
-        return ca.vertcat(ca.SX(0, 1), *[rates[places[k]] for k in range(self.nq, self.nq + self.nv)])
 
 
 class PartedEngine(SolvedByParts, Twin):

@@ -23,6 +23,7 @@ import numpy as np
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.motion.conditions import Closure
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
@@ -44,6 +45,18 @@ class LiveRows:
     reference: np.ndarray
     slip: np.ndarray | None = None
     judged: bool = False  # whether it is known of all its rows that they are independent or have slips
+    traced: tuple[ca.SX, ca.SX] | None = None  # `combine`, and `spread` times that, with symbols for their numbers
+
+    def opened(self, name: str, numbers: OpenNumbers | None) -> LiveRows:
+        """The same with numbers that are put in after tracing."""
+        if numbers is None or self.combine is None or self.spread is None or not self.combine.size:
+            return self
+        named = {"combine": self.combine, "without noise": self.spread @ self.combine}
+        combine, whole = (numbers.found(f"{name} {what}", matrix, ones=True) for what, matrix in named.items())
+        return replace(self, traced=(combine, whole))
+
+    def _combining(self, combine: np.ndarray) -> ca.SX:
+        return ca.SX(ca.sparsify(ca.DM(combine))) if self.traced is None else self.traced[0]
 
     def declared(self, values: np.ndarray) -> np.ndarray:
         """Sizes of the rows as declared from those of live rows; dead ones are as large as the largest."""
@@ -79,7 +92,7 @@ class LiveRows:
         """Live rows of a matrix or column that has one row for each condition declared."""
         if self.combine is None:
             return value
-        matrix = ca.sparsify(ca.DM(self.combine))
+        matrix = self._combining(self.combine)
         return tracer.call(lambda block: matrix @ block, value)
 
     def closure(self, closure: Closure[Joint], tracer: Tracer) -> Closure[Joint]:
@@ -94,14 +107,14 @@ class LiveRows:
         """Multipliers of the conditions as declared."""
         if self.combine is None:
             return value
-        matrix = ca.sparsify(ca.DM(self.combine.T))
+        matrix = self._combining(self.combine).T
         return tracer.call(lambda block: matrix @ block, value)
 
     def without_noise(self, value: Matrix, tracer: Tracer) -> Matrix:
         """Declared rows of a matrix, with exact zeros in the place of what cannot move."""
         if self.combine is None or self.spread is None:
             return value
-        matrix = ca.sparsify(ca.DM(self.spread @ self.combine))
+        matrix = ca.sparsify(ca.DM(self.spread @ self.combine)) if self.traced is None else self.traced[1]
         return tracer.call(lambda block: matrix @ block, value)
 
 

@@ -19,7 +19,6 @@ from kompono.model.joint import Joint
 from kompono.spatial.numeric import rotations
 from kompono.spatial.pose import Pose, symbolic_pose
 from kompono.spatial.rotation import about
-from kompono.translate.symbolic import Vector
 
 ROUNDING = 1e-14  # how far a direction may miss a coordinate axis by rounding
 SAME = 1e-12  # how far an element in turned axes may miss itself
@@ -39,10 +38,6 @@ class Turned:
     axes: np.ndarray = field(default_factory=lambda: np.eye(3))
     base: np.ndarray = field(default_factory=lambda: np.eye(3))
     shift: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    def coordinates(self, q: Vector) -> Vector:
-        """What the coordinates q of the joint are in these axes."""
-        return q + ca.DM(self.shift) if np.any(self.shift) else q
 
 
 def exact(matrix: np.ndarray) -> np.ndarray:

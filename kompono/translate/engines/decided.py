@@ -1,0 +1,104 @@
+"""What an engine in joint coordinates decides by lengths, in words: part of the pattern a kept translation must have.
+
+Numbers that stand in the equations as they are (directions of joints in other axes, ratios of linear conditions, what
+mates come to) are told in full: another one is another pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.body import Ground
+from kompono.model.constraint import Coupling
+from kompono.model.element import Element
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.elimination.linear import Form, LinearSet
+from kompono.translate.lengths import is_number, told_pose
+from kompono.translate.motion.conditions import Closing
+from kompono.translate.motion.hanging import find_poses
+from kompono.translate.motion.kinematics import Kinematics
+from kompono.translate.motion.loads import uniform_field
+from kompono.translate.structure.axes import ChosenAxes
+from kompono.translate.structure.topology import Topology
+
+if TYPE_CHECKING:
+    from kompono.translate.engines.judging import JudgingEngine
+
+
+def decided_by_lengths(engine: JudgingEngine) -> dict[str, object]:
+    """All that is, by name; numbers that are put in after tracing are not told."""
+    model, path = engine.model, engine.model.path
+    return {
+        "tree": told_tree(model, engine.topology),
+        "forms": told_forms(model, engine.forms.values(), engine.sets),
+        "loops": [path(element) for element in engine.loops],
+        "solved": [(path(one.element), [_path(model, joint) for joint in one.dependent]) for one in engine.solved],
+        "turned": told_axes(model, engine.topology, engine.axes),
+    }
+
+
+def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
+    """Have the places of all frames, and what follows from them alone, among the numbers of a model."""
+    fields = [uniform_field(kinematics.model, field) for field in kinematics.model.fields]
+    kinematics.in_working_axes(sum((value for value in fields if value is not None), ca.SX(3, 1)))
+    find_poses(kinematics, (one for one in closing if not isinstance(one, Coupling)))
+
+
+def told_tree(model: Elaborated, topology: Topology) -> list[Any]:
+    """Who hangs on whom by what, what closes loops, and what mates are."""
+    links = [(_path(model, link.carrier), _path(model, link.parent), link.reverse) for link in topology.links]
+    joints = [_joint(model, link.joint) for link in topology.links]
+    mated = [
+        (_joint(model, pair.joint), [model.path(one) for one in pair.constraints], pair.bearing,
+         [matrix.tolist() for matrix in pair.implied.values()])
+        for pair in topology.mated
+    ]  # fmt: skip
+    return [links, joints, [_joint(model, joint) for joint in topology.closing], mated]
+
+
+def _path(model: Elaborated, element: Element) -> str:
+    return model.path(element) if element.owner is not None else ""
+
+
+def _joint(model: Elaborated, joint: Any) -> Any:
+    """A joint by its path and kind, and by what numbers it has, if it is one that the translator made."""
+    return None if joint is None else (_path(model, joint), type(joint).__qualname__, _numbers(joint))
+
+
+def _numbers(element: Any) -> list[Any]:
+    """Numbers an element has among its attributes."""
+    return [
+        (name, np.asarray(value).tolist())
+        for name, value in vars(element).items()
+        if isinstance(value, float | np.ndarray | ca.DM)
+    ]
+
+
+def told_forms(model: Elaborated, forms: Iterable[Form], sets: Iterable[LinearSet]) -> list[Any]:
+    """Conditions that are linear, and what they are solved for."""
+    linear = [
+        (model.path(one.element), [_path(model, j) for j in one.joints], one.rows, one.matrix.tolist(), one.measured)
+        for one in forms
+    ]
+    solved = [
+        ([_path(model, joint) for joint in one.dependent], one.solved.tolist(), one.combine.tolist()) for one in sets
+    ]
+    return [linear, solved]
+
+
+def told_axes(model: Elaborated, topology: Topology, axes: ChosenAxes | None) -> list[Any]:
+    """Elements about other axes, as far as they have numbers of their own, and grounds that move as seen from these."""
+    if axes is None:
+        return []
+    joints = [(_path(model, joint), _numbers(one.element)) for joint, one in axes.joints.items()]
+    closing = [(_path(model, element), _numbers(one.element)) for element, one in axes.closing.items()]
+    moved = [
+        (model.path(link.carrier), told_pose(axes.frames[link.carrier]), told_pose(axes.frames[topology.world]))
+        for link in topology.links
+        if isinstance(link.carrier, Ground) and not is_number(link.carrier.motion)
+    ]
+    return [joints, closing, moved]

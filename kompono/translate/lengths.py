@@ -1,0 +1,121 @@
+"""Where frames sit on their bodies, as numbers that are put in after tracing (see `numbers`).
+
+A length is edited more often than anything else, and decides a lot: where it is zero terms vanish, axes that meet or
+are parallel make loops planar, redundant or linear. So lengths are no symbols from the beginning. All that is decided
+by numbers (the tree, axes of working frames, live rows, slips, locked freedoms, loops that are solved) is found anew
+for each model, from numbers, by the same code as always. What comes of it in the end, places of frames in working
+frames, goes into the equations as symbols: 0, 1 and -1 stay these, and equal entries of a rotation stay equal. Which
+these are, and all that was decided, is part of the pattern that a kept translation must have.
+
+A pose that nobody can name from the structure of a model has its numbers in its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from kompono.model.body import Carrier, Frame
+from kompono.spatial.pose import Pose
+from kompono.translate.numbers import OpenNumbers, like_places
+
+if TYPE_CHECKING:
+    from kompono.translate.declared.elaborate import Elaborated
+    from kompono.translate.structure.topology import Topology
+
+ROUNDING = 1e-15  # of the largest of a position, or of 1: what is smaller is zero, and what differs less is equal
+
+
+def is_number(pose: Pose) -> bool:
+    """Whether nothing in a pose is a symbol."""
+    return all(_constant(part) for part in (pose.position, pose.rotation))
+
+
+def _constant(part: Any) -> bool:
+    return type(part) is ca.DM or ca.SX(part).is_constant()
+
+
+def named_frames(model: Elaborated, topology: Topology) -> dict[Frame, str]:
+    """Names of all frames on bodies whose poses are numbers. Those of mates that are a joint are left out: what follows
+    from them stands in the equations as it is.
+    """
+    fixed = {frame for pair in topology.mated for one in pair.constraints for frame in (one.first, one.second)}
+    found: dict[Frame, str] = {}
+    for element in model.model.walk():
+        path = model.path(element)
+        for name, frame in _frames(vars(element)):
+            if frame not in found and frame not in fixed and is_number(frame.pose):
+                found[frame] = f"{path}.{name}"
+    return found
+
+
+def _frames(values: Mapping[Any, Any]) -> Iterator[tuple[str, Frame]]:
+    for name, value in values.items():
+        several = value if isinstance(value, list | tuple) else value.values() if isinstance(value, dict) else (value,)
+        for number, one in enumerate(several):
+            if isinstance(one, Frame) and not isinstance(one, Carrier):
+                yield f"{name} {number}", one
+
+
+class OpenPoses:
+    """Poses of a model as symbols; what is found with other working axes has another `prefix`."""
+
+    def __init__(self, model: Elaborated, prefix: str) -> None:
+        assert model.numbers is not None
+        self._model, self._prefix, self._numbers = model, prefix, model.numbers
+
+    def frame(self, frame: Frame, place: Pose) -> Pose:
+        """Where a frame is, by its own name."""
+        frames = self._numbers.frames or {}
+        if frame in frames:
+            name = frames[frame]
+        elif isinstance(frame, Carrier):
+            name = self._model.path(frame) or "world"
+        else:
+            name = f"{self._model.path(frame.body)} {told_pose(frame.pose)}"
+        return self.pose(f"{name} place", place)
+
+    def pose(self, name: str, pose: Pose) -> Pose:
+        """Symbols for what of a pose is numbers."""
+        position, rotation = pose.position, pose.rotation
+        if _constant(position):
+            position = self.values(f"{name} at", _without_rounding(ca.DM(position).full().ravel()))
+        if _constant(rotation):
+            values = _put_right(ca.DM(rotation).full())
+            places = like_places(values.ravel().tolist())
+            rotation = self._numbers.found(f"{self._prefix}{name} turned", values, places=places, ones=True)
+        return Pose(position, rotation)
+
+    def values(self, name: str, values: np.ndarray) -> ca.SX:
+        """Symbols for numbers (n,); 1 and -1 stay, for products vanish by them."""
+        return self._numbers.found(f"{self._prefix}{name}", values, ones=True)
+
+
+def lengths_of(numbers: OpenNumbers) -> list[tuple[str, str]]:
+    """All poses that are numbers, as declared."""
+    return [(name, told_pose(frame.pose)) for frame, name in (numbers.frames or {}).items()]
+
+
+def told_pose(pose: Pose) -> str:
+    """The numbers of a pose."""
+    return repr([ca.DM(part).full().ravel().tolist() for part in (pose.position, pose.rotation)])
+
+
+def _without_rounding(position: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(position) < ROUNDING * np.abs(position).max(), 0.0, position)
+
+
+def _put_right(rotation: np.ndarray) -> np.ndarray:
+    """A rotation matrix in which entries that are 0, 1 or as large as others but for rounding are so."""
+    sizes: list[float] = [0.0, 1.0]
+    found = rotation.copy()
+    for place, value in np.ndenumerate(rotation):
+        near = [size for size in sizes if abs(abs(value) - size) < ROUNDING]
+        if near:
+            found[place] = np.copysign(near[0], value) if near[0] else 0.0
+        else:
+            sizes.append(abs(float(value)))
+    return found
