@@ -9,8 +9,9 @@ import casadi as ca
 from kompono.compile import cache, law_solver, newton, schedule
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_columns import define_columns
 from kompono.compile.law_lanes import define_lanes
-from kompono.translate.laws.naming import is_solver
+from kompono.translate.laws.naming import is_solver, rows_asked
 
 
 def closed_key(name: str, lanes: Lanes) -> str:
@@ -30,4 +31,7 @@ def closed_body(function: ca.Function, lanes: Lanes) -> str:
     name = function.name()
     if is_solver(name):
         return law_solver.define(name, lanes) if lanes == ONE else define_lanes(name, lanes)
-    return newton.define(name, lanes) if newton.is_newton(name) else schedule.define_called(function, lanes)
+    if newton.is_newton(name):
+        return newton.define(name, lanes)
+    columns = define_columns(function) if lanes == ONE and rows_asked(name) is not None else ""
+    return schedule.define_called(function, lanes) + columns

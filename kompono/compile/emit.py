@@ -44,6 +44,7 @@ def prelude(text: str, lanes: Lanes) -> str:
     lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     lines.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     lines.append("declare i64 @llvm.fptosi.sat.i64.f64(double)")
+    lines += ["declare i64 @llvm.ctpop.i64(i64)", "declare i64 @llvm.cttz.i64(i64, i1)"]
     lines += [f"declare void @llvm.x86.sse.{name}mxcsr(ptr)" for name in ("st", "ld") if host.slow_near_zero()]
     if _FAR.search(text):
         lines.append(DECLARATIONS)

@@ -49,6 +49,7 @@ class Interpreter:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+        self.learned: dict[str, Any] = {}  # what solvers found out about the program, and need not find again
 
     @property
     def instructions(self) -> Mapping[str, int]:

@@ -43,6 +43,7 @@ class Kernel:
         self._objects = Objects(program, cache)
         self._evaluators: dict[str, Evaluator] = {}
         self.settle: Settle | None = None  # chooses the modes of laws
+        self.learned: dict[str, Any] = {}  # what solvers found out about the program, and need not find again
 
     @property
     def instructions(self) -> Mapping[str, int]:

@@ -9,12 +9,22 @@ from typing import Protocol
 
 from kompono.compile.emit import Value, anywhere, spread
 from kompono.compile.loop_dopri5 import DOPRI5
-from kompono.compile.loop_esdirk4 import ESDIRK4, GUESSES, PLACES
+from kompono.compile.loop_esdirk4 import GUESSES, PLACES
 from kompono.compile.loop_fixed import weighted
-from kompono.compile.loop_stiff import CALM, MANY, MOST, PAYS, SOME, STIFF
+from kompono.compile.loop_stiff import CALM, MANY, MOST, PAYS, SOME, STIFF, EitherKind, slope
 from kompono.compile.machine import Machine
-from kompono.compile.newton_lanes import begin_step, solve_stage
-from kompono.compile.newton_stage import DENSE, IMPLICIT_STEPS, LENGTH, PATIENCE, RADIUS, SOLVES, SURE, UNSURE
+from kompono.compile.newton_lanes import solve_stage
+from kompono.compile.newton_stage import (
+    DENSE,
+    IMPLICIT_STEPS,
+    LENGTH,
+    PATIENCE,
+    RADIUS,
+    SOLVES,
+    SURE,
+    UNSURE,
+    begin_step,
+)  # fmt: skip
 from kompono.compile.tableaux import DIAGONAL, ESDIRK
 
 Stages = Callable[[Value, Value, Value], None]  # explicit ones: steps, their ends, lanes that make one
@@ -70,7 +80,7 @@ class ExplicitLanes:
         return ~same
 
 
-class StiffLanes:
+class StiffLanes(EitherKind):
     """Of both kinds."""
 
     def attempt(self, machine: Machine, span: tuple[Value, Value, Value], active: Value, stages: Stages) -> Value:
@@ -81,26 +91,10 @@ class StiffLanes:
         made = code.variable(machine.lanes.truth, active)
         with code.when(anywhere(explicit)):
             stages(h, end, explicit)
-            newton[RADIUS] = code.select(explicit, h * _slope(machine), newton[RADIUS])
+            newton[RADIUS] = code.select(explicit, h * slope(machine), newton[RADIUS])
         with code.when(anywhere(implicit)):
             made.set(explicit | _implicit(machine, (time, h, end), implicit))
         return made.get()
-
-    def error(self, machine: Machine) -> Terms:
-        """Weights of the kind that is due."""
-        implicit = machine.vector("newton")[SOLVES] > 0.0
-        pairs = zip(ESDIRK4.weights, DOPRI5.weights, DOPRI5.rates, strict=True)
-        return [(_either(machine, implicit, one, two), name) for one, two, name in pairs if one or two]
-
-    def power(self, machine: Machine) -> Value | float:
-        """That of the kind that is due."""
-        return _either(machine, machine.vector("newton")[SOLVES] > 0.0, ESDIRK4.root, DOPRI5.root)
-
-    def dense(self, machine: Machine, share: Value) -> list[tuple[int, Value]]:
-        """Weights of the kind the last step was of."""
-        implicit = machine.vector("newton")[DENSE] > 0.0
-        one, two = dict(ESDIRK4.between(share)), dict(DOPRI5.between(share))
-        return [(k, _either(machine, implicit, one.get(k, 0.0), two.get(k, 0.0))) for k in sorted({*one, *two})]
 
     def accepted(self, machine: Machine, good: Value, h: Value, same: Value) -> Value:
         """Decide of which kind the next steps are."""
@@ -121,26 +115,6 @@ class StiffLanes:
         more = code.math("minnum", 2.0 * newton[PATIENCE] + 1.0, MOST)
         newton[PATIENCE] = code.select(turns & implicit, more, newton[PATIENCE])
         return (~implicit & ~same) | (implicit & turns)
-
-
-def _either(machine: Machine, where: Value, yes: Value | float, no: Value | float) -> Value:
-    code = machine.code
-    return code.select(where, *(v if isinstance(v, Value) else spread(code, v) for v in (yes, no)))
-
-
-def _slope(machine: Machine) -> Value:
-    """How fast rates change with the state between the last two stages of explicit steps [1/s]."""
-    code = machine.code
-    rates, states = (code.variable(machine.lanes.real, 0.0) for _ in range(2))
-    pairs = [
-        (rates, machine.vector("rate6"), machine.vector("rate5")),
-        (states, machine.vector("next"), machine.vector("stage")),
-    ]
-    with code.loop(machine.size) as i:
-        for total, one, two in pairs:
-            change = one[i] - two[i]
-            total.set(total.get() + change * change)
-    return code.math("sqrt", rates.get() / code.math("maxnum", states.get(), 1e-300))
 
 
 def _implicit(machine: Machine, span: tuple[Value, Value, Value], where: Value) -> Value:

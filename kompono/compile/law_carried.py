@@ -41,15 +41,17 @@ def list_rows(work: Work) -> None:
         work.sliding.set(work.sliding.get() + code.select(own.equals(SLIDES), one, 0))
 
 
-def load_row(work: Work, forces: Array, row: Value, on: bool) -> None:
-    """Put one unit of force on a row, and on what it carries its share of that, or take all of it off again."""
+def load_row(work: Work, forces: Array, row: Value, apart: int, on: bool) -> None:
+    """Put one unit of force on a row, and on what it carries its share of that, or take all of it off again; forces lie
+    so far `apart`.
+    """
     code, carried = work.code, work.carried
-    forces[row] = float(on)
+    forces[row * apart] = float(on)
     k = code.variable(INT, carried.first[row])
     with code.forever():
         now = k.get()
         code.leave(now < 0)
-        forces[now] = carried.shares[now] if on else 0.0
+        forces[now * apart] = carried.shares[now] if on else 0.0
         k.set(carried.next[now])
 
 

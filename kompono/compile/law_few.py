@@ -37,7 +37,7 @@ class FewRows:
         self.table = [{field: self._law(i, field) for field in FIELDS} for i in self.rows]
 
     def _law(self, i: int, field: str) -> Value:
-        return self.given[self.known.factor + i * len(FIELDS) + FIELDS.index(field)]
+        return self.given[self.known.place(i, field)]
 
     def _number(self, value: float) -> Value:
         return spread(self.code, value)

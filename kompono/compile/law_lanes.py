@@ -12,7 +12,7 @@ from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_few import FewRows, are_few
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
-from kompono.translate.laws.naming import FIELDS, OFF, Sizes, sizes
+from kompono.translate.laws.naming import OFF, Sizes, sizes
 
 
 def define_lanes(name: str, lanes: Lanes) -> str:
@@ -54,11 +54,10 @@ def _one_by_one(code: Code, known: Sizes, single: str, done: Array) -> None:
 def _acting(code: Code, known: Sizes, wide: Array, width: int) -> tuple[Value, Value]:
     """Whether a row of a lane is not off, and whether such a row is no number."""
     acts, lost = code.variable(BOOL, False), code.variable(BOOL, False)
-    kind, offset = (known.factor + FIELDS.index(name) for name in ("kind", "offset"))
+    kind, offset = (known.place(0, name) for name in ("kind", "offset"))
     with code.loop(known.rows) as i:
-        row = i * len(FIELDS)
-        on = ~wide[(row + kind) * width].equals(OFF)
-        side = wide[(row + offset) * width]
+        on = ~wide[(i + kind) * width].equals(OFF)
+        side = wide[(i + offset) * width]
         acts.set(acts.get() | on)
         lost.set(lost.get() | (on & ~side.equals(side)))
     return acts.get(), lost.get()

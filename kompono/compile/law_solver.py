@@ -18,9 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable, room
+from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable
 from kompono.compile.lanes import Lanes
-from kompono.compile.law_carried import list_rows, load_row, write_carried
+from kompono.compile.law_carried import list_rows, write_carried
+from kompono.compile.law_columns import Columns, columns_symbol
 from kompono.compile.law_few import BACK, FewRows, are_few
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
@@ -46,10 +47,13 @@ _ROUNDING = 1e-12  # of the terms of N: a friction that changes less with its di
 
 @dataclass(frozen=True)
 class Callee:
-    """Native names of a solver and of the function it asks, and arguments both have behind their columns."""
+    """Native names of a solver and of the functions it asks for one column and for four, and arguments all of them have
+    behind their own.
+    """
 
     solver: str
     respond: str
+    columns: str
     linkage: str = ""
     behind: tuple[str, ...] = ()
 
@@ -57,9 +61,11 @@ class Callee:
 def define(name: str, lanes: Lanes) -> str:
     """The solver of this name: [factor | table | n0] -> [z], and declarations of what it calls."""
     known = sizes(name)
-    respond = called_symbol(known.respond, lanes) if known is not None else ""
-    body = define_as(name, lanes, Callee(called_symbol(name, lanes), respond))
-    return f"declare void @{respond}(ptr, ptr) nounwind\n" + body
+    if known is None:
+        raise CompileError(f"{name} is not the name of a solver of laws.")
+    respond, columns = called_symbol(known.respond, lanes), columns_symbol(known.respond)
+    asked = f"declare void @{respond}(ptr, ptr) nounwind\ndeclare void @{columns}(ptr, ptr, ptr) nounwind\n"
+    return asked + define_as(name, lanes, Callee(called_symbol(name, lanes), respond, columns))
 
 
 def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
@@ -86,7 +92,16 @@ def define_as(name: str, lanes: Lanes, callee: Callee) -> str:
 
 
 def _solve(work: Work, callee: Callee) -> None:
-    """For any number of rows."""
+    """For any number of rows; few that act are tried first."""
+    code, columns = work.code, Columns(work, callee.columns, callee.behind)
+    done = code.variable(BOOL, False)
+    if is_small(work):
+        solve_small(work, columns, done)
+    with code.when(~done.get()):
+        _solve_any(work, columns)
+
+
+def _solve_any(work: Work, columns: Columns) -> None:
     code, known = work.code, work.sizes
     with code.loop(known.found) as i:
         work.out[i] = 0.0
@@ -99,7 +114,7 @@ def _solve(work: Work, callee: Callee) -> None:
     with code.when((count > 0) & (count <= work.most)):
         with code.when(work.sliding.get() > 0):
             _list_sliding_first(work)
-        _ask(work, callee)
+        columns.ask_all()
         if known.columns or known.transposed:
             write = write_pulled if known.transposed else write_slopes
             write(work, partial(_held_equations, work), lambda: _accept(work, Value(code, "1.0", REAL)))
@@ -109,13 +124,7 @@ def _solve(work: Work, callee: Callee) -> None:
 
 def _write_forces(work: Work) -> None:
     code = work.code
-    if is_small(work):
-        done = code.variable(BOOL, False)
-        solve_small(work, done)
-        with code.when(~done.get()):
-            _newton(work)
-    else:
-        _newton(work)
+    _newton(work)
     with code.loop(work.active.get()) as a:
         work.out[work.which[a]] = work.z[a]
     write_carried(work, work.out)
@@ -141,20 +150,6 @@ def _list_sliding_first(work: Work) -> None:
             with code.when(condition):
                 work.which[cell.get()] = i
                 cell.set(cell.get() + 1)
-
-
-def _ask(work: Work, callee: Callee) -> None:
-    """What the machine answers to one unit of each active multiplier."""
-    code, factor = work.code, work.sizes.factor
-    load = room(code, factor + work.sizes.rows)
-    code.copy(load, work.given, factor)
-    forces = load.at(factor)
-    with code.loop(work.sizes.rows) as i:
-        forces[i] = 0.0
-    with code.loop(work.active.get()) as a:
-        load_row(work, forces, work.which[a], on=True)
-        code.call(callee.respond, [load, work.column(a), *(Array(code, pointer) for pointer in callee.behind)])
-        load_row(work, forces, work.which[a], on=False)
 
 
 def _newton(work: Work) -> None:

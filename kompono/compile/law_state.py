@@ -57,6 +57,10 @@ class LawStates:
         """All modes at a state, in the places units of laws name."""
         return state[self.places].copy()
 
+    def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """The same modes, but those that are here at another state."""
+        return self.modes(state)
+
     def with_modes(self, state: np.ndarray, modes: np.ndarray) -> np.ndarray:
         """A state with other modes."""
         made = state.copy()
@@ -74,6 +78,13 @@ class LawStates:
     def moved(self, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
         """state + factor * rate."""
         return state + factor * rate
+
+    def lasting(self, state: np.ndarray) -> np.ndarray:
+        """A state that is kept for good, as records are."""
+        return state
+
+    def check(self, state: np.ndarray) -> None:
+        """Have whoever keeps a part of a state look whether that is finite; it is told when they are asked next."""
 
     def coasted(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, span: float

@@ -57,7 +57,7 @@ class Work:
 
     def law(self, i: Value, field: str) -> Value:
         """An entry of the table of laws, of a row by its place there."""
-        return self.given[i * len(FIELDS) + (self.sizes.factor + FIELDS.index(field))]
+        return self.given[i + self.sizes.place(0, field)]
 
     def integer(self, i: Value, field: str) -> Value:
         """The same, as a whole number."""

@@ -25,12 +25,15 @@ import casadi as ca
 from kompono.compile import law_solver, split
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_columns import WIDE, columns_of
 from kompono.compile.lower import Calls, check_shape, lower
 from kompono.errors import CompileError
-from kompono.translate.laws.naming import is_solver, sizes
+from kompono.translate.laws.naming import is_solver, rows_asked, sizes
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers that tell nothing: they stay in the code, as do their negatives
 _HERE = "own"  # stands for the hash until the text is known
+_COLUMNS = 0  # in the place of a number of lanes: several columns at once
+_WRITTEN = ("%out", "%answers")
 
 
 def symbol(digest: str, number: int, lanes: int) -> str:
@@ -112,11 +115,15 @@ def _define(functions: tuple[ca.Function, ...], lanes: Lanes, table: Table) -> s
     if any(function.class_name() != "SXFunction" for function in known.values()):
         raise CompileError("it calls machine code that is sealed already.", fix="Seal a part that has no sealed parts.")
     numbers = {name: k for k, name in enumerate(known)}
-    return "".join(
-        _solver(name, numbers, lanes) if is_solver(name)
-        else _function(function, numbers, lanes, table, "" if name in outside else "internal ")
-        for name, function in known.items()
-    )  # fmt: skip
+    texts = []
+    for name, function in known.items():
+        if is_solver(name):
+            texts.append(_solver(name, numbers, lanes))
+            continue
+        texts.append(_function(function, numbers, lanes, table, "" if name in outside else "internal "))
+        if lanes == ONE and rows_asked(name) is not None:
+            texts.append(_function(function, numbers, WIDE, table, "internal ", columns=True))
+    return "".join(texts)
 
 
 def _solver(name: str, numbers: dict[str, int], lanes: Lanes) -> str:
@@ -124,22 +131,28 @@ def _solver(name: str, numbers: dict[str, int], lanes: Lanes) -> str:
     known = sizes(name)
     assert known is not None
     solver, respond = (symbol(_HERE, numbers[one], lanes.count) for one in (name, known.respond))
-    return law_solver.define_as(name, lanes, law_solver.Callee(solver, respond, "internal ", ("%numbers",)))
+    asked = symbol(_HERE, numbers[known.respond], _COLUMNS)
+    return law_solver.define_as(name, lanes, law_solver.Callee(solver, respond, asked, "internal ", ("%numbers",)))
 
 
-def _function(function: ca.Function, numbers: dict[str, int], lanes: Lanes, table: Table, linkage: str) -> str:
+def _function(
+    function: ca.Function, numbers: dict[str, int], lanes: Lanes, table: Table, linkage: str, columns: bool = False
+) -> str:
+    """A function; one that is asked for several `columns` at once has other arguments (see `law_columns`)."""
     lines: list[str] = []
     real = lanes.real
     check_shape("of a closed part", function)
 
-    def read(i: int) -> str:
+    def read_single(i: int) -> str:
         lines.append(f"%p{i} = getelementptr {real}, ptr %in, i64 {i}")
         lines.append(f"%x{i} = load {real}, ptr %p{i}{lanes.aligned}")
         return f"%x{i}"
 
-    def write(j: int, value: str) -> list[str]:
+    def write_single(j: int, value: str) -> list[str]:
         return [f"%o{j} = getelementptr {real}, ptr %out, i64 {j}", f"store {real} {value}, ptr %o{j}{lanes.aligned}"]
 
+    read, write = columns_of(function, lines) if columns else (read_single, write_single)
+    places = ("%factor", "%forces", "%answers", "%numbers") if columns else ("%in", "%out", "%numbers")
     lifted: dict[int, str] = {}
 
     def constant(value: float) -> str:
@@ -156,7 +169,7 @@ def _function(function: ca.Function, numbers: dict[str, int], lanes: Lanes, tabl
 
     calls = _PassOn(numbers)
     lower(function, lines, read, write, lanes=lanes, calls=calls, constant=constant)
-    name = symbol(_HERE, numbers[function.name()], lanes.count)
-    arguments = "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %numbers"
+    name = symbol(_HERE, numbers[function.name()], _COLUMNS if columns else lanes.count)
+    arguments = ", ".join(f"ptr noalias {'' if one in _WRITTEN else 'readonly '}{one}" for one in places)
     head = f"{linkage}void @{name}({arguments}) {lanes.stack}nounwind"
-    return split.function(head, f"{name}.cut", ("%in", "%out", "%numbers"), lines, lanes, calls.size)
+    return split.function(head, f"{name}.cut", places, lines, lanes, calls.size)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kompono.compile.emit import BOOL, REAL, Value
+from kompono.compile.emit import BOOL, Value, spread
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_esdirk4 import ESDIRK4
 from kompono.compile.machine import Machine
@@ -27,7 +27,27 @@ MANY, SOME = 15.0, 6.0  # steps that say so; steps in a row that say otherwise
 MOST = 64.0  # times as many, at most
 
 
-class StiffSteps:
+class EitherKind:
+    """Weights of two kinds of steps, on one lane or several: those of the kind that is due."""
+
+    def error(self, machine: Machine) -> list[tuple[Value | float, str]]:
+        """Weights of the kind that is due."""
+        implicit = machine.vector("newton")[SOLVES] > 0.0
+        pairs = zip(ESDIRK4.weights, DOPRI5.weights, DOPRI5.rates, strict=True)
+        return [(_either(implicit, one, two), name) for one, two, name in pairs if one or two]
+
+    def power(self, machine: Machine) -> Value | float:
+        """That of the kind that is due."""
+        return _either(machine.vector("newton")[SOLVES] > 0.0, ESDIRK4.root, DOPRI5.root)
+
+    def dense(self, machine: Machine, share: Value) -> list[tuple[int, Value]]:
+        """Weights of the kind the last step was of."""
+        implicit = machine.vector("newton")[DENSE] > 0.0
+        one, two = dict(ESDIRK4.between(share)), dict(DOPRI5.between(share))
+        return [(k, _either(implicit, one.get(k, 0.0), two.get(k, 0.0))) for k in sorted({*one, *two})]
+
+
+class StiffSteps(EitherKind):
     """Steps of `dopri5` and of `esdirk4`, whichever suits."""
 
     rates = DOPRI5.rates
@@ -40,24 +60,8 @@ class StiffSteps:
             made.set(ESDIRK4.attempt(machine, time, end, h))
         with code.when(~implicit):
             DOPRI5.attempt(machine, time, end, h)
-            newton[RADIUS] = h * _slope(machine)
+            newton[RADIUS] = h * slope(machine)
         return made.get()
-
-    def error(self, machine: Machine) -> list[tuple[Value | float, str]]:
-        """Weights of the kind that is due."""
-        implicit = machine.vector("newton")[SOLVES] > 0.0
-        pairs = zip(ESDIRK4.weights, DOPRI5.weights, self.rates, strict=True)
-        return [(_either(implicit, one, two), name) for one, two, name in pairs if one or two]
-
-    def power(self, machine: Machine) -> Value | float:
-        """That of the kind that is due."""
-        return _either(machine.vector("newton")[SOLVES] > 0.0, ESDIRK4.root, DOPRI5.root)
-
-    def dense(self, machine: Machine, share: Value) -> list[tuple[int, Value]]:
-        """Weights of the kind the last step was of."""
-        implicit = machine.vector("newton")[DENSE] > 0.0
-        one, two = dict(ESDIRK4.between(share)), dict(DOPRI5.between(share))
-        return [(k, _either(implicit, one.get(k, 0.0), two.get(k, 0.0))) for k in sorted({*one, *two})]
 
     def accepted(self, machine: Machine, same: Callable[[], Value]) -> None:
         """Decide of which kind the next step is."""
@@ -85,15 +89,13 @@ class StiffSteps:
 
 def _either(condition: Value, yes: Value | float, no: Value | float) -> Value:
     code = condition.code
-    return code.select(
-        condition, *(v if isinstance(v, Value) else Value(code, code.value(v, REAL), REAL) for v in (yes, no))
-    )
+    return code.select(condition, *(v if isinstance(v, Value) else spread(code, v) for v in (yes, no)))
 
 
-def _slope(machine: Machine) -> Value:
+def slope(machine: Machine) -> Value:
     """How fast rates change with the state between the last two stages of an explicit step [1/s]."""
     code = machine.code
-    rates, states = (code.variable(REAL, 0.0) for _ in range(2))
+    rates, states = (code.variable(machine.lanes.real, 0.0) for _ in range(2))
     pairs = [
         (rates, machine.vector("rate6"), machine.vector("rate5")),
         (states, machine.vector("next"), machine.vector("stage")),

@@ -8,7 +8,7 @@ when what is left, judged by its rate of convergence, is a small share of that (
 
 from __future__ import annotations
 
-from kompono.compile.emit import BOOL, INT, REAL, Array, Value
+from kompono.compile.emit import BOOL, INT, REAL, Array, Value, spread
 from kompono.compile.error_level import plus_square
 from kompono.compile.machine import Machine
 from kompono.compile.stage_matrix import StageMatrix
@@ -42,8 +42,8 @@ def _function(loop: Machine) -> str:
     with code.forever():
         fresh = code.variable(BOOL, newton[WANTED] > 0.0)
         _evaluate(matrix, time)
-        _solve(matrix, g)
-        change = _size(machine)
+        move_stage(matrix, g)
+        change = size_of_change(machine)
         number = change < 1e100
         first = count.get().equals(0)
         pace = change / code.math("maxnum", last.get(), 1e-300)
@@ -78,7 +78,7 @@ def _evaluate(matrix: StageMatrix, time: Value) -> None:
     with code.when(wanted.get()):
         matrix.make(time, state)
         if matrix.size:
-            _measure(matrix)
+            measure(matrix)
         matrix.factor()
         newton[JACOBIANS] = newton[JACOBIANS] + 1.0
     with code.when(~wanted.get()):
@@ -86,57 +86,67 @@ def _evaluate(matrix: StageMatrix, time: Value) -> None:
     machine.block.add("evaluations")
 
 
-def _measure(matrix: StageMatrix) -> None:
-    """The radius of S - 1, by two more factors of a power of it that goes on from matrix to matrix."""
+def measure(matrix: StageMatrix, now: Value | None = None) -> None:
+    """The radius of S - 1, by two more factors of a power of it that goes on from matrix to matrix; on several lanes,
+    of those that iterate `now`.
+    """
     machine, size = matrix.machine, matrix.size
     code, power, product = machine.code, machine.vector("power"), machine.vector("solved")
 
     def length(vector: Array) -> Value:
-        total = code.variable(REAL, 0.0)
+        total = code.variable(machine.lanes.real, 0.0)
         with code.loop(size) as i:
             total.set(total.get() + vector[i] * vector[i])
         return code.math("sqrt", total.get())
 
     before = length(power)
-    with code.when(~((before > 1e-100) & (before < 1e100))), code.loop(size) as i:
-        power[i] = 1.0 + (i * 7919 % 101).real()  # in no direction of its own
+    fine = (before > 1e-100) & (before < 1e100)
+    if now is None:
+        with code.when(~fine), code.loop(size) as i:
+            power[i] = 1.0 + (i * 7919 % 101).real()  # in no direction of its own
+    else:
+        with code.loop(size) as i:
+            power[i] = code.select(fine, power[i], 1.0 + (i * 7919 % 101).real())
     before = length(power)
     for source, target in ((power, product), (product, power)):
         code.copy(target, source, size)
         matrix.add_product(source, target, -1.0)
     after = length(power)
     radius = code.math("sqrt", after / before)
-    machine.vector("newton")[RADIUS] = radius if matrix.exact else radius * radius  # there it is g rho
+    radius = radius if matrix.exact else radius * radius  # there it is g rho
+    newton = machine.vector("newton")
+    newton[RADIUS] = radius if now is None else code.select(now, radius, newton[RADIUS])
     with code.loop(size) as i:
         power[i] = power[i] / code.math("maxnum", after, 1e-300)
 
 
-def _solve(matrix: StageMatrix, g: Value) -> None:
-    """Newton's change of `stage` to `corrected`, added to it."""
+def move_stage(matrix: StageMatrix, g: Value, now: Value | None = None) -> None:
+    """Newton's change of `stage` to `corrected`, added to it; on several lanes, on those that iterate `now`."""
     machine, code = matrix.machine, matrix.machine.code
     base, rate, stage, change = (machine.vector(name) for name in ("base", "mean", "stage", "corrected"))
     with code.loop(machine.size) as i:
         change[i] = base[i] + g * rate[i] - stage[i]
     matrix.solve_reduced(change)
     with code.loop(machine.size) as i:
-        stage[i] = stage[i] + change[i]
+        moved = stage[i] + change[i]
+        stage[i] = moved if now is None else code.select(now, moved, stage[i])
 
 
-def _size(machine: Machine) -> Value:
+def size_of_change(machine: Machine) -> Value:
     """Root mean square of the change in units of the tolerance."""
     code = machine.code
     vectors = [machine.vector(name) for name in ("corrected", "state", "stage", "rtol", "atol")]
-    total = code.variable(REAL, 0.0)
+    total = code.variable(machine.lanes.real, 0.0)
     with code.loop(machine.size) as i:
         total.set(plus_square(code, total.get(), [vector[i] for vector in vectors]))
-    return code.math("sqrt", total.get() / max(machine.size, 1))
+    return code.math("sqrt", total.get() / float(max(machine.size, 1)))
 
 
 def begin_step(machine: Machine, time: Value, h: Value, g: Value) -> None:
     """Before the stages: a new matrix is wanted, its g is known, and whether stages are projected."""
     code, newton, count = machine.code, machine.vector("newton"), len(machine.program.parameters)
     given = machine.vector("given")
-    code.copy(given, machine.block.array("parameters"), count)
+    code.copy(given, Array(code, machine.block.parameters.name, machine.lanes.real), count)
     given[count] = g
     newton[WANTED], newton[PACE] = 1.0, 1.0
     gap = machine.program.routines.get("gap")
@@ -147,4 +157,8 @@ def begin_step(machine: Machine, time: Value, h: Value, g: Value) -> None:
         if machine.tells_nearness:
             near = machine.vector("near")
             wide = wide | (near[0] < NEAR) | (near[1] < machine.vector("rank")[0])
-        newton[STRAYS] = code.select(wide & (machine.block.projecting > 0), 1.0, 0.0)
+        if machine.lanes.count == 1:
+            wide = wide & (machine.block.projecting > 0)
+        else:
+            wide = code.select(machine.block.projecting > 0, wide, False)
+        newton[STRAYS] = code.select(wide, spread(code, 1.0), 0.0)

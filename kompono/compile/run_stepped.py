@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from kompono.compile.block import ChunkEnd
+from kompono.compile.law_state import LawStates
 from kompono.compile.run_fixed import FixedRun
 from kompono.compile.ticker import Ticker
 from kompono.errors import NoForces
@@ -20,7 +21,12 @@ class SteppedRun(FixedRun):
     """Equal steps, each over all that happens in it."""
 
     def _advance(self, steps: int) -> ChunkEnd:
-        block, goal = self._block, self._block.step + steps
+        ended = self._steps(self._block.step + steps)
+        return self._heard(ended) if self._program.opaque else ended
+
+    def _steps(self, goal: int) -> ChunkEnd:
+        """Go on until so many steps are made, or something else happens."""
+        block = self._block
         while True:
             k, time = block.step, block.start + block.step * block.step_size
             if not self._sampled(time):
@@ -44,6 +50,10 @@ class SteppedRun(FixedRun):
             block.accepted += 1
 
     @cached_property
+    def _states(self) -> LawStates:
+        return self.settle.states  # type: ignore[union-attr]
+
+    @cached_property
     def _ticker(self) -> Ticker:
         return Ticker(self.settle.kernel, self.asking, self._vector("counted"))  # type: ignore[union-attr]
 
@@ -58,7 +68,8 @@ class SteppedRun(FixedRun):
 
     def _record(self, time: float) -> None:
         block = self._block
-        self._buffer[block.rows] = np.concatenate([[time], self.state, self._inputs_at(time)])
+        state = self._states.lasting(self.state)
+        self._buffer[block.rows] = np.concatenate([[time], state, self._inputs_at(time)])
         block.rows += 1
         block.recorded += 1
 
@@ -78,6 +89,7 @@ class SteppedRun(FixedRun):
         state, happened = self.settle.step(time, self.state, self._inputs_at, self._parameters, end - time)  # type: ignore[attr-defined]
         if not np.all(np.isfinite(state)):
             return False
+        self._states.check(state)
         self.state[:] = state
         self._block.time, self._block.evaluations = end, self._block.evaluations + 2
         self._log_events([(end, float(number)) for number in happened])

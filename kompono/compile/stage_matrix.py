@@ -10,7 +10,7 @@ differences.
 
 from __future__ import annotations
 
-from kompono.compile import lu, lu_lanes
+from kompono.compile import lu
 from kompono.compile.block import has_slopes, stage_entries, stage_plan
 from kompono.compile.emit import BOOL, INT, Array, Value
 from kompono.compile.machine import Machine
@@ -114,7 +114,7 @@ class StageMatrix:
             entries = self.machine.vector("entries")
             with code.loop(len(self.machine.program.routines[IMPLICIT].entries[1])) as k:
                 square[self._places[k]] = entries[k]
-        (lu_lanes if self._wide else lu).factor(code, square, self._pivots, self.size)
+        lu.factor(code, square, self._pivots, self.size)
 
     def _fulfils(self, right: Array, solution: Array) -> Value:
         """Whether what the factors say of a right side fulfils each equation, compared with its terms."""
@@ -135,7 +135,7 @@ class StageMatrix:
         """values = matrix^-1 values, with its factors."""
         code, square = self.machine.code, self.machine.vector("square")
         if self._sparse is None:
-            (lu_lanes if self._wide else lu).solve(code, square, self._pivots, values, self.size)
+            lu.solve(code, square, self._pivots, values, self.size)
             return
         exchanged = self.machine.vector("newton")[_EXCHANGED] > 0.0
         with code.when(exchanged):

@@ -14,7 +14,6 @@ from kompono.compile.law_state import LawStates
 from kompono.compile.run_adaptive import AdaptiveRun
 from kompono.elsewhere.hosts import Host
 from kompono.elsewhere.session import KeptSession, PartSession, session_of
-from kompono.elsewhere.which import refuse_elsewhere
 from kompono.errors import RunError
 
 
@@ -69,9 +68,23 @@ class AwayKernel(Kernel):
         return [session for handle in handles if (session := session_of(handle)) is not None]
 
     def fixed(self, method: str, time: float, state: Any, **options: Any) -> FixedRun:
-        refuse_elsewhere(self.program, "contact='steps'", getattr(self.settle, "steps", False))
+        if getattr(self.settle, "steps", False):
+            self._refuse_memory()
         self._clear(state)
         return super().fixed(method, time, state, **{**options, "capacity": _capacity(options)})
+
+    def _refuse_memory(self) -> None:
+        """Equal steps over contact are of second order for coordinates and speeds alone, which keepers can take from
+        one vector or another; suppliers do not tell modes from states.
+        """
+        for part, laws in zip(self.engine.parts, self.engine.modes_away, strict=True):
+            sealed = getattr(part.near, "variant", None)
+            if sealed.modes > len(laws) if sealed is not None else part.near.inside.whole.states:
+                what = "modes or states" if sealed is not None else "states"
+                raise RunError(
+                    f"contact='steps' does not go with {what} of its own in a part that is elsewhere.",
+                    path=part.path, fix="Use contact='events'.",
+                )  # fmt: skip
 
     def adaptive(self, time: float, state: Any, **options: Any) -> AdaptiveRun:
         self._clear(state)

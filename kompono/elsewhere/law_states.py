@@ -28,6 +28,11 @@ class AwayStates(LawStates):
         self.kernel.check_answered(state)
         return modes
 
+    def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:
+        found = modes.copy()
+        found[self.kernel.engine.modes_here] = state[self.places]
+        return found
+
     def with_modes(self, state: np.ndarray, modes: np.ndarray) -> np.ndarray:
         made = super().with_modes(state, modes[self.kernel.engine.modes_here])
         for session, here, places in self._away(state):
@@ -49,6 +54,16 @@ class AwayStates(LawStates):
 
     def moved(self, state: np.ndarray, factor: float, rate: np.ndarray) -> np.ndarray:
         return moved(self.program, state, factor, rate)
+
+    def lasting(self, state: np.ndarray) -> np.ndarray:
+        made = state.copy()
+        for session, here, _ in self._away(state):
+            made[here] = session.pin(state[here])
+        return made
+
+    def check(self, state: np.ndarray) -> None:
+        for session, here, _ in self._away(state):
+            session.check(state[here])
 
     def coasted(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, span: float

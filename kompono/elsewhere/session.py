@@ -195,6 +195,14 @@ class PartSession:
         """The handle of a state (lanes,) with these modes of laws (count, lanes)."""
         return self._post(Op.SETTLE, np.concatenate([state[None, :], modes]), VECTOR)
 
+    def pin(self, state: np.ndarray) -> np.ndarray:
+        """The handle of the same state, kept as records are."""
+        return self._post(Op.PIN, state[None, :], LASTING)
+
+    def check(self, state: np.ndarray) -> None:
+        """Have a flag raised if a state is not finite."""
+        self._put(Op.CHECK, 0, np.asarray(state, dtype=float))
+
     def ask_modes(self, state: np.ndarray, count: int) -> None:
         """Ask for modes of laws at a state by its handle (lanes,), with whatever is asked next."""
         if self["out_length"] > _POSTED:  # much is asked beside it

@@ -177,7 +177,10 @@ class _Gather:
 
     def batch(self, lanes: int) -> Batch:
         """The runs that have a start."""
-        return Batch(self.settings, self.outputs, self.starts.states[self.good], self.parameters[self.good], lanes)
+        states, parameters = self.starts.states, self.parameters
+        if len(self.good) < len(states):  # else these need not be there twice
+            states, parameters = states[self.good], parameters[self.good]
+        return Batch(self.settings, self.outputs, states, parameters, lanes)
 
     def take(self, parts: Iterable[tuple[np.ndarray, list[Outcome]]]) -> None:
         """All outcomes."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from kompono.errors import AssemblyError, KomponoError, ModelWarning, warn
 from kompono.many.vary import Variation
+from kompono.notice import Notice
 from kompono.ready import settle
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
@@ -15,6 +18,7 @@ from kompono.solve.inputs import Feed
 from kompono.solve.settings import Settings
 from kompono.translate.program import Program, Routine
 
+T = TypeVar("T")
 TOGETHER = 256  # runs that are made ready to begin at once
 NATIVE = 8  # different starts from which native code for the assembly pays
 
@@ -43,7 +47,7 @@ def start_all(
     error: KomponoError | None = None
     member = member.reshape(-1)
     alike = np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
-    for run, runs in zip(first, alike, strict=True):
+    for run, runs in told_of(zip(first, alike, strict=True), len(first), "starts"):
         try:
             assembly = simulation.assemble(
                 variation.initial_of(run), parameters=parameters[run], feed=feed, native=len(distinct) >= NATIVE
@@ -67,13 +71,22 @@ def start_all(
     return starts
 
 
+def told_of(several: Iterable[T], count: int, what: str) -> Iterator[T]:
+    """One after the other, while a terminal says how many are done if that takes long."""
+    with Notice(what) as notice:
+        for number, one in enumerate(several):
+            notice.text = f"{what}: {number} of {count}"
+            yield one
+
+
 def _begin_all(simulation: Simulation, starts: Starts, feed: Feed, settings: Settings) -> KomponoError | None:
     """What a single run does before it begins, for all runs that have a start, many at a time; the first error."""
     error: KomponoError | None = None
     given = starts.parameters
     starts.parameters = np.full((len(given), len(simulation.program.parameters)), np.nan)
     good = np.array([run for run in range(len(given)) if run not in starts.failed], dtype=int)
-    for runs in np.array_split(good, range(TOGETHER, len(good), TOGETHER)):
+    groups = np.array_split(good, range(TOGETHER, len(good), TOGETHER))
+    for runs in told_of(groups, len(groups), f"runs made ready, by {TOGETHER}"):
         states, values, failed = settle(simulation, settings, given[runs], feed, starts.states[runs])
         starts.states[runs], starts.parameters[runs] = states, values
         error = error or (failed[min(failed)] if failed else None)

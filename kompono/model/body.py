@@ -126,6 +126,9 @@ class Carrier(Element, Frame):
             self._frames_with_signals.append(frame)
 
 
+_UNTOUCHED = (np.zeros(3).tobytes(), np.array([1.0, 0, 0, 0]).tobytes())  # starts nobody gave, to be known quickly
+
+
 class Body(Carrier):
     """A rigid body. `Body(solids.box(...))`, or `Body(mass=..., inertia=...)` with moments (3,) or a tensor (3, 3).
 
@@ -172,6 +175,8 @@ class Body(Carrier):
     def _differs(self, kind: str) -> bool:
         """Whether a start was set after the body was made."""
         value = getattr(self, f"start_{kind}")
+        if value.tobytes() in _UNTOUCHED:
+            return False
         return bool(value[0] != 1.0 or value[1:].any()) if kind == "orientation" else bool(value.any())
 
     def _check(self, where: str) -> None:

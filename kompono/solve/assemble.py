@@ -49,6 +49,16 @@ class Assembly:
 def assemble(kernel: Any, time: float, start: AskedStart, inputs: np.ndarray, parameters: np.ndarray) -> Assembly:
     """Close all loops at `time`."""
     loops = Loops(kernel, time, inputs, parameters, start)
+    try:
+        return _assembled(loops)
+    except AssemblyError:
+        if not loops.borrowed:
+            raise
+    return _assembled(Loops(kernel, time, inputs, parameters, start, anew=True))
+
+
+def _assembled(loops: Loops) -> Assembly:
+    kernel, start = loops.kernel, loops.start
     guess = bring_near(loops, start.state)
     state, closed, matrix = guess, LoopGap(), np.zeros((0, loops.nv))
     asked = bool(start.rows.elements) or loops.targets.size or loops.speeds.size

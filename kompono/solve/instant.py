@@ -56,6 +56,10 @@ class Instant:
         """The state with the modes that were chosen."""
         return self.settler.states.with_modes(self.state, self._modes)
 
+    def continue_at(self, state: np.ndarray) -> None:
+        """Go on with another state, whose modes are the present ones but where laws choose others."""
+        self.state, self._modes = state, self.settler.states.other_modes(self._modes, state)
+
     def column(self, row: int) -> Column:
         """What a unit force on a row does: to rows, measures and speeds."""
         return self._looks.column(row, self.state)

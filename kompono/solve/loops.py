@@ -7,7 +7,8 @@ All parts are looked at with one evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -57,11 +58,15 @@ class LoopView:
 class Loops:
     """The conditions of a model at `time`, with constant inputs and parameters."""
 
-    def __init__(self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, start: AskedStart) -> None:
+    def __init__(
+        self, kernel: Any, time: float, inputs: np.ndarray, parameters: np.ndarray, start: AskedStart, *,
+        anew: bool = False,
+    ) -> None:  # fmt: skip
         self.kernel, self.time, self.inputs, self.parameters, self.start = kernel, time, inputs, parameters, start
         self.nq, self.nv = len(kernel.program.coordinates), len(kernel.program.speeds)
         self.rows = start.rows
         self.targets, self.speeds = Targets(start.joints), AskedSpeeds(start.joints)
+        self.borrowed, self.anew = False, anew  # whether something is known from a start before, or may not be
 
     def evaluate(self, routine: str, state: np.ndarray) -> tuple[np.ndarray, ...]:
         """The outputs of a routine."""
@@ -111,7 +116,8 @@ class Loops:
     @cached_property
     def moves(self) -> np.ndarray:
         """Which coordinates each speed moves at the start (nv, nq)."""
-        return self._moved_at(self.start.state)
+        found = functools.partial(self._moved_at, self.start.state)
+        return found() if self.nq != self.nv else self._learned("moves", found)
 
     @cached_property
     def touches(self) -> np.ndarray:
@@ -151,7 +157,22 @@ class Loops:
 
     @cached_property
     def parts(self) -> tuple[LoopGroup, ...]:
-        """Conditions and speeds in independent groups; rows no speed moves are a part of their own."""
+        """Conditions and speeds in independent groups; rows no speed moves are a part of their own. Starts of one
+        machine that differ in numbers only have the same.
+        """
+        return self._find_parts() if self._turning else self._learned("parts", self._find_parts)
+
+    def _learned(self, what: str, find: Callable[[], Any]) -> Any:
+        """What is the same for starts that differ in numbers only, of the last one or found now."""
+        key = self.parameters.tobytes(), self.targets.place.tobytes(), self.speeds.place.tobytes()
+        known = self.kernel.learned.get(what)
+        if known is None or known[0] != key or self.anew:
+            self.kernel.learned[what] = known = key, find()
+        else:
+            self.borrowed = True
+        return known[1]
+
+    def _find_parts(self) -> tuple[LoopGroup, ...]:
         rows = self._pattern()
         group = np.arange(self.nv)
         count, beyond = len(self.rows.elements), len(self.rows.elements) + self.targets.size

@@ -42,16 +42,16 @@ class MoreauStep:
     ) -> None:  # fmt: skip
         self.settler, self.kernel, self.parameters, self.size = settler, settler.kernel, parameters, size
         self.law_states = settler.states
-        first = self.law_states.places.stop
-        self.states = slice(first, first + len(self.kernel.program.states))
+        program, modes = self.kernel.program, self.law_states.places
+        self.memory = slice(modes.start, modes.stop + len(program.states))  # sealed parts do not say which are states
         half, end = time + size / 2, time + size
         rate = self.kernel.evaluate("derivative", time, state, feed(time), parameters)[0]
         middle = self.law_states.moved(state, size / 2, rate)
         self.now = Instant(settler, half, middle, feed(half), parameters, size)
         free = self.law_states.moved(state, size, rate)  # on what is curved, rows have turned until then
-        if self.kernel.program.states:
+        if program.states or program.hidden:
             rate = self._evaluate("derivative", half, middle, feed(half))
-            free[self.states] = state[self.states] + size * rate[self.states]
+            free[self.memory] = state[self.memory] + size * rate[self.memory]
         free = self.law_states.faster(free, state, size, self._evaluate("law_free", half, middle, feed(half)))
         self.rates = self.kernel.evaluate("law_view", end, free, feed(end), parameters)[1]  # of the rows
         self.struck: list[int] = []
@@ -59,8 +59,8 @@ class MoreauStep:
         chosen = [k for k in range(len(settler.units)) if self.now.touching[k]]
         after, found = self._impelled(free, chosen)
         self.end = self._moved(middle, after, half, feed)
-        self.end[self.states] = free[self.states]
-        self.now.state = self.end
+        self.end[self.memory] = free[self.memory]
+        self.now.continue_at(self.end)
         self._write(chosen, found)
         self.end = self.now.settled()
         self._correct(end, feed(end), out)

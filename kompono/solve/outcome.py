@@ -135,7 +135,8 @@ def conclude(
     )  # fmt: skip
     if trajectory.ended.ok or trajectory.ended in (Ending.OPEN, Ending.GROWN):
         speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
-        outcome.samples = pick(rows, program.state_size, speeds)
+        if METHODS[settings.method].judged:
+            outcome.samples = pick(rows, program.state_size, speeds)
         for look in (_unanswered, _grown, _open, _nameless_number, *((_energy,) if energy else ())):
             if look(kernel, outcome, rows, outputs, table, settings, parameters):
                 break

@@ -21,6 +21,7 @@ from kompono.compile import Interpreter
 from kompono.solve.stiffness import LinkTable
 
 SMALL = 1e-6  # s, of the difference that gives the accelerations of the conditions
+ROUNDING = 1e-14  # of the largest entry of a solution
 DENSE = 600  # unknowns up to which systems are solved by least squares
 
 Solve = Callable[[Any, np.ndarray], np.ndarray]
@@ -137,11 +138,14 @@ def _sparse(table: LinkTable, roots: np.ndarray, count: int) -> Any:
 
 
 def _dense(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The shortest solutions of symmetric systems (runs, n, n) that have one, even if a matrix is singular."""
+    """The shortest solutions of symmetric systems (runs, n, n) that have one, even if a matrix is singular. What is
+    rounding in them is zero: what nothing loads is not set swinging.
+    """
     values, vectors = np.linalg.eigh(matrix)
     small = np.abs(values) <= 1e-12 * np.abs(values).max(axis=1, keepdims=True, initial=0.0)
     inverse = np.where(small, 0.0, 1.0 / np.where(small, 1.0, values))
-    return vectors @ (inverse[..., None] * (vectors.swapaxes(1, 2) @ right))
+    found = vectors @ (inverse[..., None] * (vectors.swapaxes(1, 2) @ right))
+    return np.where(np.abs(found) > ROUNDING * np.abs(found).max(axis=1, keepdims=True, initial=0.0), found, 0.0)
 
 
 def _factored(matrix: Any, right: np.ndarray) -> np.ndarray:

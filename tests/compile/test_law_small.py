@@ -63,7 +63,7 @@ def least(laws: Laws) -> np.ndarray:
 
 def given(laws: Laws) -> np.ndarray:
     factor = np.vstack([laws.a, laws.big_b]).ravel(order="F")
-    return np.concatenate([factor, laws.table.ravel(), laws.n0])
+    return np.concatenate([factor, laws.table.ravel(order="F"), laws.n0])
 
 
 @pytest.mark.parametrize("purpose", ["laws", "motion", "back"])

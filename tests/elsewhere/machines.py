@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kompono import Body, Ground, Mode, State, Subsystem
-from kompono.library import Gravity, JointEffort, Revolute
+from kompono.library import DryFriction, Gravity, JointEffort, Revolute
 
 
 class Controlled(Subsystem):
@@ -32,6 +32,14 @@ class Swinging(Subsystem):
         self.torque = Mode(0.0, every=0.02, offset=0.005)
         self.torque.next = -self.top.angle
         self.push = JointEffort(self.top, self.torque)
+
+
+class Braked(Swinging):
+    """Its pin rubs."""
+
+    def __init__(self, kind: Callable[[], Any] = Controlled) -> None:
+        super().__init__(kind)
+        self.rubs = DryFriction(self.top, preload=0.3)
 
 
 class Weight(Subsystem):

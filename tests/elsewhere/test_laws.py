@@ -13,7 +13,7 @@ from elsewhere.suppliers import Supplier
 from nonsmooth.grazing import Rig
 from nonsmooth.rubbing_parts import Carried, Heavy, Rocked, Swung
 
-from kompono import RunError, Simulation, Subsystem, evaluate, resume, simulate, simulate_many
+from kompono import Simulation, Subsystem, evaluate, resume, simulate, simulate_many
 from kompono.elsewhere.hosts import InProcess
 from kompono.request import Request
 from kompono.solve.settings import settings_of
@@ -119,11 +119,6 @@ def test_ensembles_and_single_states(supplier: Find) -> None:
     assert one.statistics["events"] == other.statistics["events"]
     one, other = (evaluate(Simulation(Carried(kind))) for kind in (made.sealed, made.remote))
     assert dict(one) == dict(other)
-
-
-def test_steps_over_contact_are_refused(supplier: Find) -> None:
-    with pytest.raises(RunError, match=r"contact='steps' does not go with parts that are elsewhere \(part\)"):
-        simulate(Carried(supplier("tray").remote), contact="steps", **RUN)
 
 
 @pytest.mark.parametrize("method", ["rk4", "adams", "dopri5"] if LONG else ["dopri5"])

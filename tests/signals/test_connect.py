@@ -100,6 +100,7 @@ def test_a_loop_of_signals_is_the_model_written_by_hand(options, expected):
 def test_the_discrete_engine_has_signals(expected):
     result = simulate(Loop(), until=2.0, step=1e-4, engine="discrete")
     assert result["plant.position"][::100] == pytest.approx(expected, abs=1e-4)
+    assert not result["plant.cart.position.z"].any()  # nothing acts there
 
 
 def test_a_sealed_part_has_its_signals_as_ports(tmp_path, monkeypatch, expected):

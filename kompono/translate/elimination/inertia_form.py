@@ -10,6 +10,7 @@ import casadi as ca
 
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.element import Element
+from kompono.model.free import Placed
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, symmetric, turn_and_shift, twist_matrix
@@ -44,6 +45,7 @@ class Condensation:
         self.elimination = self._make_elimination(tolerance)
         self.chains: dict[Carrier, list[tuple[Link, Matrix]]] = {}  # per body: links whose offsets add up to its own
         self.substituted: dict[Joint, tuple[Substituted, int]] = {}  # by joint: the row that gives its acceleration
+        self.flying = self._flying()
         when = {op.link.carrier: i for i, op in enumerate(plan.operations) if op.link is not None}
         self._begin()
         for index, operation in enumerate(plan.operations):
@@ -72,8 +74,36 @@ class Condensation:
             total = call(lambda t, i, x=carried: symmetric(t + x.T @ i @ x), total, shown.inertia, path=path)
         return total
 
+    def _flying(self) -> dict[Carrier, Joint]:
+        """Bodies that are placed in world axes with nothing between them and the world but laws, and their joints:
+        these are solved for in their own axes, where inertia is constant.
+        """
+        if type(self) is not Condensation:
+            return {}
+        kinematics, parents = self.kinematics, {link.parent for link in self.topology.links}
+        tied = {joint for closure in self.closures.values() for joint in closure.columns}
+        return {
+            link.carrier: link.joint
+            for link in self.topology.links
+            if type(link.joint) is Placed and isinstance(link.carrier, Body) and link.parent is self.topology.world
+            and not (link.reverse or link.crosses or link.carrier in parents or link.carrier in kinematics.stand_ins)
+            and link.joint not in tied and link.joint not in kinematics.locked
+        }  # fmt: skip
+
+    def _fly(self, link: Link) -> None:
+        """Express the speeds of a flying body through its own acceleration, instead of this through them."""
+        joint, body = Unknown.joint(self.flying[link.carrier]), Unknown.body(link.carrier)
+        path = self.kinematics.label(link)
+        back = self.kinematics.tracer.call(lambda s: s.T, self.kinematics.step(link).subspace, path=path)
+        self.chains[link.carrier] = [(link, ca.SX(ca.DM.eye(6)))]
+        self.elimination.add(joint, 6, ca.SX(6, 6))
+        self.elimination.hang(joint, {body: back}, path)
+
     def _hang(self, link: Link, chain: list[Link]) -> None:
         """Express the body through the nearest unknown body above (or a ground) and the joints in between."""
+        if link.carrier in self.flying:
+            self._fly(link)
+            return
         call, path = self.kinematics.tracer.call, self.kinematics.label(link)
         maps: dict[Unknown, Matrix] = {}
         offsets: list[tuple[Link, Matrix]] = []
@@ -123,6 +153,10 @@ class Condensation:
             self.elimination.pivot(rows, self.model.path(element))
 
     def _pivot(self, joint: Joint) -> None:
+        flown = [body for body, placed in self.flying.items() if placed is joint]
+        if flown:
+            self.elimination.pivot(Unknown.body(flown[0]), self.model.path(flown[0]))
+            return
         self.elimination.pivot(Unknown.joint(joint), self.model.path(joint) or joint._name)
 
     def _substitute(self, joint: Joint, linear: Substituted, row: int) -> None:
@@ -137,22 +171,21 @@ class Condensation:
         """Go on with other speeds at the same coordinates: the factors stay."""
         self.kinematics, self.closures = kinematics, closures
 
-    def accelerations(self, loads: Loads, pushes: Mapping[Joint, Vector] | None = None) -> Solution:
+    def accelerations(self, loads: Loads, pushes: Mapping[Joint | Body, Vector] | None = None) -> Solution:
         """Spatial accelerations of bodies (less a uniform field), joint accelerations and multipliers; `pushes` are
-        further generalized forces on joints.
+        further generalized forces on joints, and wrenches on flying bodies.
         """
         right = self.right_side(loads)
-        for joint, push in (pushes or {}).items():
-            before = right.bias.get(Unknown.joint(joint), ca.SX(joint.freedoms, 1))
-            right.bias[Unknown.joint(joint)] = self.kinematics.tracer.call(lambda p, f: p - f, before, push)
+        for mover, push in (pushes or {}).items():
+            key = _unknown(mover)
+            before = right.bias.get(key, ca.SX(self.elimination.sizes[key], 1))
+            right.bias[key] = self.kinematics.tracer.call(lambda p, f: p - f, before, push)
         return self.with_followers(self._whole(self.elimination.solve(right)), loads)
 
-    def pushed(self, pushes: Mapping[Joint, Vector]) -> Solution:
-        """What generalized forces on joints alone do, conditions being held: changes of accelerations, or of speeds."""
+    def pushed(self, pushes: Mapping[Joint | Body, Vector]) -> Solution:
+        """What such forces alone do, conditions being held: changes of accelerations, or of speeds."""
         call = self.kinematics.tracer.call
-        solution = self.elimination.solve(
-            RightSide({Unknown.joint(j): call(lambda f: -f, f) for j, f in pushes.items()})
-        )
+        solution = self.elimination.solve(RightSide({_unknown(k): call(lambda f: -f, f) for k, f in pushes.items()}))
         return self._whole(solution)
 
     def _whole(self, solution: Solution) -> Solution:
@@ -224,6 +257,11 @@ class Condensation:
                 if not isinstance(self.plan.groups.lead(link.parent), Body):
                     local = self._add_base(link, local, loads)
                 total = call(lambda t, x, b: t + x @ b, total, carried, local, path=path)
+            if operation.link.carrier in self.flying:
+                key = Unknown.joint(self.flying[operation.link.carrier])
+                step = self.kinematics.step(operation.link)
+                offsets[key] = call(lambda s, d: -(s.T @ d), step.subspace, total, path=path)
+                continue
             offsets[Unknown.body(operation.link.carrier)] = total
         return offsets
 
@@ -237,6 +275,10 @@ class Condensation:
             lambda b, a, p, r: b + carry_twist(held @ Pose(p, r), a),
             local, base, step.pose.position, step.pose.rotation, path=self.kinematics.label(link),
         )  # fmt: skip
+
+
+def _unknown(mover: Joint | Body) -> Unknown:
+    return Unknown.joint(mover) if isinstance(mover, Joint) else Unknown.body(mover)
 
 
 def lump_block(kinematics: Kinematics, joint: Joint) -> Matrix | None:

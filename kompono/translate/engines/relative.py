@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from kompono.model.body import Body
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
@@ -103,19 +104,19 @@ class RelativeEngine(JudgingEngine):
             condensation.restate(kinematics, {key: replace(c, bias=biases[key]) for key, c in closures.items()})
         loads = Loads(kinematics)
 
-        def answer(pushes: Mapping[Joint, Vector]) -> Solution:
+        def answer(pushes: Mapping[Joint | Body, Vector]) -> Solution:
             return self._declared(condensation.accelerations(loads, pushes), declared, kinematics)
 
         shown: Closures = {key: replace(closure, rate=rates[key]) for key, closure in declared.items()}
         if not self.law_rows.size:
             return Present(tracer, kinematics, shown, loads, condensation.elimination, answer({}))
-        rows = trace_rows(kinematics, self.law_rows, self.laws)
+        rows = trace_rows(kinematics, self.law_rows, self.laws, condensation.flying, loads)
         shown |= {law._rows: closure for law, closure in rows.items()}
 
         def reaction(solution: Solution, joint: Joint | Constraint) -> Vector:
             return ChannelWriter(kinematics, loads, dict(shown), solution).reaction(joint)
 
-        def pushed(pushes: dict[Joint, Vector]) -> Solution:
+        def pushed(pushes: dict[Joint | Body, Vector]) -> Solution:
             return self._declared(condensation.pushed(pushes), declared, kinematics)
 
         relieved, redundancy = None, None
@@ -223,7 +224,7 @@ class RelativeEngine(JudgingEngine):
         plan, kinematics = self._plan(self.loops, self.sets), self._moving(tracer, q, v)
         closures, references = self._closures(kinematics, self.loops, self.sets), self.judged(kinematics).references
         condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
-        rows = trace_rows(kinematics, self.law_rows, self.laws)
+        rows = trace_rows(kinematics, self.law_rows, self.laws, condensation.flying)
         changes = [correct(self.law_rows, tracer, rows, condensation.pushed, level) for level in ("residual", "rate")]
         return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
 

@@ -76,11 +76,7 @@ class SolvedLaws:
         return known, respond, seen, sliding, (sizes_of_n, ca.vertcat(*[_size(line, measures) for line in table]))
 
     def _table(self, known: Sizes) -> list[dict[str, Scalar]]:
-        width = len(FIELDS)
-        return [
-            {field: self.given[known.factor + k * width + i] for i, field in enumerate(FIELDS)}
-            for k in range(known.rows)
-        ]
+        return [{field: self.given[known.place(k, field)] for field in FIELDS} for k in range(known.rows)]
 
 
 def _sliding(line: dict[str, Scalar], size: Scalar) -> Scalar:

@@ -113,8 +113,9 @@ def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca
 def solved(
     size: int, measures: int, response: tuple[Vector, ca.Function], table: Vector, n0: Vector, purpose: str = "laws"
 ) -> Vector:  # fmt: skip
-    """Forces of the rows, by native code; for a purpose that naming.Sizes tells."""
+    """Forces of the rows, by native code; for a purpose that naming.Sizes tells. The table has eight numbers a row."""
     factor, respond = response
+    table = ca.vec(ca.reshape(ca.densify(table), 8, size).T)  # by fields
     solver = make_stand_in(respond, factor.numel(), size, measures, purpose)
     return solver(ca.densify(ca.vertcat(factor, table, n0)))
 

@@ -25,11 +25,16 @@ LawClosures = dict[Law, Closure[Body]]
 
 def trace_rows(kinematics: Kinematics, rows: LawRows, laws: Laws, loads: Loads | None) -> LawClosures:
     """The rows of all laws at a state; without loads grounds do not accelerate."""
+    return {law: trace_body_rows(kinematics, law, laws, loads) for law in rows.laws}
+
+
+def trace_body_rows(kinematics: Kinematics, law: Law, laws: Laws, loads: Loads | None) -> Closure[Body]:
+    """The rows of one law."""
 
     def acceleration(ground: Carrier) -> Vector:
         return ground_acceleration(kinematics, loads, ground) if loads is not None else ca.SX(6, 1)
 
-    return {law: trace_body_closure(kinematics, law._rows, laws, acceleration) for law in rows.laws}
+    return trace_body_closure(kinematics, law._rows, laws, acceleration)
 
 
 def moved(

@@ -9,9 +9,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-FIELDS = ("kind", "direction", "offset", "mu", "limit", "first", "count", "unit")  # of one row in the table of laws
+FIELDS = (
+    "kind",
+    "direction",
+    "offset",
+    "mu",
+    "limit",
+    "first",
+    "count",
+    "unit",
+)  # of a row in the table of laws, which has them one after the other: first all kinds
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
+_RESPOND = re.compile(r"respond(\d+)_\w+")
 _NAME = re.compile(r"(laws|least|motion|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
@@ -47,6 +57,10 @@ class Sizes(NamedTuple):
         more = self.rows + self.columns * (self.rows + self.measures)
         return first + more if self.columns else first
 
+    def place(self, row: int, field: str) -> int:
+        """Where an entry of the table is in the column of arguments."""
+        return self.factor + FIELDS.index(field) * self.rows + row
+
     @property
     def found(self) -> int:
         """Numbers in the column of results: forces of the rows, or their changes, direction by direction; transposed,
@@ -61,6 +75,17 @@ class Sizes(NamedTuple):
         """The name of the solver: what it calls and its sizes are in it."""
         directions = self.columns or ""
         return f"{self.purpose}{directions}_{self.factor}_{self.rows}_{self.measures}_{self.respond}"
+
+
+def respond_name(rows: int, digest: str) -> str:
+    """The name of a function that answers forces on so many rows."""
+    return f"respond{rows}_{digest}"
+
+
+def rows_asked(name: str) -> int | None:
+    """How many rows a function of this name answers for, behind its factor; None for any other function."""
+    found = _RESPOND.fullmatch(name)
+    return None if found is None else int(found[1])
 
 
 def sizes(name: str) -> Sizes | None:

@@ -16,6 +16,7 @@ import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.algorithm import algorithm, operand_counts
+from kompono.translate.laws.naming import respond_name
 from kompono.translate.symbolic import Matrix, Vector
 
 _ONCE = {  # operations that are linear, by which of their operands change
@@ -40,7 +41,7 @@ def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
     name = hashlib.sha256(plain.serialize().encode()).hexdigest()[:24]
     values = ca.vertcat(ca.SX(0, 1), *walk.values)
     factor = ca.Function("factor", [x], [values])(x) if walk.values else values
-    return factor, ca.Function(f"respond_{name}", [column], [ca.densify(made)], {"never_inline": True})
+    return factor, ca.Function(respond_name(z.numel(), name), [column], [ca.densify(made)], {"never_inline": True})
 
 
 def coefficients(outputs: Vector, z: Vector) -> Matrix:

@@ -11,13 +11,13 @@ import math
 import casadi as ca
 
 from kompono.errors import CompileError
-from kompono.translate.laws.naming import Sizes
+from kompono.translate.laws.naming import Sizes, rows_asked
 
 
 def make_stand_in(
     respond: ca.Function, factor: int, rows: int, measures: int, purpose: str = "laws", columns: int = 0
 ) -> ca.Function:
-    """A closed function [factor | table (rows x 8, row by row) | n0 (measures)] -> z (rows) of NaN.
+    """A closed function [factor | table (rows x 8, field by field) | n0 (measures)] -> z (rows) of NaN.
 
     `respond`, closed as well, maps [factor | z (rows)] to [A z (rows) | B z (measures)]. What it is wanted
     for (`Sizes`) is in its name.
@@ -25,6 +25,8 @@ def make_stand_in(
     if (respond.nnz_in(), respond.nnz_out()) != (factor + rows, rows + measures):
         shape = f"{respond.nnz_in()} -> {respond.nnz_out()}, not {factor + rows} -> {rows + measures}"
         raise CompileError(f"{respond.name()} is a function of {shape} numbers.")
+    if rows_asked(respond.name()) != rows:
+        raise CompileError(f"the name {respond.name()} does not tell its {rows} rows.", fix="Use respond_name.")
     sizes = Sizes(factor, rows, measures, respond.name(), purpose, columns)
     given = ca.SX.sym("given", sizes.given)
     answer = respond(given[: factor + rows])

@@ -23,7 +23,7 @@ from kompono.translate.motion.conditions import Conditions
 
 SAMPLES = 64
 ROUNDS = 12
-STILL = 1e-14  # of a step: metres, radians
+STILL = 1e-8  # [m, rad] of a step of Newton's method, behind which the next would be rounding
 TOGETHER = 64  # runs
 CLOSE = 1e-6  # how far off its conditions, in their units, a pose may be to count
 

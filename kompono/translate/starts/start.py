@@ -19,6 +19,7 @@ from kompono.model.constraint import Coupling
 from kompono.model.free import Placed, Turned
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
+from kompono.spatial.numeric import rotations
 from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.declared.elaborate import Elaborated
@@ -276,7 +277,7 @@ def placed_state(engine: Engine, placement: np.ndarray, by_joints: Engine, state
     counted = [coordinates[joint] for joint in engine.counted]
     modes = [mode.start for mode in engine.model.modes]
     if isinstance(engine.joints[0], Turned):
-        bodies = np.array([_turned(body) for body in bodies])
+        bodies = _turned(bodies)
     size = bodies.shape[1] - 6
     rows: dict[Carrier, np.ndarray] = dict(zip(engine.model.bodies, bodies, strict=True))
     inside, found = _inside(by_joints, state), []
@@ -298,7 +299,10 @@ def _inside(engine: Engine, state: np.ndarray) -> dict[Subsystem | None, tuple[n
     return found
 
 
-def _turned(body: np.ndarray) -> np.ndarray:
-    """Position, quaternion and speeds in the world (13) as position, rotation matrix and speeds in body axes (18)."""
-    rotation = np.asarray(ca.DM(quaternion_matrix(body[3:7])))
-    return np.concatenate([body[:3], rotation.ravel(order="F"), body[7:10] @ rotation, body[10:] @ rotation])
+def _turned(bodies: np.ndarray) -> np.ndarray:
+    """Positions, quaternions and speeds in the world (n, 13) as positions, rotation matrices and speeds in body axes
+    (n, 18).
+    """
+    turns = rotations(bodies[:, 3:7])
+    speeds = bodies[:, 7:].reshape(-1, 2, 3) @ turns
+    return np.hstack([bodies[:, :3], turns.swapaxes(1, 2).reshape(-1, 9), speeds.reshape(-1, 6)])
