@@ -43,12 +43,11 @@ def row_arrays(
     return [a if _rows_lie_well(a) else np.ascontiguousarray(a) for a in arrays]
 
 
-class Interpreter:
-    """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
+class Here:
+    """What both ways say of a program all of whose numbers are here."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
         self.learned: dict[str, Any] = {}  # what solvers found out about the program, and need not find again
 
     @property
@@ -63,12 +62,20 @@ class Interpreter:
 
     @contextmanager
     def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
-        """The state itself."""
+        """The state a run begins with, from one that was assembled: the same, if nothing is kept elsewhere."""
         yield state
 
     def counts(self, state: np.ndarray) -> dict[str, Any]:
-        """Nothing."""
+        """What else there is to say about a run after it; `state` is one of its states."""
         return {}
+
+
+class Interpreter(Here):
+    """A program evaluated call by call in CasADi: slow, and independent of everything else in this folder."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._results: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
 
     def has(self, routine: str) -> bool:
         """Whether a routine can be evaluated at once; nothing is compiled here."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from kompono.compile.block import guard_count
 from kompono.compile.evaluator import Evaluator
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
-from kompono.compile.interpreter import instructions, routine_named, row_arrays
+from kompono.compile.interpreter import Here, routine_named, row_arrays
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import LawStates, acts
 from kompono.compile.objects import CHOOSING, METHODS, SOLVING, Objects
@@ -34,21 +33,15 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Run)
 
 
-class Kernel:
+class Kernel(Here):
     """A program as native code. Objects are compiled (or found in the cache) when they are first used."""
 
     def __init__(self, program: Program, *, cache: bool = True, threads: int | None = None) -> None:
-        self.program = program
+        super().__init__(program)
         self.threads = threads  # of one run of a large model; None: as many as pay
         self._objects = Objects(program, cache)
         self._evaluators: dict[str, Evaluator] = {}
         self.settle: Settle | None = None  # chooses the modes of laws
-        self.learned: dict[str, Any] = {}  # what solvers found out about the program, and need not find again
-
-    @property
-    def instructions(self) -> Mapping[str, int]:
-        """SX instructions executed by one evaluation of each routine."""
-        return instructions(self.program)
 
     def prepare(
         self, routine: str = "", method: str = "", *, routines: Iterable[str] = (), lanes: int = 1, soon: bool = False
@@ -67,20 +60,6 @@ class Kernel:
         if method:
             width = Lanes(lanes, apart)
             self._objects.loop_function(self._objects.loop_named(method, width) if soon else method, width)
-
-    @property
-    def lasts(self) -> bool:
-        """Whether a run can go on in another process: all it needs is here."""
-        return True
-
-    @contextmanager
-    def begun(self, state: np.ndarray, lanes: int = 1) -> Iterator[np.ndarray]:
-        """The state a run begins with, from one that was assembled: the same, if nothing is kept elsewhere."""
-        yield state
-
-    def counts(self, state: np.ndarray) -> dict[str, Any]:
-        """What else there is to say about a run after it; `state` is one of its states."""
-        return {}
 
     def law_states(self) -> LawStates:
         """What laws do with states at events."""
