@@ -36,6 +36,7 @@ class Conductor:
         self._timed: Callable[[float, float], None] | None = timed
         self._whole, self._numbers = whole, itertools.count()
         self._gone: deque[int] = deque()  # runs nobody has any more
+        self.learned = whole.learned
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """Let all processes do something; what this one gets."""

@@ -1,4 +1,4 @@
-"""Where frames sit on their bodies, as numbers that are put in after tracing (see `numbers`).
+"""Where frames sit on their bodies, and lengths of constraints, as numbers put in after tracing (see `numbers`).
 
 A length is edited more often than anything else, and decides a lot: where it is zero terms vanish, axes that meet or
 are parallel make loops planar, redundant or linear. So lengths are no symbols from the beginning. All that is decided
@@ -12,6 +12,7 @@ A pose that nobody can name from the structure of a model has its numbers in its
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,17 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.body import Carrier, Frame
+from kompono.model.constraint import Constraint
+from kompono.model.element import Element
 from kompono.spatial.pose import Pose
+from kompono.translate.declared.ours import is_ours
 from kompono.translate.numbers import OpenNumbers, like_places
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
     from kompono.translate.structure.topology import Topology
 
+_LENGTHS = ("length", "radius", "angle")  # attributes of constraints
 ROUNDING = 1e-15  # of the largest of a position, or of 1: what is smaller is zero, and what differs less is equal
 
 
@@ -58,6 +63,30 @@ def _frames(values: Mapping[Any, Any]) -> Iterator[tuple[str, Frame]]:
         for number, one in enumerate(several):
             if isinstance(one, Frame) and not isinstance(one, Carrier):
                 yield f"{name} {number}", one
+
+
+def named_lengths(model: Elaborated, topology: Topology) -> dict[Element, tuple[str, ...]]:
+    """Attributes of constraints of ours that are lengths, or an angle, and enter nothing but conditions; not those of
+    mates that are a joint.
+    """
+    mated = {one for pair in topology.mated for one in pair.constraints}
+    found: dict[Element, tuple[str, ...]] = {}
+    for one in model.constraints:
+        if one not in mated and type(one).holds is Constraint.holds and is_ours(type(one)):
+            names = tuple(name for name in _LENGTHS if type(getattr(one, name, None)) is float)
+            found |= {one: names} if names else {}
+    return found
+
+
+def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> Any:
+    """An element, as `declared` or about other axes, with symbols for its lengths where these are numbers."""
+    if model is None or model.numbers is None or declared not in model.numbers.lengths:
+        return element
+    twin = copy.copy(element)
+    for name in model.numbers.lengths[declared]:
+        values = np.array([getattr(declared, name)])
+        setattr(twin, name, model.numbers.found(f"{model.path(declared)} {name}", values, ones=True))
+    return twin
 
 
 class OpenPoses:
@@ -95,8 +124,9 @@ class OpenPoses:
 
 
 def lengths_of(numbers: OpenNumbers) -> list[tuple[str, str]]:
-    """All poses that are numbers, as declared."""
-    return [(name, told_pose(frame.pose)) for frame, name in (numbers.frames or {}).items()]
+    """All poses and lengths that are numbers, as declared."""
+    lengths = [(e.label, repr([getattr(e, name) for name in names])) for e, names in numbers.lengths.items()]
+    return [*((name, told_pose(frame.pose)) for frame, name in (numbers.frames or {}).items()), *lengths]
 
 
 def told_pose(pose: Pose) -> str:

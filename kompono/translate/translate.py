@@ -36,7 +36,7 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
-from kompono.translate.lengths import lengths_of, named_frames
+from kompono.translate.lengths import lengths_of, named_frames, named_lengths
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
@@ -162,7 +162,8 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry) -> 
     """Numbers that are put in after tracing."""
     bodies = {model.path(body): body for body in model.bodies}
     numbers = OpenNumbers(bodies, functools.partial(_open_laws, model))
-    numbers.frames = named_frames(model, topology) if entry.by_joints else None
+    if entry.by_joints:
+        numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
     return numbers
 
 

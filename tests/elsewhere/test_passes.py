@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from elsewhere.counting import Passes, counted_passes
 from elsewhere.striking import Coupler, Handing, Held, Hung, Meeting, Talking, Twice
 from elsewhere.suppliers import Supplier
 from nonsmooth.grazing import Rig
@@ -18,10 +19,8 @@ from kompono import Result, Simulation, Subsystem, simulate
 from kompono.elsewhere.hosts import InProcess
 from kompono.request import Request
 from kompono.solve.settings import settings_of
-from kompono.solve.settling import Settler
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning", "ignore::kompono.RunWarning")
-Passes = set[tuple[str, tuple[int, ...]]]
 RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3}
 BOTH = ("part", "other")
 MACHINES: dict[str, tuple[Callable[[], Subsystem], tuple[str, ...], Passes]] = {
@@ -39,20 +38,7 @@ MACHINES: dict[str, tuple[Callable[[], Subsystem], tuple[str, ...], Passes]] = {
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> Passes:
     """Round trips of each part at events, by what happened."""
-    settle, found = Settler.__call__, Passes()
-
-    def counted(self: Any, time: float, state: np.ndarray, *given: Any) -> Any:
-        sessions = self.kernel.sessions(state) if self.program.opaque else []
-        before = [session.round_trips for session in sessions]
-        made, happened = settle(self, time, state, *given)
-        struck = any(self.program.events[number].endswith("strikes") for number in happened)
-        asked = tuple(session.round_trips - count for session, count in zip(sessions, before, strict=True))
-        if sessions:
-            found.add(("strikes" if struck else "changes", asked))
-        return made, happened
-
-    monkeypatch.setattr(Settler, "__call__", counted)
-    return found
+    return counted_passes(monkeypatch)
 
 
 def elsewhere(model: Subsystem, parts: tuple[str, ...], contact: str = "events", **run: Any) -> Result:

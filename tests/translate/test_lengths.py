@@ -102,13 +102,13 @@ class FourBar(Subsystem):
 class Spatial(Subsystem):
     """A loop in space, with a rod and a body that is welded on twice."""
 
-    def __init__(self, place: float = 0.3, turn: float = 0.4) -> None:
+    def __init__(self, place: float = 0.3, turn: float = 0.4, rod: float = 1.25) -> None:
         self.ground, self.gravity = Ground(), Gravity()
         self.arm, self.plate, self.lump, self.more = (Body(mass=m, inertia=FULL) for m in (1.0, 2.0, 0.3, 0.2))
         tilted = np.array([[np.cos(turn), -np.sin(turn), 0], [np.sin(turn), np.cos(turn), 0], [0, 0, 1.0]])
         self.hinge = Revolute(self.ground.at(0, 0, 0.1, orientation=tilted), self.arm.at(-place, 0.1, 0), axis="y")
         self.ball = Spherical(self.arm.at(0.4, 0, 0.2), self.plate.at(-0.2, 0.1, 0))
-        self.rod = Distance(self.ground.at(0.5, 0.5, 1.3), self.plate.at(0, 0.1, 0), length=1.25)
+        self.rod = Distance(self.ground.at(0.5, 0.5, 1.3), self.plate.at(0, 0.1, 0), length=rod)
         self.held = Weld(self.plate.at(0.1, 0.1, 0.1, orientation=tilted), self.lump.at(0.05, 0, 0))
         self.also = Weld(self.lump, self.more.at(0, 0.03, 0.01))
         self.spring = SpringDamper(self.ground.at(0, 0, 1.4), self.more.at(0.02, 0, 0), k=30.0, c=0.2, rest=0.4)
@@ -182,6 +182,16 @@ def test_another_angle_of_a_frame(turn: float, traced: set[str]) -> None:
     traced.clear()
     assert kernels(translated(Spatial(turn=turn), shelf)) == new
     assert bool(traced) is (turn != 0.3)
+
+
+@pytest.mark.parametrize("rod", [1.3, 1.0])
+def test_another_length_of_a_rod(rod: float, traced: set[str]) -> None:
+    shelf = Shelf()
+    kernels(translated(Spatial(), shelf))
+    new = kernels(translated(Spatial(rod=rod), None))
+    traced.clear()
+    assert kernels(translated(Spatial(rod=rod), shelf)) == new
+    assert bool(traced) is (rod == 1.0)
 
 
 def test_all_that_is_decided_is_known_before_anything_is_traced() -> None:

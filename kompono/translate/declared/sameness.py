@@ -36,7 +36,7 @@ from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
 from kompono.translate.declared.open_laws import OpenLaw, open_law
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
-from kompono.translate.numbers import pattern_of
+from kompono.translate.numbers import OpenNumbers, pattern_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _OWN = frozenset(
@@ -123,21 +123,20 @@ def names_of(
     options: Any,
     *,
     again: bool = False,
-    asked: dict[Element, Any] | None = None,
-    frames: Collection[Frame] = (),
+    numbers: OpenNumbers | None = None,
 ) -> Names:
     """The names of a model with options, or Nameless; one that had a name before is not looked at twice `again`. Laws
-    whose numbers are apart are noted where they are `asked` for; poses of `frames` are such numbers, too.
+    whose numbers are apart are noted among the `numbers`; poses and lengths that are named there are such, too.
     """
     elaborated = elaborate(model) if isinstance(model, Subsystem) else model
-    scribe = _Scribe(elaborated, options, frames)
+    scribe = _Scribe(elaborated, options, numbers)
     content = scribe.content()
     if scribe.traced and not again:
-        other = _Scribe(elaborated, options, frames)
+        other = _Scribe(elaborated, options, numbers)
         if (other.content(), repr(other.numbers)) != (content, repr(scribe.numbers)):
             raise Nameless("a law that gives something else each time")
-    if asked is not None:
-        asked.update(scribe.asked)
+    if numbers is not None and not again:
+        numbers.asked.update(scribe.asked)
     opened = hashlib.sha256(content).hexdigest()
     return Names(hashlib.sha256(f"{opened} {scribe.numbers!r}".encode()).hexdigest(), opened)
 
@@ -145,8 +144,9 @@ def names_of(
 class _Scribe:
     """Writes down a model: words (plain data) and expressions, in the order of declaration."""
 
-    def __init__(self, model: Elaborated, options: Any, frames: Collection[Frame]) -> None:
-        self._frames = frames  # whose poses are numbers
+    def __init__(self, model: Elaborated, options: Any, numbers: OpenNumbers | None) -> None:
+        self._frames: Collection[Frame] = () if numbers is None else numbers.frames or ()  # whose poses are numbers
+        self._lengths = {} if numbers is None else numbers.lengths
         self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
@@ -207,6 +207,10 @@ class _Scribe:
         if isinstance(element, Force | Effort):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
+        if isinstance(element, Constraint) and element in self._lengths:
+            begins = self._lengths[element]
+            self.words.append(("lengths", begins))
+            self.numbers.append([getattr(element, name) for name in begins])
         if self._ours[kind] and self._attributes(element, opened, begins):
             return
         self.words.append(("foreign", type(element).__qualname__))

@@ -259,8 +259,7 @@ def find_kept(
         return None
 
     def name(*, again: bool = False) -> Names:
-        asked, frames = (None, ()) if numbers is None else (numbers.asked, numbers.frames or ())
-        return names_of(model, options, again=again, asked=None if again else asked, frames=frames)
+        return names_of(model, options, again=again, numbers=numbers)
 
     try:
         return KeptTranslation(shelf, name, kernels, numbers)

@@ -6,7 +6,7 @@ mates come to) are told in full: another one is another pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -17,7 +17,7 @@ from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.linear import Form, LinearSet
-from kompono.translate.lengths import is_number, told_pose
+from kompono.translate.lengths import is_number, told_pose, with_lengths
 from kompono.translate.motion.conditions import Closing
 from kompono.translate.motion.hanging import find_poses
 from kompono.translate.motion.kinematics import Kinematics
@@ -45,6 +45,8 @@ def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
     """Have the places of all frames, and what follows from them alone, among the numbers of a model."""
     fields = [uniform_field(kinematics.model, field) for field in kinematics.model.fields]
     kinematics.in_working_axes(sum((value for value in fields if value is not None), ca.SX(3, 1)))
+    for element in () if kinematics.model.numbers is None else kinematics.model.numbers.lengths:
+        with_lengths(kinematics.model, element, element)
     find_poses(kinematics, (one for one in closing if not isinstance(one, Coupling)))
 
 
@@ -69,12 +71,12 @@ def _joint(model: Elaborated, joint: Any) -> Any:
     return None if joint is None else (_path(model, joint), type(joint).__qualname__, _numbers(joint))
 
 
-def _numbers(element: Any) -> list[Any]:
-    """Numbers an element has among its attributes."""
+def _numbers(element: Any, apart: Collection[str] = ()) -> list[Any]:
+    """Numbers an element has among its attributes, but for those that are put in after tracing."""
     return [
         (name, np.asarray(value).tolist())
         for name, value in vars(element).items()
-        if isinstance(value, float | np.ndarray | ca.DM)
+        if isinstance(value, float | np.ndarray | ca.DM) and name not in apart
     ]
 
 
@@ -95,7 +97,8 @@ def told_axes(model: Elaborated, topology: Topology, axes: ChosenAxes | None) ->
     if axes is None:
         return []
     joints = [(_path(model, joint), _numbers(one.element)) for joint, one in axes.joints.items()]
-    closing = [(_path(model, element), _numbers(one.element)) for element, one in axes.closing.items()]
+    apart: Mapping[Element, tuple[str, ...]] = {} if model.numbers is None else model.numbers.lengths
+    closing = [(_path(model, e), _numbers(one.element, apart.get(e, ()))) for e, one in axes.closing.items()]
     moved = [
         (model.path(link.carrier), told_pose(axes.frames[link.carrier]), told_pose(axes.frames[topology.world]))
         for link in topology.links

@@ -210,8 +210,8 @@ class JudgingEngine(SolvedEngine):
         probe = self.probe
         if self.axes is None:
             return probe
-        kinematics = probe.kinematics.turned(self.axes)
-        closures: Closures = {one: trace_closure(kinematics, one, self.laws) for one in self.closing}
+        kinematics, laws = probe.kinematics.turned(self.axes), self._numeric.laws if self._opens else self.laws
+        closures: Closures = {one: trace_closure(kinematics, one, laws) for one in self.closing}
         return Probe(probe.tracer, kinematics, closures, probe.nq - probe.moved)
 
     @cached_property

@@ -45,7 +45,7 @@ class PosedEngine(Engine):
 
     def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
         super().__init__(model, topology, kernels, shared=shared)
-        self.laws = Laws()
+        self.laws = Laws(model)
 
     @cached_property
     @abstractmethod

@@ -25,6 +25,8 @@ from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.lengths import with_lengths
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
@@ -122,14 +124,13 @@ def trace_violation(kinematics: Kinematics, element: Closing, laws: Laws, level:
     """g (level "residual") or g_dot (level "rate") of an element alone, for projection."""
     if isinstance(element, Coupling):
         return getattr(_trace_coupling(kinematics, element), level)
-    law = laws.of(kinematics.pair(element)[0])
+    law = laws.of(kinematics.pair(element)[0], element)
     motion = kinematics.pair_motion(element)
 
     def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> Vector:
-        x = column_of(Pose(p, r))
         if level == "residual":
-            return law.residual(x, law.signals)
-        return law.rate(x, ca.densify(ca.vertcat(v, w)), law.signals)
+            return law.residual(column_of(Pose(p, r)), law.signals)
+        return law.rate(column_of(Pose(p, r)), ca.densify(ca.vertcat(v, w)), law.signals)
 
     return kinematics.tracer.call(
         trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity,
@@ -140,13 +141,14 @@ def trace_violation(kinematics: Kinematics, element: Closing, laws: Laws, level:
 class Laws:
     """Derived conditions by element, made when first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Elaborated | None = None) -> None:
         self._known: dict[Element, Conditions] = {}
+        self._model = model  # whose numbers may be put in after tracing
 
-    def of(self, element: Joint | Constraint) -> Conditions:
-        """The conditions of a pair."""
+    def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
+        """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            self._known[element] = differentiate_conditions(element)
+            self._known[element] = differentiate_conditions(with_lengths(self._model, declared or element, element))
         return self._known[element]
 
 
@@ -174,7 +176,7 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, laws: Laws)
     call = kinematics.tracer.call
     relative = kinematics.relative(element.first.body, element.second.body)
     meant, first, inner = kinematics.pair(element)
-    law, outer = laws.of(meant), first.inverse()
+    law, outer = laws.of(meant, element), first.inverse()
 
     def trace(p: Vector, r: Matrix, twist: Vector, bias: Vector) -> tuple[Matrix, ...]:
         actual = outer @ Pose(p, r) @ inner

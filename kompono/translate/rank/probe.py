@@ -15,6 +15,7 @@ from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.conditions import Closure, Closures
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import declared_inertia
+from kompono.translate.rank.evaluated import on_arrays
 from kompono.translate.rank.rank import LiveRows, RankSample, find_live
 from kompono.translate.rank.redundant import NumericModel, Position, find_positions, slips
 from kompono.translate.symbolic import Matrix, Vector
@@ -238,6 +239,7 @@ class Probe:
         gaps = ca.vertcat(*[one.rows(closure.residual, self.tracer) for one, closure in pairs])
         rows = ca.vertcat(*[one.rows(self.columns(closure), self.tracer) for one, closure in pairs])
         function = ca.Function("conditions", [self.tracer.symbols], [ca.densify(gaps), ca.densify(rows)])
+        conditions = on_arrays(function)
         rates = ca.Function("rates", [self.tracer.symbols], [ca.densify(self._coordinate_rates())])
         values = np.zeros(self.tracer.symbols.numel())
         values[1 : 1 + len(start)] = start
@@ -248,8 +250,8 @@ class Probe:
             here = values.copy()
             here[0], here[1 : 1 + self.moved] = time, q
             here[len(here) - len(parameters) :] = parameters
-            g, matrix = function(here)
-            return g.full().ravel(), matrix.full()
+            g, matrix = conditions(here)
+            return g.ravel(), matrix
 
         def move(q: np.ndarray, change: np.ndarray) -> np.ndarray:
             here = values.copy()

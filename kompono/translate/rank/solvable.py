@@ -15,7 +15,7 @@ depends on anything but its coordinates, keeps its multipliers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -23,6 +23,7 @@ import numpy as np
 
 from kompono.model.joint import Joint
 from kompono.translate.motion.conditions import Closing
+from kompono.translate.rank.evaluated import on_arrays
 from kompono.translate.rank.probe import Freedoms, Probe
 from kompono.translate.rank.rank import LiveRows
 
@@ -38,7 +39,7 @@ ROUNDS = 15  # of Newton's method
 class _Loop:
     """A loop as a function of the coordinates it has (n,): g (n - 1,) and G (n - 1, n); which of them is `turned`."""
 
-    function: ca.Function
+    evaluate: Callable[[np.ndarray], list[np.ndarray]]
     start: np.ndarray
     turned: int
 
@@ -52,7 +53,7 @@ class _Loop:
         """
         q = q.copy()
         for _ in range(ROUNDS):
-            g, matrix = (value.full() for value in self.function(q))
+            g, matrix = self.evaluate(q)
             if np.abs(g).max() <= CLOSED * np.abs(matrix).max():
                 return q, matrix
             try:
@@ -83,7 +84,7 @@ def solvable(
         return None
     begun = np.array([start[probe.places({joint: (k,)})[0][0]] for joint, k in free])
     for crank in cranks if not needed else [place for place in cranks if needed == [place]]:
-        if _regular(_Loop(function, begun, crank)):
+        if _regular(_Loop(on_arrays(function), begun, crank)):
             return tuple(joint for place, (joint, _) in enumerate(free) if place != crank)
     return None
 
