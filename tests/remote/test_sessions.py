@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import struct
 import threading
@@ -199,6 +200,7 @@ def test_a_server_that_does_not_answer(state: Path) -> None:
     asked = line(port, patience=1.0)
     asked.ask(FRAMES[0])
     process.process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.process.pid, os.WUNTRACED)  # its threads stop one by one
     try:
         with pytest.raises(LinkLost, match=r"no answer for 1\.\d s"):
             asked.ask(FRAMES[1])
