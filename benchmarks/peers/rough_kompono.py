@@ -18,6 +18,8 @@ from kompono.solve.settings import Settings
 
 NAME = "Kompono"
 
+Setting = tuple[float, str]  # step [s], engine
+
 
 def version() -> str:
     """That which runs."""
@@ -43,7 +45,7 @@ class Slider(Subsystem):
 
     def __init__(self, run: Slope) -> None:
         self.ground, self.gravity = Ground(orientation=rotation("y", SLOPE)), Gravity()
-        self.mass = Body(solids.point(mass=MASS))
+        self.mass = Body(solids.box(mass=MASS, size=SIZE))
         self.rail = Prismatic(self.ground, self.mass, axis="x", displacement_rate=run.speed)
         self.friction = DryFriction(self.rail, mu=run.mu)
 
@@ -53,7 +55,7 @@ class Oscillator(Subsystem):
 
     def __init__(self) -> None:
         self.ground = Ground()
-        self.mass = Body(solids.point(mass=1.0))
+        self.mass = Body(solids.sphere(mass=1.0, radius=0.1))
         self.slide = Prismatic(self.ground, self.mass, axis="x")
         pull = FORCE * ca.cos(FREQUENCY * time)
         self.spring = JointEffort(self.slide, pull - STIFFNESS * self.slide.displacement)
@@ -69,15 +71,15 @@ class Ball(Subsystem):
         self.floor = Contact(self.ground.plane(), self.ball.sphere(0.1), restitution=RESTITUTION)
 
 
-def settings() -> dict[str, float]:
-    """Names and steps [s] of what is run."""
-    return {"1 ms": 1e-3, "10 ms": 1e-2}
+def settings() -> dict[str, Setting]:
+    """Names of what is run."""
+    return {"1 ms": (1e-3, "relative"), "10 ms": (1e-2, "relative"), "1 ms, absolute": (1e-3, "absolute")}
 
 
-def _run(model: Subsystem, until: float, step: float, **options: Any) -> tuple[Result, float]:
+def _run(model: Subsystem, until: float, setting: Setting, **options: Any) -> tuple[Result, float]:
     """A result, and seconds per second of a run whose code is there."""
-    every, channels = options.pop("every", 1), options.pop("channels", "*")
-    simulation, settings = Simulation(model), Settings("rk4", until, step, every)
+    every, channels, (step, engine) = options.pop("every", 1), options.pop("channels", "*"), setting
+    simulation, settings = Simulation(model, engine=engine), Settings("rk4", until, step, every)
     costs = []
     for end in (2 * step, 2 * step, until):
         begun = clock.process_time()
@@ -89,27 +91,27 @@ def _run(model: Subsystem, until: float, step: float, **options: Any) -> tuple[R
     return result, (costs[2] - costs[1]) / (until - 2 * step)
 
 
-def brick(step: float, run: Slope) -> tuple[float, float]:
+def brick(setting: Setting, run: Slope) -> tuple[float, float]:
     """How far a box slides [m], seconds per second."""
-    result, seconds = _run(Brick(run), run.until, step, every=round(1 / step))
+    result, seconds = _run(Brick(run), run.until, setting, every=round(1 / setting[0]))
     return float(np.hypot(*[np.ptp(result[f"brick.position.{axis}"][[0, -1]]) for axis in "xz"])), seconds
 
 
-def slider(step: float, run: Slope) -> tuple[float, float]:
+def slider(setting: Setting, run: Slope) -> tuple[float, float]:
     """How far a mass slides [m], seconds per second."""
-    result, seconds = _run(Slider(run), run.until, step, every=round(1 / step))
+    result, seconds = _run(Slider(run), run.until, setting, every=round(1 / setting[0]))
     return float(result["rail.displacement"][-1]), seconds
 
 
-def oscillator(step: float) -> tuple[np.ndarray, np.ndarray, float]:
+def oscillator(setting: Setting) -> tuple[np.ndarray, np.ndarray, float]:
     """Times, positions, seconds per second."""
-    result, seconds = _run(Oscillator(), SPAN, step, channels="slide.displacement")
+    result, seconds = _run(Oscillator(), SPAN, setting, channels="slide.displacement")
     return result.time, result["slide.displacement"], seconds
 
 
-def ball(step: float) -> tuple[np.ndarray, float]:
+def ball(setting: Setting) -> tuple[np.ndarray, float]:
     """Heights [m] at all steps of 3 s, seconds per second."""
-    result, seconds = _run(Ball(), 3.0, step, channels="ball.position.z")
+    result, seconds = _run(Ball(), 3.0, setting, channels="ball.position.z")
     return result["ball.position.z"][np.unique(result.time, return_index=True)[1]] - 0.1, seconds
 
 
