@@ -102,4 +102,4 @@ def test_closed_chains_move_as_open_ones(seed: int) -> None:
         ]
         size = np.abs(rates[0]).max()
         assert np.isfinite(size)
-        assert np.abs(rates[0][places] - rates[1]).max() < 1e-10 * size
+        assert np.abs(rates[0][places] - rates[1]).max() < 1e-10 * max(size, 1e-3)  # all may be held

@@ -51,7 +51,8 @@ def test_friction_by_the_force_of_a_joint_inside() -> None:
 @pytest.mark.skipif(not LONG, reason="takes long to translate")
 @pytest.mark.parametrize("make", [Rocked, Swung])
 def test_in_absolute_coordinates(make: Callable[[], Any]) -> None:
-    check_closed(make, ["part"], ["pin.angle"], 1e-7, engine="absolute")
+    """Parts are projected by themselves there: what that changes falls with the fourth power of the step."""
+    check_closed(make, ["part"], ["pin.angle"], 1e-7, engine="absolute", step=2.5e-4)
 
 
 def test_a_ball_on_the_rough_floor_of_its_part() -> None:
