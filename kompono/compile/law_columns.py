@@ -52,8 +52,8 @@ def columns_of(function: ca.Function, lines: list[str]) -> tuple[Callable[[int],
     def read(i: int) -> str:
         if i < factor:
             lines.append(f"%p{i} = getelementptr double, ptr %factor, i64 {i}")
-            lines.append(f"%s{i} = load double, ptr %p{i}")
-            lines.extend(WIDE.spread(f"%x{i}", f"%s{i}"))
+            lines.append(f"%single{i} = load double, ptr %p{i}")
+            lines.extend(WIDE.spread(f"%x{i}", f"%single{i}"))
         else:
             lines.append(f"%p{i} = getelementptr {WIDE.real}, ptr %forces, i64 {i - factor}")
             lines.append(f"%x{i} = load {WIDE.real}, ptr %p{i}{WIDE.aligned}")

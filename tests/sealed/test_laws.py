@@ -44,7 +44,13 @@ def check_events(first: Any, second: Any, least: int = 3) -> None:
         (Heavy, Double, ["rail.displacement", "rubs.friction", "stops.upper.normal"], 1e-8, "relative"),
         (Rocked, Skid, ["pin.angle", "base.angle", "base.torque.x"], 1e-11, "relative"),
         (Carried, Tray, ["rail.displacement", "tilt.angle"], 1e-9, "absolute"),
-        *([(Swung, Rough, ["pin.angle", "arm.position.z"], 1e-9, "relative")] if LONG else []),
+        (
+            Swung,
+            Rough,
+            ["pin.angle", "arm.position.z"],
+            1e-9,
+            "relative",
+        ),  # rows of rough contact, asked four at a time
         *([(Carried, Tray, ["rail.displacement", "tilt.angle"], 1e-9, "relative")] if LONG else []),
     ],
 )
