@@ -46,6 +46,7 @@ class Instant:
         self.view = self._looks.first(state)
         self._modes = settler.states.modes(state)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
+        self._modes_before = self._modes.copy()
         self.touching = self._touching()
 
     def modes(self) -> np.ndarray:
@@ -315,12 +316,25 @@ class Instant:
     def _changes(self) -> list[tuple[int, int]]:
         table, old, new = self.table, self.before, self.modes()
         acts, acted = (table.of_contact(modes > 0, without=True) for modes in (new, old))
-        changed = np.where(table.gap, old != new, acts & ((np.sign(old) != np.sign(new)) | ~acted))
+        turned = (np.sign(old) != np.sign(new)) | self._turned_round()
+        changed = np.where(table.gap, old != new, acts & (turned | ~acted))
         found = []
         for number in np.flatnonzero(changed).tolist():
             names = (OPENS, CLOSES) if table.gap[number] else (STICKS, SLIPS)
             found.append((number, names[int(new[number] != 0)]))
         return found
+
+    def _turned_round(self) -> np.ndarray:
+        """Of each unit: whether it slips in a plane, and slip passed through (next to) nothing and goes on against the
+        direction chosen before; where slip is not slow its direction turns by and by, which is no event.
+        """
+        turned, planar = np.zeros(len(self.units), dtype=bool), self.table.planar
+        if planar.size:
+            row, places = self.table.row[planar], self.table.direction
+            old, new = self._modes_before[places], self._modes[places]
+            slip = np.hypot(self.view.rate[row], self.view.rate[row + 1])
+            turned[planar] = (np.einsum("ij,ij->i", old, new) < 0) & (slip <= self.before[planar])
+        return turned
 
     def jam(self, found: NoForcesFit) -> str:
         """Where no forces fit, and what friction there is too much, in words."""
