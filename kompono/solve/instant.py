@@ -325,15 +325,15 @@ class Instant:
         return found
 
     def _turned_round(self) -> np.ndarray:
-        """Of each unit: whether it slips in a plane, and slip passed through (next to) nothing and goes on against the
-        direction chosen before; where slip is not slow its direction turns by and by, which is no event.
+        """Of each unit: whether it slips in a plane, and slip passed through nothing and goes on against the direction
+        chosen before; where there is some, its direction turns by and by, which is no event.
         """
         turned, planar = np.zeros(len(self.units), dtype=bool), self.table.planar
         if planar.size:
             row, places = self.table.row[planar], self.table.direction
             old, new = self._modes_before[places], self._modes[places]
             slip = np.hypot(self.view.rate[row], self.view.rate[row + 1])
-            turned[planar] = (np.einsum("ij,ij->i", old, new) < 0) & (slip <= self.before[planar])
+            turned[planar] = (np.einsum("ij,ij->i", old, new) < 0) & (slip <= SLOW)
         return turned
 
     def jam(self, found: NoForcesFit) -> str:
