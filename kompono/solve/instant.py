@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kompono.compile.law_bounds import CLOSES, LOWEST, OPENS, PARTING, RESTING, SLIPS, SLOW, STICKS, STRIKES, TOUCHING
+from kompono.compile.law_bounds import (
+    CLOSES,
+    LOWEST,
+    NEAR,
+    OPENS,
+    PARTING,
+    RESTING,
+    SLIPS,
+    SLOW,
+    STICKS,
+    STRIKES,
+    TOUCHING,
+)
 from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
@@ -98,7 +110,11 @@ class Instant:
         rebound = np.array([self._restitution(k) for k in chosen])
         named = {self.units[k].impact for k in approach}
         law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
-        impulses, _ = impact(part.problem, part.units, rebound, law)
+        impulses, after = impact(part.problem, part.units, rebound, law)
+        before = {i: part.units[i].row for i, k in enumerate(chosen) if k in approach}
+        through = [i for i, row in before.items() if after[row] < min(-RESTING, NEAR * part.problem.b[row])]
+        if through:
+            raise NoForcesFit(through)
         self._jump(part.rows, impulses)
 
     def unjam(self, jam: NoForcesFit) -> list[tuple[int, int]]:
@@ -345,6 +361,8 @@ class Instant:
             mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
             paths = [self.units[concerned[0]].path]
             why = f" (mu {max(mu):.6g} is above {found.critical:.6g} here)"
+        elif not any(self._mobility(number) > 0.0 for number in concerned):
+            why = " (nothing gives way there: what meets is driven or held)"
         return f"no contact forces fit: {', '.join(paths)}{why}"
 
     # -- a small problem of some units
