@@ -208,9 +208,12 @@ class OpenNumbers:
         symbols = ca.SX.sym("x", opened.code.nnz_in(0) - opened.table.nnz_out(0))
         entries = opened.table(ca.DM([self._values[name] for name in opened.names]))
         kernel = add_kernel(kernels, symbols, opened.code(ca.vertcat(symbols, entries)))
+        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
+        if kernel in self.coded and self.coded[kernel].digest != digest:  # other code that comes to the same
+            same, kernel = kernels[kernel], hashlib.sha256(f"{kernel} {digest}".encode()).hexdigest()[: len(kernel)]
+            kernels[kernel] = same
         self.opened[kernel] = opened
         called = tuple(function.name() for function in opened.code.find_functions())
-        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
         timed = reads(opened.code, [0], opened.texts[0])
         self.coded[kernel] = Coded(
             lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed
