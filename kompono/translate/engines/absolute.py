@@ -30,6 +30,7 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel, flat_levels, levels_by_component
+from kompono.translate.elimination.pivots import ALWAYS
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.inverses import find_inverses
@@ -47,7 +48,7 @@ from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
 from kompono.translate.rank.assembled import at_positions
-from kompono.translate.rank.sizes import ALWAYS, absolute_references
+from kompono.translate.rank.sizes import absolute_references
 from kompono.translate.structure.topology import Topology, find_topology
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer

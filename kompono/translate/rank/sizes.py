@@ -26,6 +26,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import PivotReference
+from kompono.translate.elimination.pivots import ALWAYS
 from kompono.translate.motion.conditions import Closing, Conditions, Laws, column_of, path_joints, rows_on_bodies
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.rank.probe import SAMPLES
@@ -33,7 +34,6 @@ from kompono.translate.rank.rank import LiveRows
 from kompono.translate.structure.aligned import aligned
 from kompono.translate.structure.topology import Topology
 
-ALWAYS = 1e-300  # a reference every pivot exceeds
 BESIDE = 1e3  # times heavier than those of a joint a body of its loop may be until the joint's rows count as smaller
 UNRESOLVED = 1e-12  # least pivot, relative to the first size of its row, that stands out from rounding
 
