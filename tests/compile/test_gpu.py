@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from kompono import Body, Ground, Parameter, RunError, Simulation, Subsystem, simulate
-from kompono.compile.law_state import HOLDS
 from kompono.compile.block import Block, layout
 from kompono.compile.gpu import ENTRY, gpu_module, kernel_text
+from kompono.compile.law_state import HOLDS
 from kompono.library import Gravity, Revolute, SpringDamper, solids
 
 STEP, STEPS = 1e-3, 200

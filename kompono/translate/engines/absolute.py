@@ -142,7 +142,9 @@ class AbsoluteEngine(SolvedEngine):
             judged = sizes.max(initial=0.0) > ALWAYS
             numbers.decided(f"{name} judged", judged)
             slip = None if one.slip is None else numbers.found(f"{name} slip", ca.DM(one.slip).full())
-            found[element] = PivotReference(numbers.found(f"{name} reference", sizes) if judged else one.sizes, slip)
+            numbers.decided(f"{name} apart", one.apart)
+            sizes = numbers.found(f"{name} reference", sizes) if judged else one.sizes
+            found[element] = PivotReference(sizes, slip, one.apart)
         return found
 
     def _find_numbers(self) -> None:
@@ -229,7 +231,7 @@ class AbsoluteEngine(SolvedEngine):
         tracer, kinematics = self._start()
         q, v = kinematics.q, kinematics.v
         standard = self.projection == "standard"
-        q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
+        q = self._project_together(tracer, kinematics) if standard else q
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
         references = self.references(unit=self.metric == "identity")
@@ -238,7 +240,8 @@ class AbsoluteEngine(SolvedEngine):
         if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
-                q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
+                q = self._moved(tracer, kinematics, q, changes)
+            q = self._normalized(tracer, q)
         for _ in range(2):
             changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
             v = self._faster(tracer, kinematics, v, changes)
