@@ -53,6 +53,7 @@ class Closure(Generic[Key]):
     carried: tuple[Matrix, ...] = ()  # rows on the full twist at each joint of the path: G if all of them were free
     inverse: Matrix | None = None  # what rows are multiplied by where columns are those of solved ones
     direct: dict[Joint, Matrix] | None = None  # G on speeds of the joints that are meant, if some close loops
+    through: dict[Key, tuple[Matrix, ...]] | None = None  # G as gamma times these, if that is less work
 
     @property
     def size(self) -> int:
@@ -304,11 +305,13 @@ def column_of(pose: Pose) -> Vector:
 
 
 def trace_body_closure(
-    kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration
-) -> Closure[Body]:
+    kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration,
+    through: bool = False,
+) -> Closure[Body]:  # fmt: skip
     """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes).
 
-    G is keyed by body; what grounds are prescribed to do is part of u.
+    G is keyed by body; what grounds are prescribed to do is part of u. Many rows are less work by what they are made
+    of: `through` asks for that as well.
     """
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
@@ -328,13 +331,16 @@ def trace_body_closure(
         velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
         acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
         g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
-        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, between)
+        near = (ca.diagcat(turn, turn), twist_matrix(inner), -twist_matrix(between)) if through else ()
+        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, between), *near
 
     place = relative.pose.position, relative.pose.rotation, relative.twist
-    g, g_dot, u, gamma, *blocks = call(trace, *place, twist, *known, path=path)
-    columns = {frame.body: block for frame, block in zip((second, first), blocks, strict=True)}
+    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *place, twist, *known, path=path)
+    columns = {frame.body: block for frame, block in ((second, on_second), (first, on_first))}
     columns = {body: block for body, block in columns.items() if isinstance(body, Body)}
-    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma)
+    ways = {first.body: tuple(near), second.body: tuple(near[:2])} if through else {}
+    seen = {body: ways[body] for body in columns} if through else None
+    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma, through=seen)
 
 
 def rows_on_bodies(gamma: Matrix, turn: Matrix, inner: Pose, between: Pose) -> tuple[Matrix, Matrix]:
