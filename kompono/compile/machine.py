@@ -21,6 +21,7 @@ from kompono.compile.emit import (
 )
 from kompono.compile.far import LARGE_CHANGE, LOST
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_state import ACTS, IDLE
 from kompono.compile.schedule import symbol
 from kompono.compile.together import ByItself, InStep
 from kompono.compile.walls.channel import BROKEN
@@ -232,7 +233,7 @@ class Machine:
             self._evaluate(routine, time, state, *targets)
             return
         other = self.program.routines[f"open_{routine.name}"]
-        acting = self.block.acting > 0  # some gap is closed
+        acting = self.block.acting > (ACTS if routine.name == "project" else IDLE)
         with self.code.when(acting):
             self._evaluate(routine, time, state, *targets)
         with self.code.when(~acting):

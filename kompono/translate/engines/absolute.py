@@ -30,6 +30,7 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel, flat_levels, levels_by_component
+from kompono.translate.elimination.pivots import ALWAYS
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.inverses import find_inverses
@@ -47,7 +48,7 @@ from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
 from kompono.translate.rank.assembled import at_positions
-from kompono.translate.rank.sizes import ALWAYS, absolute_references
+from kompono.translate.rank.sizes import absolute_references
 from kompono.translate.structure.topology import Topology, find_topology
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
@@ -141,7 +142,9 @@ class AbsoluteEngine(SolvedEngine):
             judged = sizes.max(initial=0.0) > ALWAYS
             numbers.decided(f"{name} judged", judged)
             slip = None if one.slip is None else numbers.found(f"{name} slip", ca.DM(one.slip).full())
-            found[element] = PivotReference(numbers.found(f"{name} reference", sizes) if judged else one.sizes, slip)
+            numbers.decided(f"{name} apart", one.apart)
+            sizes = numbers.found(f"{name} reference", sizes) if judged else one.sizes
+            found[element] = PivotReference(sizes, slip, one.apart)
         return found
 
     def _find_numbers(self) -> None:
@@ -228,7 +231,7 @@ class AbsoluteEngine(SolvedEngine):
         tracer, kinematics = self._start()
         q, v = kinematics.q, kinematics.v
         standard = self.projection == "standard"
-        q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
+        q = self._project_together(tracer, kinematics) if standard else q
         kinematics = self._rebind(tracer, q, v)
         closures = self._closures(kinematics, None)
         references = self.references(unit=self.metric == "identity")
@@ -237,7 +240,8 @@ class AbsoluteEngine(SolvedEngine):
         if not standard:
             for _ in range(2):
                 changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
-                q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
+                q = self._moved(tracer, kinematics, q, changes)
+            q = self._normalized(tracer, q)
         for _ in range(2):
             changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
             v = self._faster(tracer, kinematics, v, changes)

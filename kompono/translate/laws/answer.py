@@ -21,7 +21,7 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.handed import handed_numbers
 from kompono.translate.laws.naming import OWN, PUSHES
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
-from kompono.translate.laws.split import split
+from kompono.translate.laws.split import coefficients, split, told
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Scalar, Vector
@@ -29,6 +29,7 @@ from kompono.translate.tracer import Tracer
 
 Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
+FEW = 1  # rows of which all is told that they do
 TINY = 1e-300
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
 BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
@@ -65,6 +66,8 @@ def solve_laws(
 ) -> LawAnswer:  # fmt: skip
     """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
+    if rows.size <= FEW:
+        pushed = superposed(rows.size, pushed, free)
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
@@ -77,6 +80,18 @@ def solve_laws(
         return pushed(solved(rows.size, rows.measures, response, table, n0, "motion"))
 
     return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen, moving)
+
+
+def superposed(size: int, pushed: Pushed, free: Solution) -> Pushed:
+    """The same motion as the sum of that without forces and what one unit of each force adds."""
+    z = ca.SX.sym("z", size)
+    moved = pushed(z)
+    columns = {key: coefficients(ca.densify(ca.SX(value)), z) for key, value in moved.items()}
+
+    def summed(forces: Vector) -> Solution:
+        return Solution({key: ca.densify(ca.SX(free[key])) + columns[key] @ forces for key in columns})
+
+    return summed
 
 
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
@@ -107,7 +122,7 @@ def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], 
 def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca.Function]:
     """What changes with the forces, as factors and a function of them and forces."""
     z = ca.SX.sym("z", size)
-    return split(ca.densify(seen(z)), z)
+    return (told if size <= FEW else split)(ca.densify(seen(z)), z)
 
 
 def solved(

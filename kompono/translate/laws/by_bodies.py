@@ -10,7 +10,7 @@ import casadi as ca
 
 from kompono.model.body import Body, Carrier
 from kompono.model.element import Element
-from kompono.model.law import Law
+from kompono.model.law import Law, PairLaw
 from kompono.translate.elimination.inertia_form import ground_acceleration
 from kompono.translate.elimination.mobility_form import Mobility
 from kompono.translate.elimination.unknowns import Solution, Unknown
@@ -34,7 +34,7 @@ def trace_body_rows(kinematics: Kinematics, law: Law, laws: Laws, loads: Loads |
     def acceleration(ground: Carrier) -> Vector:
         return ground_acceleration(kinematics, loads, ground) if loads is not None else ca.SX(6, 1)
 
-    return trace_body_closure(kinematics, law._rows, laws, acceleration)
+    return trace_body_closure(kinematics, law._rows, laws, acceleration, through=isinstance(law, PairLaw))
 
 
 def moved(

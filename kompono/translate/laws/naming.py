@@ -47,6 +47,11 @@ class Sizes(NamedTuple):
         return self.purpose in ("pull", "bear")
 
     @property
+    def told(self) -> bool:
+        """Whether the factor is what the machine answers itself, column by column."""
+        return self.respond == told_name(self.rows, self.measures)
+
+    @property
     def given(self) -> int:
         """Numbers in the column of arguments: factor, table of rows, measures without multipliers; of slopes also the
         forces, and what changes of rows and measures, direction by direction, or, transposed, a weight of each force.
@@ -80,6 +85,11 @@ class Sizes(NamedTuple):
 def respond_name(rows: int, digest: str) -> str:
     """The name of a function that answers forces on so many rows."""
     return f"respond{rows}_{digest}"
+
+
+def told_name(rows: int, measures: int) -> str:
+    """The name of the one whose factor is what it answers, for one unit of each force."""
+    return respond_name(rows, f"told{measures}")
 
 
 def rows_asked(name: str) -> int | None:

@@ -16,7 +16,7 @@ import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.algorithm import algorithm, operand_counts
-from kompono.translate.laws.naming import respond_name
+from kompono.translate.laws.naming import respond_name, told_name
 from kompono.translate.symbolic import Matrix, Vector
 
 _ONCE = {  # operations that are linear, by which of their operands change
@@ -42,6 +42,15 @@ def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
     values = ca.vertcat(ca.SX(0, 1), *walk.values)
     factor = ca.Function("factor", [x], [values])(x) if walk.values else values
     return factor, ca.Function(respond_name(z.numel(), name), [column], [ca.densify(made)], {"never_inline": True})
+
+
+def told(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
+    """The same with what outputs change with one unit of each z for a factor: of few z that is all there is to know."""
+    size, count = outputs.numel(), z.numel()
+    factor, asked = ca.SX.sym("f", size * count), ca.SX.sym("z", count)
+    name, answer = told_name(count, size - count), ca.reshape(factor, size, count) @ asked
+    respond = ca.Function(name, [ca.vertcat(factor, asked)], [ca.densify(answer)], {"never_inline": True})
+    return ca.vec(ca.densify(coefficients(outputs, z))), respond
 
 
 def coefficients(outputs: Vector, z: Vector) -> Matrix:

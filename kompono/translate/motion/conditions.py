@@ -53,6 +53,7 @@ class Closure(Generic[Key]):
     carried: tuple[Matrix, ...] = ()  # rows on the full twist at each joint of the path: G if all of them were free
     inverse: Matrix | None = None  # what rows are multiplied by where columns are those of solved ones
     direct: dict[Joint, Matrix] | None = None  # G on speeds of the joints that are meant, if some close loops
+    through: dict[Key, tuple[Matrix, ...]] | None = None  # G as gamma times these, if that is less work
 
     @property
     def size(self) -> int:
@@ -304,39 +305,42 @@ def column_of(pose: Pose) -> Vector:
 
 
 def trace_body_closure(
-    kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration
-) -> Closure[Body]:
+    kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration,
+    through: bool = False,
+) -> Closure[Body]:  # fmt: skip
     """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes).
 
-    G is keyed by body; what grounds are prescribed to do is part of u.
+    G is keyed by body; what grounds are prescribed to do is part of u. Many rows are less work by what they are made
+    of: `through` asks for that as well.
     """
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
     law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
     first, second = element.first, element.second
-    relative = kinematics.relative(first.body, second.body)
-    twist = kinematics.absolute(second.body).twist
+    relative, still = kinematics.relative(first.body, second.body), not kinematics.absolute(first.body).twist.nnz()
+    twist = ca.SX(6, 1) if still else kinematics.absolute(second.body).twist  # seen from what rests, w x w vanishes
     outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
 
-    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector) -> tuple[Matrix, ...]:
-        actual = outer @ Pose(p, r) @ inner
+    known = [ca.SX(6, 1) if isinstance(f.body, Body) else ground_acceleration(f.body) for f in (first, second)]
+
+    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, a1: Vector, a2: Vector) -> tuple[Matrix, ...]:
+        between = Pose(p, r)
+        actual = outer @ between @ inner
         turn = actual.rotation
-        w, a = carry_twist(inner, moving), carry_twist(inner, -twist_cross(w2, moving))
+        w, a = carry_twist(inner, moving), carry_twist(inner, a2 - carry_twist(between, a1) - twist_cross(w2, moving))
         velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
         acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
         g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
-        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, Pose(p, r))
+        near = (ca.diagcat(turn, turn), twist_matrix(inner), -twist_matrix(between)) if through else ()
+        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, between), *near
 
-    pose = relative.pose
-    g, g_dot, u, gamma, *blocks = call(trace, pose.position, pose.rotation, relative.twist, twist, path=path)
-    columns: dict[Body, Matrix] = {}
-    for frame, block in zip((second, first), blocks, strict=True):
-        if isinstance(frame.body, Body):
-            columns[frame.body] = block
-        else:
-            known = ground_acceleration(frame.body)
-            u = call(lambda u, g, a: u + g @ a, u, block, known, path=path)
-    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma)
+    place = relative.pose.position, relative.pose.rotation, relative.twist
+    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *place, twist, *known, path=path)
+    columns = {frame.body: block for frame, block in ((second, on_second), (first, on_first))}
+    columns = {body: block for body, block in columns.items() if isinstance(body, Body)}
+    ways = {first.body: tuple(near), second.body: tuple(near[:2])} if through else {}
+    seen = {body: ways[body] for body in columns} if through else None
+    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma, through=seen)
 
 
 def rows_on_bodies(gamma: Matrix, turn: Matrix, inner: Pose, between: Pose) -> tuple[Matrix, Matrix]:
