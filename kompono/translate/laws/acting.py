@@ -53,16 +53,22 @@ def act(
     return solve_laws(rows, kinematics.tracer, pushed, seen, rate, gap, rows.numbers(kinematics), fed)
 
 
-def correct(rows: LawRows, tracer: Tracer, closures: Rows, pushed: Moved, level: str) -> Solution:
-    """Changes of coordinates (level "residual") or speeds (level "rate") that bring back what laws hold; `pushed` gives
-    what forces alone do, all conditions being held.
+def correct(
+    rows: LawRows, tracer: Tracer, closures: Rows, pushed: Moved, off: Rows, level: str, before: Solution | None = None
+) -> Solution:
+    """Changes of coordinates (level "residual") or speeds (level "rate") that bring back what laws hold, from where it
+    is `off`, on top of those `before` that undo violations of conditions; `pushed` gives what forces alone do, all
+    conditions being held. Together they are the least changes that do both.
     """
 
     def moved(z: Vector) -> Vector:
         return row_accelerations(rows, closures, pushed(pushes(rows, closures, z)), bias=False)
 
-    z = correct_laws(rows, tracer, moved, rows.stacked(closures, level), level)
-    return pushed(pushes(rows, closures, z))
+    left = rows.stacked(off, level)
+    if before is not None:
+        left = left + row_accelerations(rows, closures, before, bias=False)
+    answer = pushed(pushes(rows, closures, correct_laws(rows, tracer, moved, left, level)))
+    return answer if before is None else Solution({key: change + answer[key] for key, change in before.items()})
 
 
 def pushes(rows: LawRows, closures: Rows, z: Vector) -> dict[Any, Vector]:

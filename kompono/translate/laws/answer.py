@@ -34,7 +34,7 @@ TINY = 1e-300
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
 BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
-NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it
+NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it, what sticks to a gap
 
 
 @dataclass(frozen=True)
@@ -219,9 +219,9 @@ def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
 
 
 def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:
-    """What rises through zero when a gap closes: not while it widens."""
+    """What rises through zero when a gap closes: not while it widens, or is held at zero by something else."""
     gap, rate = answer.gap[unit.gap_row], answer.rate[unit.gap_row]
-    return -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
+    return -rate if unit.shape.gap is None else ca.if_else(rate > -NOISE, ca.fmin(-gap, -TINY), -gap)
 
 
 def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
