@@ -188,6 +188,14 @@ class OpenNumbers:
                 find()
         return names <= self._values.keys()
 
+    def worth(self, expression: ca.SX) -> ca.DM | None:
+        """What an expression of numbers alone comes to; nothing if there is anything else in it."""
+        symbols = ca.symvar(expression)
+        names = self.among(symbols)
+        if len(names) < len(symbols):
+            return None
+        return ca.DM(ca.evalf(ca.substitute(expression, ca.vertcat(*symbols), ca.DM(self.values(names)))))
+
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether these numbers need not be found."""
         return self._declared.issuperset(names)

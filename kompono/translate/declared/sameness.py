@@ -29,12 +29,15 @@ from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw
 from kompono.model.sensor import Sensor
-from kompono.model.signal import Output, time
+from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
-from kompono.translate.declared.open_laws import OpenLaw, open_law
+from kompono.translate.declared.open_laws import OpenLaw, opened
+from kompono.translate.declared.open_signals import WHERE, OpenSignals
+from kompono.translate.declared.open_units import OpenUnits, told_units
+from kompono.translate.declared.opening import OPENED, opened_element
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
 from kompono.translate.numbers import OpenNumbers, pattern_of
 
@@ -64,6 +67,7 @@ _OWN = frozenset(
         "_next",
         "_function",
         "_held",
+        "this",  # of a symbol
     )
 )
 _HARMLESS = frozenset(
@@ -96,8 +100,16 @@ def _counts(name: str, value: Any, opened: OpenLaw | None) -> bool:
     """Whether an attribute has part in a name; numbers and expressions of an `opened` law are in what it returns."""
     if opened is None or name in _OWN:
         return name not in _OWN
+    if isinstance(opened, OpenSignals):
+        return name not in WHERE
+    if isinstance(opened, OpenUnits):
+        return name in _CONNECTED
     number = type(value) is float or (isinstance(value, np.ndarray | np.generic) and value.dtype == float)
     return not number and not isinstance(value, ca.SX | ca.DM)
+
+
+_EQUATIONS = ("_equations", "_junctions")  # of a component, beside its elements
+_CONNECTED = ("first", "second", "joints")  # what a law with modes has beside its units
 
 
 class Nameless(Exception):
@@ -154,6 +166,7 @@ class _Scribe:
         self.asked: dict[Element, OpenLaw | None] = {}
         self.traced = False
         self._strict = False  # whether any attribute may matter
+        self._apart = False  # whether numbers matter by what is made of them alone
         self._ours: dict[type, bool] = {}
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
         self._expressions: list[ca.SX | ca.DM] = []
@@ -203,10 +216,12 @@ class _Scribe:
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opened = open_law(element, self._ours)
-        if isinstance(element, Force | Effort):
+        opened = opened_element(element, self._ours)
+        if isinstance(element, OPENED):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
+        if isinstance(element, Event):
+            self.visit([changed for changed, _ in element.changes])
         if isinstance(element, Constraint) and element in self._lengths:
             begins = self._lengths[element]
             self.words.append(("lengths", begins))
@@ -230,7 +245,10 @@ class _Scribe:
         self.words.append(("ours", type(element).__module__, type(element).__qualname__))
         held = {name: value for name, value in vars(element).items() if _counts(name, value, opened)}
         try:
-            self._mapping({name: value for name, value in held.items() if name not in begins})
+            if isinstance(element, Subsystem):
+                self._component(held)
+            else:
+                self._mapping({name: value for name, value in held.items() if name not in begins})
         except Nameless:
             del self.words[words:], self._expressions[expressions:]
             return False
@@ -238,6 +256,16 @@ class _Scribe:
             self._strict = False
         self._law(opened)
         return True
+
+    def _component(self, held: Mapping[str, Any]) -> None:
+        """Write down what a component holds: its numbers apart, since they enter equations by its elements alone."""
+        for name, value in held.items():
+            self.visit(name)
+            self._apart = name not in _EQUATIONS
+            try:
+                self.visit(value)
+            finally:
+                self._apart = False
 
     def _start(self, element: Element) -> tuple[str, ...]:
         """Write down what of a start is given, and where it is, apart: what follows from that is found anew. Gives the
@@ -250,6 +278,12 @@ class _Scribe:
         if isinstance(element, Mode | State):
             self.numbers.append(element.start)
             return ("start",)
+        if isinstance(element, Parameter):
+            self.numbers.append(element.value)
+            return ("value",)
+        if isinstance(element, Input) and isinstance(element.value, int | float):
+            self.numbers.append((element.value, [part.tobytes() for part in element.table or ()]))
+            return "value", "table"
         if isinstance(element, Body) and self._loose:
             names = tuple(f"start_{kind}" for kind in STARTS)
             self.words.append(("start", element.given_start))
@@ -261,6 +295,8 @@ class _Scribe:
         """Write down expressions and, apart, the numbers in them."""
         if opened is not None:
             self.words.append(("open law", opened.told, len(opened.expressions)))
+            if isinstance(opened, OpenUnits):
+                self.visit([told_units(opened), [unit.reaction for unit in opened.shapes]])
             for part in (opened.arguments, ca.vertcat(*opened.symbols), *opened.expressions):
                 self.visit(part)
             self.numbers.append(opened.values)
@@ -281,11 +317,13 @@ class _Scribe:
                 for name in names:
                     self.visit(getattr(element, name))
         self._strict = False
-        for name, value in vars(element).items():
-            if _counts(name, value, opened) and name not in begins:
-                self._held(element, name, value)
+        held = {n: value for n, value in vars(element).items() if _counts(n, value, opened) and n not in begins}
+        if isinstance(element, Subsystem):
+            self._component(held)
+        for name, value in held.items() if not isinstance(element, Subsystem) else ():
+            self._held(name, value)
         self._law(opened)
-        self.traced |= opened is not None
+        self.traced |= opened is not None and not isinstance(opened, OpenSignals)
         for name, expressions in laws(element) if opened is None else ():
             self.traced = True
             self.words.append(("law", name, None if expressions is None else len(expressions)))
@@ -301,21 +339,29 @@ class _Scribe:
         else:
             raise Nameless(f"{element.label}.{name}, a method nobody here knows")
 
-    def _held(self, element: Element, name: str, value: Any) -> None:
+    def _held(self, name: str, value: Any) -> None:
         """An attribute of a user's element: its laws are traced anyway, so only what can be looked at counts."""
         words, expressions = len(self.words), len(self._expressions)
         try:
             self.visit(name)
             self.visit(value)
         except Nameless:
-            if isinstance(element, Subsystem):
-                raise
             del self.words[words:], self._expressions[expressions:]
 
     # -- values
 
     def visit(self, value: Any) -> None:
         """Write down a value and all it holds."""
+        apart = self._apart
+        if apart and self._number(value):
+            return
+        self._apart = apart and type(value) in (list, tuple, dict)
+        try:
+            self._write(value)
+        finally:
+            self._apart = apart
+
+    def _write(self, value: Any) -> None:
         if type(value) in _PLAIN:
             self.words.append(value)
         elif isinstance(value, np.ndarray | np.generic):
@@ -343,6 +389,23 @@ class _Scribe:
                 self._compound(value)
             finally:
                 self._open.discard(id(value))
+
+    def _number(self, value: Any) -> bool:
+        """Write down a value that is a number, numbers, or an expression with numbers in it: these apart."""
+        if type(value) in (int, float):
+            self.words.append("number")
+            self.numbers.append(value)
+        elif isinstance(value, np.ndarray | np.generic) and np.asarray(value).dtype.kind in "if":
+            array = np.asarray(value)
+            self.words.append(("numbers", str(array.dtype), array.shape))
+            self.numbers.append(array.tobytes())
+        elif isinstance(value, ca.SX) and not value.is_symbolic() and (found := opened([value], [])) is not None:
+            self._write(found[0][0])
+            self._write(ca.vertcat(*found[1]))
+            self.numbers.append(found[2])
+        else:
+            return False
+        return True
 
     def _frame(self, frame: Frame) -> None:
         self.words.append(("frame", self._numbers.get(id(frame.body))))

@@ -26,6 +26,7 @@ from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.open_units import with_numbers
 from kompono.translate.lengths import with_lengths
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
@@ -148,15 +149,17 @@ class Laws:
     def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
         """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            self._known[element] = differentiate_conditions(with_lengths(self._model, declared or element, element))
+            told = with_numbers(self._model, with_lengths(self._model, declared or element, element))
+            self._known[element] = differentiate_conditions(told)
         return self._known[element]
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
     groups = group_sizes(coupling)
     joints = list(dict.fromkeys(coupling.joints))
-    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.conditions()])
-    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.velocity_conditions()])
+    told = with_numbers(kinematics.model, coupling)
+    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in told.conditions()])
+    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in told.velocity_conditions()])
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
     q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
     g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
