@@ -21,6 +21,7 @@ from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
+from kompono.translate.declared.open_networks import decide_networks
 from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
@@ -161,6 +162,8 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry) -> 
     """Numbers that are put in after tracing."""
     bodies = {model.path(body): body for body in model.bodies}
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model))
+    if model.networks:
+        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
     if entry.by_joints:
         numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
     return numbers

@@ -35,6 +35,7 @@ from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
 from kompono.translate.declared.open_laws import OpenLaw, opened
+from kompono.translate.declared.open_networks import OpenEquations
 from kompono.translate.declared.open_signals import WHERE, OpenSignals
 from kompono.translate.declared.open_units import OpenUnits, told_units
 from kompono.translate.declared.opening import OPENED, opened_element
@@ -102,6 +103,8 @@ def _counts(name: str, value: Any, opened: OpenLaw | None) -> bool:
         return name not in _OWN
     if isinstance(opened, OpenSignals):
         return name not in WHERE
+    if isinstance(opened, OpenEquations):
+        return name != "_equations"
     if isinstance(opened, OpenUnits):
         return name in _CONNECTED
     number = type(value) is float or (isinstance(value, np.ndarray | np.generic) and value.dtype == float)
@@ -159,6 +162,7 @@ class _Scribe:
     def __init__(self, model: Elaborated, options: Any, numbers: OpenNumbers | None) -> None:
         self._frames: Collection[Frame] = () if numbers is None else numbers.frames or ()  # whose poses are numbers
         self._lengths = {} if numbers is None else numbers.lengths
+        self._model = model
         self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
@@ -216,7 +220,7 @@ class _Scribe:
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opened = opened_element(element, self._ours)
+        opened = opened_element(element, self._model, self._ours)
         if isinstance(element, OPENED):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
@@ -323,7 +327,7 @@ class _Scribe:
         for name, value in held.items() if not isinstance(element, Subsystem) else ():
             self._held(name, value)
         self._law(opened)
-        self.traced |= opened is not None and not isinstance(opened, OpenSignals)
+        self.traced |= opened is not None and not isinstance(opened, OpenSignals | OpenEquations)
         for name, expressions in laws(element) if opened is None else ():
             self.traced = True
             self.words.append(("law", name, None if expressions is None else len(expressions)))

@@ -11,6 +11,7 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.networks import network_wires
+from kompono.translate.declared.open_networks import open_network
 from kompono.translate.declared.open_signals import fed, said
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.results import ResultUsed
@@ -69,7 +70,7 @@ def bind_wires(tracer: Tracer, model: Elaborated) -> None:
         tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, fed(model, w)))
     for network in model.networks:
         path = model.path(network)
-        tracer.define(network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, n.values)))
+        tracer.define(network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, open_network(model, n).values)))
 
 
 def bind_next(tracer: Tracer, model: Elaborated, due: Sequence[Mode]) -> None:
