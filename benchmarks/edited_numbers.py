@@ -63,10 +63,11 @@ class Rubbing(Subsystem):
     """Two links with stops, friction and a brake, and a ball that falls on a floor and a wall."""
 
     def __init__(
-        self, mass: float = 1.3, gravity: float = 9.81, mu: float = 0.3, mu_static: float = 0.41, restitution: float = 0.6,
-        radius: float = 0.11, pin: float = 0.013, pin_mu: float = 0.17, pin_mu_static: float = 0.23,
-        preload: float = 0.021, stribeck: float = 0.07, lower: float = -0.9, upper: float = 1.3, rebound: float = 0.37,
-        limit: float = 0.019, backlash: float = 0.021, clearance: float = 0.23,
+        self, mass: float = 1.3, gravity: float = 9.81, mu: float = 0.3, mu_static: float = 0.41,
+        restitution: float = 0.6, radius: float = 0.11, pin: float = 0.013, pin_mu: float = 0.17,
+        pin_mu_static: float = 0.23, preload: float = 0.021, stribeck: float = 0.07, lower: float = -0.9,
+        upper: float = 1.3, rebound: float = 0.37, limit: float = 0.019, backlash: float = 0.021,
+        clearance: float = 0.23,
     ) -> None:  # fmt: skip
         self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
         self.first, self.second, self.third = (
@@ -87,7 +88,9 @@ class Rubbing(Subsystem):
             self.ground.at(0, 0, -0.7).plane(), self.ball.sphere(radius), mu=mu, mu_static=mu_static,
             restitution=restitution,
         )  # fmt: skip
-        self.bore = Contact(self.ground.at(0.58, 0, -0.2).cylinder(clearance, axis="y", inside=True), self.second.point())
+        self.bore = Contact(
+            self.ground.at(0.58, 0, -0.2).cylinder(clearance, axis="y", inside=True), self.second.point()
+        )
 
 
 class Controlled(Subsystem):
@@ -209,7 +212,9 @@ def survey(name: str) -> None:
         os.environ["KOMPONO_CACHE"] = folder
         for edit, told in [("", "new"), ("", "the same"), *((one, one) for one in numbers_of(machine))]:
             found = cost(edited(machine, edit), folder)
-            print(f"{name:12} {told:16} traced {len(found.traced):3}  compiled {found.compiled:3}  {found.seconds:7.3f} s")
+            print(
+                f"{name:12} {told:16} traced {len(found.traced):3}  compiled {found.compiled:3}  {found.seconds:7.3f} s"
+            )
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ class Solved(NamedTuple):
 
 
 def solve(system: Vector, unknowns: Vector, told: Told | None = None, chosen: Chosen | None = None) -> Solved:
-    """What makes the system (n) zero. `told` knows numbers of other symbols at the start. What is eliminated is `chosen`
-    here, or before, for the same system with numbers in the place of symbols.
+    """What makes the system (n) zero. `told` knows numbers of other symbols at the start. What is eliminated is found
+    here, or was `chosen` for the same system with numbers in the place of symbols.
     """
     left, rows = list(range(unknowns.numel())), list(range(system.numel()))
     known: list[tuple[int, ca.SX]] = []

@@ -7,7 +7,7 @@ stay, and numbers that are equal in one element are one symbol.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -33,7 +33,7 @@ class OpenSignals(OpenLaw):
 
 def written(element: Element) -> tuple[ca.SX, ...]:
     """The expressions of a signal, state, mode, event or controller."""
-    found: list[object] = []
+    found: list[Any] = []
     if isinstance(element, Output):
         found = [element.expression]
     elif isinstance(element, Input):

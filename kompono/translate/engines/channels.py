@@ -320,9 +320,7 @@ class ChannelWriter:
                 if field.owner is not None and field.owner.contains(body):
                     position, mass = self.kinematics.motion(None, body).position, self.model.solid(body).mass
                     law = self.model.law(field)
-                    potential = call(
-                        lambda e, x, f=law, m=mass: e + m * f.potential(x), potential, position, free=True
-                    )
+                    potential = call(lambda e, x, f=law, m=mass: e + m * f.potential(x), potential, position, free=True)
         for force in self.model.forces:
             m, law = self.kinematics.motion(force.first, force.second), self.model.law(force)
             potential = call(

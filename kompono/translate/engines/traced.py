@@ -193,7 +193,9 @@ class TracedEngine(PosedEngine):
     def _event_guards(self) -> list[Vector]:
         self._bind_results()
         call, path = self.present.tracer.call, self.model.path
-        return [call(lambda e=event: said(self.model, e)[0], path=path(event), free=True) for event in self.model.events]
+        return [
+            call(lambda e=event: said(self.model, e)[0], path=path(event), free=True) for event in self.model.events
+        ]
 
     def _open_guards(self) -> Routine:
         """The same while all gaps are open."""

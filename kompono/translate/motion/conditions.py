@@ -155,22 +155,19 @@ class Laws:
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
-    groups = group_sizes(coupling)
-    joints = list(dict.fromkeys(coupling.joints))
-    told = with_numbers(kinematics.model, coupling)
-    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in told.conditions()])
-    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in told.velocity_conditions()])
+    joints, told = list(dict.fromkeys(coupling.joints)), with_numbers(kinematics.model, coupling)
+    parts = told.conditions(), told.velocity_conditions()
+    g, slip = (ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in part]) for part in parts)
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
     q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
     g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
     g = ca.vertcat(g, ca.SX.zeros(slip.numel()))
     u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
     rows = [ca.jacobian(g_dot, joint.v) for joint in joints]
-    path = kinematics.model.path(coupling)
-    values = kinematics.tracer.call(lambda: (g, g_dot, u, *rows), path=path, free=True)
     assert v.shape[0] == sum(row.shape[1] for row in rows)
-    columns = dict(zip(joints, values[3:], strict=True))
-    return Closure(coupling, groups, values[0], values[1], values[2], columns)
+    traced = (g, g_dot, u, *rows)
+    g, g_dot, u, *rows = kinematics.tracer.call(lambda: traced, path=kinematics.model.path(coupling), free=True)
+    return Closure(coupling, group_sizes(coupling), g, g_dot, u, dict(zip(joints, rows, strict=True)))
 
 
 def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, laws: Laws) -> Closure[Joint]:

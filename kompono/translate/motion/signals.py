@@ -70,7 +70,9 @@ def bind_wires(tracer: Tracer, model: Elaborated) -> None:
         tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, fed(model, w)))
     for network in model.networks:
         path = model.path(network)
-        tracer.define(network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, open_network(model, n).values)))
+        tracer.define(
+            network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, open_network(model, n).values))
+        )
 
 
 def bind_next(tracer: Tracer, model: Elaborated, due: Sequence[Mode]) -> None:
