@@ -103,6 +103,8 @@ class OpenNumbers:
         self.lengths: dict[Element, tuple[str, ...]] = {}  # attributes of constraints that are such numbers
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
+        self.decide: Callable[[], object] | None = None  # notes what declared numbers decide about networks
+        self.networks: dict[Element, Any] = {}  # with symbols in their equations
         self._symbols: dict[str, ca.SX] = {}
         self._names: dict[int, str] = {}  # by hash of the symbol
         self._values: dict[str, float] = {}
@@ -173,8 +175,10 @@ class OpenNumbers:
 
     def _completed(self) -> None:
         find, self.find = self.find, None
-        if find is not None:
-            find()
+        decide, self.decide = self.decide, None
+        for one in (find, decide):
+            if one is not None:
+                one()
 
     def among(self, symbols: Iterable[ca.SX]) -> list[str]:
         """The names of those symbols that stand for numbers."""
@@ -187,6 +191,19 @@ class OpenNumbers:
             if not names <= self._values.keys():
                 find()
         return names <= self._values.keys()
+
+    def worth(self, expression: ca.SX) -> ca.DM | None:
+        """What an expression of numbers alone comes to; nothing if there is anything else in it."""
+        symbols = ca.symvar(expression)
+        names = self.among(symbols)
+        if len(names) < len(symbols):
+            return None
+        return ca.DM(ca.evalf(ca.substitute(expression, ca.vertcat(*symbols), ca.DM(self.values(names)))))
+
+    @property
+    def deciding(self) -> bool:
+        """Whether declared numbers decide anything."""
+        return self.decide is not None or bool(self.networks)
 
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether these numbers need not be found."""

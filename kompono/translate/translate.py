@@ -15,14 +15,14 @@ from kompono import kinds
 from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.garbage import uncollected
-from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.open_laws import open_law
+from kompono.translate.declared.open_networks import decide_networks
+from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
@@ -161,20 +161,12 @@ def translated(
 def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry) -> OpenNumbers:
     """Numbers that are put in after tracing."""
     bodies = {model.path(body): body for body in model.bodies}
-    numbers = OpenNumbers(bodies, functools.partial(_open_laws, model))
+    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model))
+    if model.networks:
+        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
     if entry.by_joints:
         numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
     return numbers
-
-
-def _open_laws(model: Elaborated, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
-    """Forces and efforts by path, with symbols in the place of their numbers; those that were not `asked` before are
-    asked now.
-    """
-    kinds: dict[type, bool] = {}
-    elements = (*model.forces, *model.efforts)
-    opened = [(e, asked[e] if e in asked else open_law(e, kinds)) for e in elements]
-    return {model.path(element): (element, law) for element, law in opened if law is not None}
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:

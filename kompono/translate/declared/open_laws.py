@@ -1,10 +1,11 @@
-"""Laws of forces and efforts with symbols in the place of their numbers.
+"""Laws of forces, efforts and fields with symbols in the place of their numbers.
 
 A stiffness is a number in the expression a law returns. Those expressions are asked for once, on symbols for motion or
 coordinates, and each number in them becomes a symbol (see `numbers`): what is left is the same for every stiffness.
 0, 1/2, 1, 2 and their negatives stay, and so do exponents; numbers of a law that are equal are one symbol. All that is
 part of the expressions that are left, and so of the name of a translation. Elements of our own take expressions
-wherever they take a number, and are asked with symbols in its place: only zeros stay there.
+wherever they take a number, and are asked with symbols in its place: only zeros stay there. Laws with modes and signals
+are opened the same way, in `open_units` and `open_signals`; `opening` knows all of them.
 
 A law that cannot be asked on symbols, or calls a closed function, is left as it is.
 """
@@ -20,11 +21,11 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.element import Element
-from kompono.model.force import Effort, Force
+from kompono.model.force import Effort, Field, Force
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Wrench
 from kompono.translate.algorithm import algorithm, operand_counts
-from kompono.translate.declared.laws import MOTION
+from kompono.translate.declared.laws import MOTION, PLACE
 from kompono.translate.declared.ours import is_ours
 from kompono.translate.symbolic import Matrix, Vector
 
@@ -33,7 +34,7 @@ Opened = tuple[tuple[Matrix, ...], tuple[ca.SX, ...], tuple[float, ...]]  # expr
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers, but for the sign, that are structure: terms vanish by them
 _POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
-_MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
+MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,15 @@ class OpenForce(OpenLaw):
 
     def wrench(self, motion: Motion) -> Wrench:
         """The load on the second frame."""
-        return Wrench(*self._at(slice(0, 2), *_parts(motion)))
+        return Wrench(*self._at(slice(0, 2), *parts_of(motion)))
 
     def potential(self, motion: Motion) -> Any:
         """Potential energy [J]."""
-        return self._at(slice(2, 3), *_parts(motion))[0]
+        return self._at(slice(2, 3), *parts_of(motion))[0]
 
     def readings(self, motion: Motion) -> dict[str, tuple[Any, str]]:
         """Channels of the law's own."""
-        values = self._at(slice(3, None), *_parts(motion)) if self.told else []
+        values = self._at(slice(3, None), *parts_of(motion)) if self.told else []
         return {name: (value, unit) for (name, unit), value in zip(self.told, values, strict=True)}
 
 
@@ -86,11 +87,23 @@ class OpenEffort(OpenLaw):
         return self._at(slice(1, 2), q)[0]
 
 
-def open_law(element: Element, kinds: dict[type, bool]) -> OpenForce | OpenEffort | None:
-    """A force or effort with symbols in the place of its numbers; nothing where that cannot be, or it has none. `kinds`
-    are the classes that were looked at already: whether they are ours.
+class OpenField(OpenLaw):
+    """The face of a `Field`: acceleration, potential."""
+
+    def acceleration(self, position: Any) -> Any:
+        """Acceleration (3) of a free particle."""
+        return self._at(slice(0, 1), position)[0]
+
+    def potential(self, position: Any) -> Any:
+        """Potential per mass."""
+        return self._at(slice(1, 2), position)[0]
+
+
+def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
+    """A force, effort or field with symbols in the place of its numbers; nothing where that cannot be, or it has none.
+    `kinds` are the classes that were looked at already: whether they are ours.
     """
-    if not isinstance(element, Force | Effort):
+    if not isinstance(element, Force | Effort | Field):
         return None
     kind = type(element)
     if kind not in kinds:
@@ -98,7 +111,7 @@ def open_law(element: Element, kinds: dict[type, bool]) -> OpenForce | OpenEffor
     return (_asked(*_with_symbols(element)) if kinds[kind] else None) or _asked(element, [])
 
 
-def _with_symbols(element: Force | Effort) -> tuple[Force | Effort, Numbers]:
+def _with_symbols(element: Force | Effort | Field) -> tuple[Force | Effort | Field, Numbers]:
     """An element of ours with symbols in the place of its numbers, and these."""
     clone, numbers = object.__new__(type(element)), list[tuple[ca.SX, float]]()
     held: dict[str, Any] = vars(clone)
@@ -110,8 +123,10 @@ def _with_symbols(element: Force | Effort) -> tuple[Force | Effort, Numbers]:
     return clone, numbers
 
 
-def _asked(element: Force | Effort, numbers: Numbers) -> OpenForce | OpenEffort | None:
+def _asked(element: Force | Effort | Field, numbers: Numbers) -> OpenLaw | None:
     try:
+        if isinstance(element, Field):
+            return _open_field(element, numbers)
         return _open_force(element, numbers) if isinstance(element, Force) else _open_effort(element, numbers)
     except Exception:  # what is wrong with a law is told where it is used
         return None
@@ -123,8 +138,8 @@ def _open_force(force: Force, numbers: Numbers) -> OpenForce | None:
     made = [ca.SX(load.force), ca.SX(load.torque), ca.SX(force.potential(MOTION)), *values]
     if [expression.shape for expression in made] != [(3, 1), (3, 1), *[(1, 1)] * (1 + len(values))]:
         return None
-    found = _opened(made, numbers)
-    return found and OpenForce(_MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
+    found = opened(made, numbers)
+    return found and OpenForce(MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
 
 
 def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
@@ -133,15 +148,24 @@ def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
     made = [ca.SX(effort.effort(q, v)), ca.SX(effort.potential(q))]
     if [expression.shape for expression in made] != [(joint.freedoms, 1), (1, 1)]:
         return None
-    found = _opened(made, numbers)
+    found = opened(made, numbers)
     return found and OpenEffort(ca.vertcat(q, v), *found)
 
 
-def _parts(motion: Motion) -> tuple[Any, ...]:
+def _open_field(field: Field, numbers: Numbers) -> OpenField | None:
+    made = [ca.SX(field.acceleration(PLACE)), ca.SX(field.potential(PLACE))]
+    if [expression.shape for expression in made] != [(3, 1), (1, 1)]:
+        return None
+    found = opened(made, numbers)
+    return found and OpenField(ca.SX(PLACE), *found)
+
+
+def parts_of(motion: Motion) -> tuple[Any, ...]:
+    """A motion in the order of `MOVING`."""
     return motion.position, motion.rotation, motion.velocity, motion.angular_velocity
 
 
-def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+def opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
     """The expressions with symbols for what numbers are left in them, all symbols, and what they stand for; nothing if
     there are none.
     """
@@ -153,7 +177,7 @@ def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
         return None
     left = read.constants[read.op == ca.OP_CONST]
     if np.all(np.isin(np.abs(left), PLAIN) | ~np.isfinite(left)):
-        return _told(expressions, numbers)
+        return told(expressions, numbers)
     counts, rows = operand_counts(function, read.op), list(zip(*(column.tolist() for column in read[:4]), strict=True))
     exponents = _exponents(rows)
     registers, given = [ca.SX(0)] * (function.sz_w() + 1), ca.vertsplit(inputs) if inputs.numel() else []
@@ -177,10 +201,11 @@ def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
         end = begin + expression.nnz()
         made.append(ca.SX(expression.sparsity(), column[begin:end]) if end > begin else ca.SX(*expression.shape))
         begin = end
-    return _told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
+    return told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
 
 
-def _told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+def told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+    """Expressions as they are, with all symbols of numbers and what these stand for; nothing if there are none."""
     if not numbers:
         return None
     return tuple(expressions), tuple(symbol for symbol, _ in numbers), tuple(value for _, value in numbers)

@@ -224,12 +224,13 @@ def _direction(slip: Vector, chosen: Vector, slow: Scalar) -> Vector:
 
 def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:
     """A function of traced values that gives the numbers of a law's units, and these values."""
+    said = kinematics.model.law(law)
     if isinstance(law, JointLaw):
-        return (lambda: ca.vertcat(*[unit.numbers() for unit in law.units_now()]),)
+        return (lambda: ca.vertcat(*[unit.numbers() for unit in said.units_now()]),)
     assert isinstance(law, PairLaw)
     motion = kinematics.motion(law.first, law.second)
 
     def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> Vector:
-        return ca.vertcat(*[unit.numbers() for unit in law.units_at(Motion(p, r, v, w))])
+        return ca.vertcat(*[unit.numbers() for unit in said.units_at(Motion(p, r, v, w))])
 
     return trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity

@@ -26,6 +26,7 @@ from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.open_units import with_numbers
 from kompono.translate.lengths import with_lengths
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
@@ -149,26 +150,25 @@ class Laws:
     def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
         """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            self._known[element] = differentiate_conditions(with_lengths(self._model, declared or element, element))
+            told = with_numbers(self._model, with_lengths(self._model, declared or element, element))
+            self._known[element] = differentiate_conditions(told)
         return self._known[element]
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
-    groups = group_sizes(coupling)
-    joints = list(dict.fromkeys(coupling.joints))
-    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.conditions()])
-    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.velocity_conditions()])
+    joints, told = list(dict.fromkeys(coupling.joints)), with_numbers(kinematics.model, coupling)
+    parts = told.conditions(), told.velocity_conditions()
+    g, slip = (ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in part]) for part in parts)
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
     q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
     g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
     g = ca.vertcat(g, ca.SX.zeros(slip.numel()))
     u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
     rows = [ca.jacobian(g_dot, joint.v) for joint in joints]
-    path = kinematics.model.path(coupling)
-    values = kinematics.tracer.call(lambda: (g, g_dot, u, *rows), path=path, free=True)
     assert v.shape[0] == sum(row.shape[1] for row in rows)
-    columns = dict(zip(joints, values[3:], strict=True))
-    return Closure(coupling, groups, values[0], values[1], values[2], columns)
+    traced = (g, g_dot, u, *rows)
+    g, g_dot, u, *rows = kinematics.tracer.call(lambda: traced, path=kinematics.model.path(coupling), free=True)
+    return Closure(coupling, group_sizes(coupling), g, g_dot, u, dict(zip(joints, rows, strict=True)))
 
 
 def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, laws: Laws) -> Closure[Joint]:

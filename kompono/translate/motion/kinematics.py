@@ -168,9 +168,11 @@ class Kinematics:
         if self.axes is None:
             return vector
         world = self.frames.of(self.topology.world)
-        if not ca.SX(vector).is_constant():
+        numbers = self.model.numbers
+        value = vector if ca.SX(vector).is_constant() else numbers.worth(vector) if numbers is not None else None
+        if value is None:
             return self.frames.traced("world", world).rotation.T @ vector
-        seen = without_rounding(Pose(world.rotation.T @ vector), vector)
+        seen = without_rounding(Pose(world.rotation.T @ value), value)
         return self.frames.traced("field", seen).position
 
     def free(self, joint: Joint) -> list[int]:

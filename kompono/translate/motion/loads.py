@@ -106,13 +106,14 @@ class Loads:
                 self._field_on(field, body)
 
     def _field_on(self, field: Field, body: Body) -> None:
+        law = self.model.law(field)
         centre = self.kinematics.frames.centre(body)
         absolute, frames = self.kinematics.absolute(body).pose, self.kinematics.frames
         world = frames.traced("world", frames.of(self.kinematics.topology.world))
 
         def trace(p: Vector, r: Matrix) -> Vector:
             pose = world @ Pose(p, r) @ centre
-            force = self.model.solid(body).mass * ca.SX(field.acceleration(pose.position))
+            force = self.model.solid(body).mass * ca.SX(law.acceleration(pose.position))
             return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
 
         path = self.model.path(field)
@@ -122,7 +123,7 @@ class Loads:
 def uniform_field(model: Elaborated, field: Field) -> Vector | None:
     """The acceleration of a field that acts on all bodies alike; None if it does not."""
     position = ca.SX.sym("x", 3)
-    value = ca.SX(field.acceleration(position))
+    value = ca.SX(model.law(field).acceleration(position))
     symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
     varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
     return None if varies or field.owner is not model.model else value
