@@ -21,7 +21,7 @@ from kompono.translate.kernels import add_kernel, recipes_of
 from kompono.translate.numbers import OpenNumbers, Schedule
 from kompono.translate.program import Call, Routine
 from kompono.translate.recipes import Recipe, same_function
-from kompono.translate.symbolic import Matrix, Scalar, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector, constants_kept, entries_of, sparse, with_entries
 
 
 class Tracer(ABC):
@@ -139,26 +139,6 @@ class InlineTracer(Tracer):
             kernel = self.keep(self.symbols, ca.vertcat(*computed))
             calls = (Call(kernel, tuple(range(count)), tuple(range(count, count + len(computed))), "inlined"),)
         return Routine(name, self.inputs, sizes, calls, tuple(result), count + len(computed))
-
-
-def sparse(value: Any) -> ca.SX:
-    """An SX matrix without stored zeros."""
-    return ca.sparsify(value if type(value) is ca.SX else ca.SX(value))
-
-
-def entries_of(value: ca.SX) -> list[ca.SX]:
-    """The stored entries of a sparse matrix, each a scalar."""
-    return ca.vertsplit(ca.vec(value.nz[:])) if value.nnz() else []
-
-
-def with_entries(pattern: ca.SX, entries: Sequence[ca.SX]) -> ca.SX:
-    """A matrix with the sparsity of `pattern` and these entries."""
-    return ca.SX(pattern.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*pattern.shape)
-
-
-def constants_kept(value: ca.SX) -> ca.SX:
-    """A matrix of fresh symbols in place of all entries that are not constant."""
-    return with_entries(value, [e if e.is_constant() else ca.SX.sym("x") for e in entries_of(value)])
 
 
 class SharingTracer(Tracer):
@@ -296,7 +276,8 @@ class SharingTracer(Tracer):
             return known[1]
         symbols = ca.symvar(entry)
         apart = len(self.numbers.among(symbols)) if self.numbers is not None else 0
-        if apart + sum(s.element_hash() in self._inputs.keys() - self._providers.keys() for s in symbols) < len(symbols):
+        inputs = self._inputs.keys() - self._providers.keys()
+        if apart + sum(symbol.element_hash() in inputs for symbol in symbols) < len(symbols):
             raise TranslationError("internal: a traced value is not a slot")
         slot = ca.SX(self.lookup(entry)) if entry.is_symbolic() else self.call(lambda: entry)
         if apart == len(symbols):

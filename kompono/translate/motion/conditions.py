@@ -313,26 +313,22 @@ def trace_body_closure(
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
     law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
-    first, second = element.first, element.second
-    relative = kinematics.relative(first.body, second.body)
-    twist = kinematics.absolute(second.body).twist
-    frames = kinematics.frames
+    first, second, frames = element.first, element.second, kinematics.frames
+    relative, twist = kinematics.relative(first.body, second.body), kinematics.absolute(second.body).twist
     outer, inner, carried = frames.seen_from(first), frames.locate(second), frames.carried(second)
 
-    def trace(
-        p: Vector, r: Matrix, moving: Vector, w2: Vector, op: Vector, orr: Matrix, ip: Vector, ir: Matrix, x: Matrix
-    ) -> tuple[Matrix, ...]:
-        inner = Pose(ip, ir)
-        actual = Pose(op, orr) @ Pose(p, r) @ inner
+    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, *held: Matrix) -> tuple[Matrix, ...]:
+        outer, inner = Pose(*held[:2]), Pose(*held[2:4])
+        actual = outer @ Pose(p, r) @ inner
         turn = actual.rotation
         w, a = carry_twist(inner, moving), carry_twist(inner, -twist_cross(w2, moving))
         velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
         acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
         g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
-        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, x, Pose(p, r))
+        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, held[4], Pose(p, r))
 
-    pose, places = relative.pose, (outer.position, outer.rotation, inner.position, inner.rotation, carried)
-    g, g_dot, u, gamma, *blocks = call(trace, pose.position, pose.rotation, relative.twist, twist, *places, path=path)
+    pose, held = relative.pose, (outer.position, outer.rotation, inner.position, inner.rotation, carried)
+    g, g_dot, u, gamma, *blocks = call(trace, pose.position, pose.rotation, relative.twist, twist, *held, path=path)
     columns: dict[Body, Matrix] = {}
     for frame, block in zip((second, first), blocks, strict=True):
         if isinstance(frame.body, Body):
@@ -345,8 +341,7 @@ def trace_body_closure(
 
 def rows_on_bodies(gamma: Matrix, turn: Matrix, carried: Matrix, between: Pose) -> tuple[Matrix, Matrix]:
     """G on the twists of second and first body, from the rows on the relative twist (first-frame axes): `turn` is the
-    rotation between the two frames, `carried` the twist matrix of the second frame on its body, `between` the second
-    body in the first.
+    rotation between the frames, `carried` the twist matrix of the second, `between` the second body in the first.
     """
     on_second = gamma @ ca.diagcat(turn, turn) @ carried
     return on_second, -on_second @ twist_matrix(between)
@@ -380,20 +375,19 @@ def _trace_body_coupling(
         frame, carried = kinematics.frames.locate(joint.second), kinematics.frames.carried(joint.second)
 
         def trace(
-            row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector, ip: Vector, ir: Matrix,
-            x: Matrix, joint: Joint = joint,
+            row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector,
+            joint: Joint = joint, frame: Pose = frame, carried: Matrix = carried,
         ) -> tuple[Matrix, ...]:  # fmt: skip
-            subspace, frame = ca.SX(joint.subspace(q)), Pose(ip, ir)
+            subspace = ca.SX(joint.subspace(q))
             picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
             inner_twist, inner_moving = carry_twist(frame, w2), carry_twist(frame, moving)
             u = picked @ (-twist_cross(inner_twist, inner_moving) - joint.subspace_rate(q, v))
-            on_second = picked @ x
+            on_second = picked @ carried
             return u, on_second, -on_second @ twist_matrix(Pose(p, r))
 
         twist = kinematics.absolute(joint.second.body).twist
         place = (relative.pose.position, relative.pose.rotation, relative.twist, twist)
-        held = (frame.position, frame.rotation, carried)
-        u, *blocks = call(trace, inner.columns[joint], q, v, *place, *held, path=path)
+        u, *blocks = call(trace, inner.columns[joint], q, v, *place, path=path)
         bias = call(lambda a, b: a + b, bias, u, path=path)
         for carrier, block in zip((joint.second.body, joint.first.body), blocks, strict=True):
             if not isinstance(carrier, Body):
