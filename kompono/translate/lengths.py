@@ -13,7 +13,7 @@ A pose that nobody can name from the structure of a model has its numbers in its
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -23,6 +23,7 @@ from kompono.model.body import Carrier, Frame
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.spatial.pose import Pose
+from kompono.spatial.rotation import skew
 from kompono.translate.declared.ours import is_ours
 from kompono.translate.numbers import OpenNumbers, like_places
 
@@ -90,22 +91,38 @@ def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> A
 
 
 class OpenPoses:
-    """Poses of a model as symbols; what is found with other working axes has another `prefix`."""
+    """Poses of a model as symbols; what is found with other working axes has another `prefix`. `signed`: numbers that
+    differ in their signs are two symbols, so that no sign is changed at run time.
+    """
 
-    def __init__(self, model: Elaborated, prefix: str) -> None:
+    def __init__(self, model: Elaborated, prefix: str, *, signed: bool = False) -> None:
         assert model.numbers is not None
         self._model, self._prefix, self._numbers = model, prefix, model.numbers
+        self._places = _equal_places if signed else like_places
 
     def frame(self, frame: Frame, place: Pose) -> Pose:
         """Where a frame is, by its own name."""
+        return self.pose(f"{self._name(frame)} place", place)
+
+    def _name(self, frame: Frame) -> str:
         frames = self._numbers.frames or {}
         if frame in frames:
-            name = frames[frame]
-        elif isinstance(frame, Carrier):
-            name = self._model.path(frame) or "world"
-        else:
-            name = f"{self._model.path(frame.body)} {told_pose(frame.pose)}"
-        return self.pose(f"{name} place", place)
+            return frames[frame]
+        if isinstance(frame, Carrier):
+            return self._model.path(frame) or "world"
+        return f"{self._model.path(frame.body)} {told_pose(frame.pose)}"
+
+    def back(self, frame: Frame, place: Pose) -> Pose:
+        """What a frame that is at a place of numbers sees its body at."""
+        found, origin = self.frame(frame, place), ca.DM(place.inverse().position).full().ravel()
+        return Pose(self.values(f"{self._name(frame)} back", _without_rounding(origin)), found.rotation.T)
+
+    def lever(self, frame: Frame, place: Pose) -> ca.SX:
+        """What turning a body moves a frame of it by that is at a place of numbers: the block (3, 3) of a twist
+        matrix.
+        """
+        block = ca.DM(-place.rotation.T @ skew(place.position)).full()
+        return self.values(f"{self._name(frame)} lever", _without_rounding(block))
 
     def pose(self, name: str, pose: Pose) -> Pose:
         """Symbols for what of a pose is numbers."""
@@ -114,12 +131,12 @@ class OpenPoses:
             position = self.values(f"{name} at", _without_rounding(ca.DM(position).full().ravel()))
         if _constant(rotation):
             values = _put_right(ca.DM(rotation).full())
-            places = like_places(values.ravel().tolist())
+            places = self._places(values.ravel().tolist())
             rotation = self._numbers.found(f"{self._prefix}{name} turned", values, places=places, ones=True)
         return Pose(position, rotation)
 
     def values(self, name: str, values: np.ndarray) -> ca.SX:
-        """Symbols for numbers (n,); 1 and -1 stay, for products vanish by them."""
+        """Symbols for numbers (n,) or (n, m); 1 and -1 stay, for products vanish by them."""
         return self._numbers.found(f"{self._prefix}{name}", values, ones=True)
 
 
@@ -132,6 +149,12 @@ def lengths_of(numbers: OpenNumbers) -> list[tuple[str, str]]:
 def told_pose(pose: Pose) -> str:
     """The numbers of a pose."""
     return repr([ca.DM(part).full().ravel().tolist() for part in (pose.position, pose.rotation)])
+
+
+def _equal_places(values: Sequence[float]) -> list[int]:
+    """For each value the number of those that are the same, counted from 1; 0 for zeros."""
+    known = {value: place for place, value in enumerate(dict.fromkeys(value for value in values if value), 1)}
+    return [known.get(value, 0) for value in values]
 
 
 def _without_rounding(position: np.ndarray) -> np.ndarray:

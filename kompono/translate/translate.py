@@ -132,7 +132,7 @@ def translated(
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     opens = entry.tables and parted is None and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, topology, entry) if opens else None
+    numbers = _open_numbers(elaborated, topology) if opens else None
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -158,14 +158,13 @@ def translated(
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
-def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry) -> OpenNumbers:
+def _open_numbers(model: Elaborated, topology: Topology) -> OpenNumbers:
     """Numbers that are put in after tracing."""
     bodies = {model.path(body): body for body in model.bodies}
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    if entry.by_joints:
-        numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
+    numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
     return numbers
 
 

@@ -33,6 +33,7 @@ from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel,
 from kompono.translate.elimination.pivots import ALWAYS
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter
+from kompono.translate.engines.decided import find_places, told_tree
 from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
@@ -43,7 +44,7 @@ from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_bodies import moved, pushed, trace_rows
 from kompono.translate.laws.stress import SelfStress, redundancy_of
-from kompono.translate.motion.conditions import Closure, trace_violation
+from kompono.translate.motion.conditions import Closure, Laws, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
@@ -128,7 +129,7 @@ class AbsoluteEngine(SolvedEngine):
         if unit not in self._references:
             tree = self._by_joints
             live = tree.live if not unit else tree.find_live(unit=True)
-            free = absolute_references(self.model, self.laws, tree.topology, live, unit, self._mobilities)
+            free = absolute_references(self.model, self._known_laws, tree.topology, live, unit, self._mobilities)
             found = free if self._mobilities else self._at_positions(free, unit)
             self._references[unit] = self._numbered(found, unit) if self.model.numbers is not None else found
         return self._references[unit]
@@ -149,11 +150,14 @@ class AbsoluteEngine(SolvedEngine):
 
     def _find_numbers(self) -> None:
         """Have all numbers that follow from masses, and go into the equations, among those of the model."""
+        assert self.model.numbers is not None
         find_inverses(self.model)
         for unit in {False, self.metric == "identity"}:
             self.references(unit=unit)
         self._allowed_gap()
+        find_places(self._start(shared=False)[1], self.closing)
         if self.law_rows.of_joints:
+            self.model.numbers.decided("tree", told_tree(self.model, self._by_joints.topology))
             redundancy_of(self.model, self._by_joints.topology, self._by_joints.live)
 
     def _at_positions(self, references: dict[Element, PivotReference], unit: bool) -> dict[Element, PivotReference]:
@@ -162,7 +166,12 @@ class AbsoluteEngine(SolvedEngine):
         def order(closures: dict[Element, Closure[Body]]) -> list[Element]:
             return [level.element for level in self._levels(closures)]
 
-        return at_positions(self._by_joints.probe, self.closing, self.laws, order, references, unit=unit)
+        return at_positions(self._by_joints.probe, self.closing, self._known_laws, order, references, unit=unit)
+
+    @cached_property
+    def _known_laws(self) -> Laws:
+        """Conditions with their lengths as numbers."""
+        return Laws()
 
     @property
     def _mobilities(self) -> Mapping[Body, np.ndarray]:

@@ -266,12 +266,12 @@ class ChannelWriter:
             outer, inner = frames.locate(element.first), frames.locate(element.second)
 
             def trace(
-                gamma: Matrix, multiplier: Vector, p: Vector, r: Matrix, outer: Pose = outer, inner: Pose = inner
+                gamma: Matrix, multiplier: Vector, p: Vector, r: Matrix, op: Vector, orr: Matrix, ip: Vector, ir: Matrix
             ) -> tuple[Vector, Vector]:
                 load = -(gamma.T @ multiplier)
                 force, torque = load[:3], load[3:]
-                on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
-                return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
+                on_second = carry_wrench_back(Pose(ip, ir), ca.vertcat(r.T @ force, r.T @ torque))
+                return on_second, carry_wrench_back(Pose(op, orr), ca.vertcat(-force, -torque - ca.cross(p, force)))
 
             wrenches = self.tracer.call(
                 trace,
@@ -279,6 +279,10 @@ class ChannelWriter:
                 self.solution.rows(key),
                 motion.position,
                 motion.rotation,
+                outer.position,
+                outer.rotation,
+                inner.position,
+                inner.rotation,
                 path=self.model.path(element),
             )
             for frame, wrench in zip((element.second, element.first), wrenches, strict=True):

@@ -316,26 +316,26 @@ def trace_body_closure(
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
     law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
-    first, second = element.first, element.second
+    first, second, frames = element.first, element.second, kinematics.frames
     relative, still = kinematics.relative(first.body, second.body), not kinematics.absolute(first.body).twist.nnz()
     twist = ca.SX(6, 1) if still else kinematics.absolute(second.body).twist  # seen from what rests, w x w vanishes
-    outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
-
+    outer, inner, carried = frames.seen_from(first), frames.locate(second), frames.carried(second)
     known = [ca.SX(6, 1) if isinstance(f.body, Body) else ground_acceleration(f.body) for f in (first, second)]
 
-    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, a1: Vector, a2: Vector) -> tuple[Matrix, ...]:
-        between = Pose(p, r)
+    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, a1: Vector, a2: Vector, *held: Matrix) -> Any:
+        outer, between, inner = Pose(*held[:2]), Pose(p, r), Pose(*held[2:4])
         actual = outer @ between @ inner
         turn = actual.rotation
         w, a = carry_twist(inner, moving), carry_twist(inner, a2 - carry_twist(between, a1) - twist_cross(w2, moving))
         velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
         acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
         g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
-        near = (ca.diagcat(turn, turn), twist_matrix(inner), -twist_matrix(between)) if through else ()
-        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, between), *near
+        near = (ca.diagcat(turn, turn), held[4], -twist_matrix(between)) if through else ()
+        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, held[4], between), *near
 
     place = relative.pose.position, relative.pose.rotation, relative.twist
-    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *place, twist, *known, path=path)
+    held = outer.position, outer.rotation, inner.position, inner.rotation, carried
+    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *place, twist, *known, *held, path=path)
     columns = {frame.body: block for frame, block in ((second, on_second), (first, on_first))}
     columns = {body: block for body, block in columns.items() if isinstance(body, Body)}
     ways = {first.body: tuple(near), second.body: tuple(near[:2])} if through else {}
@@ -343,11 +343,11 @@ def trace_body_closure(
     return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma, through=seen)
 
 
-def rows_on_bodies(gamma: Matrix, turn: Matrix, inner: Pose, between: Pose) -> tuple[Matrix, Matrix]:
+def rows_on_bodies(gamma: Matrix, turn: Matrix, carried: Matrix, between: Pose) -> tuple[Matrix, Matrix]:
     """G on the twists of second and first body, from the rows on the relative twist (first-frame axes): `turn` is the
-    rotation between the two frames, `inner` the second frame on its body, `between` the second body in the first.
+    rotation between the frames, `carried` the twist matrix of the second, `between` the second body in the first.
     """
-    on_second = gamma @ ca.diagcat(turn, turn) @ twist_matrix(inner)
+    on_second = gamma @ ca.diagcat(turn, turn) @ carried
     return on_second, -on_second @ twist_matrix(between)
 
 
@@ -376,17 +376,17 @@ def _trace_body_coupling(
     for joint in dict.fromkeys(coupling.joints):
         q, v = kinematics.joint_state(joint)
         relative = kinematics.relative(joint.first.body, joint.second.body)
-        frame = kinematics.frames.locate(joint.second)
+        frame, carried = kinematics.frames.locate(joint.second), kinematics.frames.carried(joint.second)
 
         def trace(
             row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector,
-            joint: Joint = joint, frame: Pose = frame,
+            joint: Joint = joint, frame: Pose = frame, carried: Matrix = carried,
         ) -> tuple[Matrix, ...]:  # fmt: skip
             subspace = ca.SX(joint.subspace(q))
             picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
             inner_twist, inner_moving = carry_twist(frame, w2), carry_twist(frame, moving)
             u = picked @ (-twist_cross(inner_twist, inner_moving) - joint.subspace_rate(q, v))
-            on_second = picked @ twist_matrix(frame)
+            on_second = picked @ carried
             return u, on_second, -on_second @ twist_matrix(Pose(p, r))
 
         twist = kinematics.absolute(joint.second.body).twist

@@ -114,7 +114,8 @@ def find_poses(kinematics: Kinematics, pairs: Iterable[Joint | Constraint]) -> N
     mates = [element for pair in kinematics.topology.mated for element in (pair.joint, *pair.constraints)]
     for frame in (*known, *(frame for mate in mates for frame in (mate.first, mate.second)), *carriers):
         if frame.body in carriers:
-            frames.locate(frame)
+            frames.seen_from(frame)
+            frames.carried(frame)
     frames.traced("world", frames.of(world))
     for link in kinematics.topology.links:
         if link.joint is None:

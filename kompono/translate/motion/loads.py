@@ -136,11 +136,14 @@ def effort_on_bodies(
     frames, motion = kinematics.frames, kinematics.motion(joint.first, joint.second)
     inner, outer = frames.locate(joint.second), frames.locate(joint.first)
 
-    def trace(q: Vector, f: Vector, p: Vector, r: Matrix) -> tuple[Vector, Vector]:
+    def trace(
+        q: Vector, f: Vector, p: Vector, r: Matrix, op: Vector, orr: Matrix, ip: Vector, ir: Matrix
+    ) -> tuple[Vector, Vector]:
         load = effort_wrench(joint, joint.subspace(q), f)
-        return carry_wrench_back(inner, load), carry_wrench_back(outer @ Pose(p, r), -load)
+        return carry_wrench_back(Pose(ip, ir), load), carry_wrench_back(Pose(op, orr) @ Pose(p, r), -load)
 
-    wrenches = kinematics.tracer.call(trace, q, effort, motion.position, motion.rotation, path=path)
+    places = (motion.position, motion.rotation, outer.position, outer.rotation, inner.position, inner.rotation)
+    wrenches = kinematics.tracer.call(trace, q, effort, *places, path=path)
     return list(zip((joint.second.body, joint.first.body), wrenches, strict=True))
 
 

@@ -25,6 +25,7 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
+from kompono.spatial.vectors import twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.pivots import ALWAYS
@@ -131,7 +132,7 @@ def _square_function(
     x, still = ca.SX.sym("x", 12), ca.SX.zeros(6)
     pose, inner = Pose(x[:3], ca.reshape(x[3:], 3, 3)), element.second.pose
     gamma = law.all(x, still, still, law.signals)[3]
-    blocks = rows_on_bodies(gamma, pose.rotation, inner, element.first.pose @ pose @ inner.inverse())
+    blocks = rows_on_bodies(gamma, pose.rotation, twist_matrix(inner), element.first.pose @ pose @ inner.inverse())
     square = ca.SX(gamma.shape[0], gamma.shape[0])
     for block, frame in zip(blocks, (element.second, element.first), strict=True):
         if isinstance(frame.body, Body):
