@@ -36,9 +36,10 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
-from kompono.translate.lengths import lengths_of, named_frames, named_lengths
+from kompono.translate.lengths import lengths_of, named_frames, named_grounds, named_lengths
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
+from kompono.translate.open_pairs import OpenPairs, named_directions
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -132,8 +133,10 @@ def translated(
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     opens = entry.tables and parted is None and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, topology, entry) if opens else None
+    numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
     tabled = replace(elaborated, numbers=numbers)
+    if numbers is not None and entry.by_joints:
+        numbers.pairs = OpenPairs(tabled, topology)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -158,21 +161,23 @@ def translated(
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
-def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry) -> OpenNumbers:
-    """Numbers that are put in after tracing."""
+def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    numbers = OpenNumbers(bodies, functools.partial(_open_laws, model))
+    numbers = OpenNumbers(bodies, functools.partial(_open_laws, model, entry.by_joints))
     if entry.by_joints:
         numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
+        numbers.directions, numbers.grounds = named_directions(model, topology), named_grounds(model)
+        numbers.coupled = frozenset(declared.couplings)
     return numbers
 
 
-def _open_laws(model: Elaborated, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
-    """Forces and efforts by path, with symbols in the place of their numbers; those that were not `asked` before are
+def _open_laws(model: Elaborated, coupled: bool, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
+    """Forces and efforts, and `coupled` what couples joints, by path, with symbols in the place of their numbers; those that were not `asked` before are
     asked now.
     """
     kinds: dict[type, bool] = {}
-    elements = (*model.forces, *model.efforts)
+    elements = (*model.forces, *model.efforts, *(model.couplings if coupled else ()))
     opened = [(e, asked[e] if e in asked else open_law(e, kinds)) for e in elements]
     return {model.path(element): (element, law) for element, law in opened if law is not None}
 

@@ -1,4 +1,4 @@
-"""Laws of forces and efforts with symbols in the place of their numbers.
+"""Laws of forces, efforts and couplings with symbols in the place of their numbers.
 
 A stiffness is a number in the expression a law returns. Those expressions are asked for once, on symbols for motion or
 coordinates, and each number in them becomes a symbol (see `numbers`): what is left is the same for every stiffness.
@@ -19,6 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.model.force import Effort, Force
 from kompono.model.symbol import Symbol
@@ -32,6 +33,7 @@ Numbers = list[tuple[ca.SX, float]]  # symbols, and what they stand for
 Opened = tuple[tuple[Matrix, ...], tuple[ca.SX, ...], tuple[float, ...]]  # expressions, symbols, what these stand for
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers, but for the sign, that are structure: terms vanish by them
+_NO_FORMULA = (0.0, 1.0)  # the same where nobody wrote a formula: couplings of ours
 _POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
 _MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
 
@@ -86,15 +88,29 @@ class OpenEffort(OpenLaw):
         return self._at(slice(1, 2), q)[0]
 
 
-def open_law(element: Element, kinds: dict[type, bool]) -> OpenForce | OpenEffort | None:
-    """A force or effort with symbols in the place of its numbers; nothing where that cannot be, or it has none. `kinds`
-    are the classes that were looked at already: whether they are ours.
+class OpenCoupling(OpenLaw):
+    """The face of a `Coupling`: conditions, velocity_conditions."""
+
+    def conditions(self) -> list[Any]:
+        """Groups of like conditions."""
+        return list(self.expressions[: int(self.told[0][1])])
+
+    def velocity_conditions(self) -> list[Any]:
+        """Groups of further conditions on speeds."""
+        return list(self.expressions[int(self.told[0][1]) :])
+
+
+def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
+    """A force, effort or coupling with symbols in the place of its numbers; nothing where that cannot be, or it has
+    none. `kinds` are the classes that were looked at already: whether they are ours.
     """
-    if not isinstance(element, Force | Effort):
+    if not isinstance(element, Force | Effort | Coupling):
         return None
     kind = type(element)
     if kind not in kinds:
         kinds[kind] = is_ours(kind)
+    if isinstance(element, Coupling):
+        return _open_coupling(element, _NO_FORMULA if kinds[kind] else PLAIN)
     return (_asked(*_with_symbols(element)) if kinds[kind] else None) or _asked(element, [])
 
 
@@ -123,7 +139,7 @@ def _open_force(force: Force, numbers: Numbers) -> OpenForce | None:
     made = [ca.SX(load.force), ca.SX(load.torque), ca.SX(force.potential(MOTION)), *values]
     if [expression.shape for expression in made] != [(3, 1), (3, 1), *[(1, 1)] * (1 + len(values))]:
         return None
-    found = _opened(made, numbers)
+    found = open_constants(made, numbers)
     return found and OpenForce(_MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
 
 
@@ -133,17 +149,28 @@ def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
     made = [ca.SX(effort.effort(q, v)), ca.SX(effort.potential(q))]
     if [expression.shape for expression in made] != [(joint.freedoms, 1), (1, 1)]:
         return None
-    found = _opened(made, numbers)
+    found = open_constants(made, numbers)
     return found and OpenEffort(ca.vertcat(q, v), *found)
+
+
+def _open_coupling(coupling: Coupling, plain: Sequence[float]) -> OpenCoupling | None:
+    try:
+        groups = [[ca.SX(group) for group in ask()] for ask in (coupling.conditions, coupling.velocity_conditions)]
+        found = open_constants([*groups[0], *groups[1]], [], plain)
+    except Exception:  # what is wrong with it is told where it is used
+        return None
+    return found and OpenCoupling(ca.SX(0, 1), *found, (("conditions", str(len(groups[0]))),))
 
 
 def _parts(motion: Motion) -> tuple[Any, ...]:
     return motion.position, motion.rotation, motion.velocity, motion.angular_velocity
 
 
-def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
-    """The expressions with symbols for what numbers are left in them, all symbols, and what they stand for; nothing if
-    there are none.
+def open_constants(
+    expressions: Sequence[Matrix], numbers: Numbers, plain: Sequence[float] = PLAIN, rounding: float = 0.0
+) -> Opened | None:
+    """The expressions with symbols for what numbers are left in them but `plain` ones, all symbols, and what they stand
+    for; nothing if there are none. Numbers that differ by less than `rounding`, relative, are equal.
     """
     stored = [ca.vec(expression.nz[:]) for expression in expressions]
     inputs = ca.vertcat(ca.SX(0, 1), *ca.symvar(ca.vertcat(*stored)))
@@ -152,12 +179,12 @@ def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
     if np.any(read.op == ca.OP_CALL):
         return None
     left = read.constants[read.op == ca.OP_CONST]
-    if np.all(np.isin(np.abs(left), PLAIN) | ~np.isfinite(left)):
+    if np.all(np.isin(np.abs(left), plain) | ~np.isfinite(left)):
         return _told(expressions, numbers)
     counts, rows = operand_counts(function, read.op), list(zip(*(column.tolist() for column in read[:4]), strict=True))
     exponents = _exponents(rows)
     registers, given = [ca.SX(0)] * (function.sz_w() + 1), ca.vertsplit(inputs) if inputs.numel() else []
-    symbols: dict[float, ca.SX] = {}
+    symbols = dict[float, ca.SX]()
     results: list[ca.SX] = [ca.SX(0)] * function.nnz_out(0)
     for k, (op, result, first, second) in enumerate(rows):
         if op == ca.OP_OUTPUT:
@@ -165,8 +192,8 @@ def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
         elif op == ca.OP_INPUT:
             registers[result] = given[second]
         elif op == ca.OP_CONST:
-            value = float(read.constants[k])
-            stays = k in exponents or abs(value) in PLAIN or not math.isfinite(value)
+            value = _near(float(read.constants[k]), (*plain, *symbols), rounding)
+            stays = k in exponents or abs(value) in plain or not math.isfinite(value)
             registers[result] = ca.SX(value) if stays else symbols.setdefault(value, ca.SX.sym("number"))
         elif counts[op] == 2:
             registers[result] = ca.SX.binary(op, registers[first], registers[second])
@@ -178,6 +205,15 @@ def _opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
         made.append(ca.SX(expression.sparsity(), column[begin:end]) if end > begin else ca.SX(*expression.shape))
         begin = end
     return _told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
+
+
+def _near(value: float, known: Sequence[float], rounding: float) -> float:
+    """A number, or the first of those known that it misses by rounding; but for the sign of those that are plain."""
+    if rounding:
+        for one in (*known, *(-one for one in known)):
+            if abs(value - one) < rounding * abs(one):
+                return one
+    return value
 
 
 def _told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:

@@ -28,10 +28,12 @@ from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw
+from kompono.model.lumped import Lump
 from kompono.model.sensor import Sensor
 from kompono.model.signal import Output, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
+from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
 from kompono.translate.declared.open_laws import OpenLaw, open_law
@@ -100,6 +102,11 @@ def _counts(name: str, value: Any, opened: OpenLaw | None) -> bool:
     return not number and not isinstance(value, ca.SX | ca.DM)
 
 
+def _pose_bytes(pose: Pose) -> list[bytes]:
+    """The numbers of a pose to the last bit."""
+    return [ca.DM(part).full().tobytes() for part in (pose.position, pose.rotation)]
+
+
 class Nameless(Exception):
     """Something a translation may depend on cannot be followed."""
 
@@ -147,6 +154,9 @@ class _Scribe:
     def __init__(self, model: Elaborated, options: Any, numbers: OpenNumbers | None) -> None:
         self._frames: Collection[Frame] = () if numbers is None else numbers.frames or ()  # whose poses are numbers
         self._lengths = {} if numbers is None else numbers.lengths
+        self._directions = {} if numbers is None else numbers.directions
+        self._coupled = frozenset[Element]() if numbers is None else numbers.coupled
+        self._grounds = frozenset[Element]() if numbers is None else numbers.grounds
         self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
@@ -203,14 +213,12 @@ class _Scribe:
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opened = open_law(element, self._ours)
-        if isinstance(element, Force | Effort):
+        opened = None if isinstance(element, Coupling) and element not in self._coupled else open_law(element, self._ours)
+        if isinstance(element, Force | Effort | Coupling):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
-        if isinstance(element, Constraint) and element in self._lengths:
-            begins = self._lengths[element]
-            self.words.append(("lengths", begins))
-            self.numbers.append([getattr(element, name) for name in begins])
+        if isinstance(element, Joint | Constraint):
+            begins += self._sizes(element)
         if self._ours[kind] and self._attributes(element, opened, begins):
             return
         self.words.append(("foreign", type(element).__qualname__))
@@ -255,7 +263,19 @@ class _Scribe:
             self.words.append(("start", element.given_start))
             self.numbers.append(tuple(np.asarray(getattr(element, name)).tobytes() for name in names))
             return names
+        if isinstance(element, Ground) and element in self._grounds:
+            self.words.append("rests")
+            self.numbers.append(_pose_bytes(element.motion))
+            return ("motion",)
         return ()
+
+    def _sizes(self, element: Joint | Constraint) -> tuple[str, ...]:
+        """Write down which lengths and directions of an element are put in after tracing, and, apart, these."""
+        names = (*self._lengths.get(element, ()), *self._directions.get(element, ()))
+        if names:
+            self.words.append(("sizes", names))
+            self.numbers.append([np.asarray(getattr(element, name)).tolist() for name in names])
+        return names
 
     def _law(self, opened: OpenLaw | None) -> None:
         """Write down expressions and, apart, the numbers in them."""
@@ -350,7 +370,7 @@ class _Scribe:
             raise Nameless("a frame of another model")
         if frame in self._frames:
             self.words.append("open")
-            self.numbers.append([ca.DM(part).full().tobytes() for part in (frame.pose.position, frame.pose.rotation)])
+            self.numbers.append(_pose_bytes(frame.pose))
             return
         self.visit(frame.pose.position)
         self.visit(frame.pose.rotation)
@@ -365,6 +385,10 @@ class _Scribe:
         elif id(value) in self._solids and (pattern := pattern_of(value)) is not None:
             self.words.append(("solid", pattern))
             self.numbers.append((value.mass, value.inertia.tobytes()))
+        elif isinstance(value, Lump) and self._coupled and type(value.inertia) is type(value.ratio) is float:
+            self.words.append("lump")
+            self.numbers.append((value.inertia, value.ratio))
+            self._mapping({"joint": value.joint, "place": value.place, "shown": value.shown})
         elif is_dataclass(value) and written_by_us(type(value)):
             self.words.append(type(value).__qualname__)
             self._mapping({f.name: getattr(value, f.name) for f in fields(value) if f.name != "shape"})

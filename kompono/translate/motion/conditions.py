@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import casadi as ca
 
@@ -26,7 +26,6 @@ from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.lengths import with_lengths
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
@@ -148,17 +147,19 @@ class Laws:
     def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
         """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            self._known[element] = differentiate_conditions(with_lengths(self._model, declared or element, element))
+            asked = element if self._model is None else self._model.pair(declared or element, element)
+            self._known[element] = differentiate_conditions(asked)
         return self._known[element]
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
     groups = group_sizes(coupling)
     joints = list(dict.fromkeys(coupling.joints))
-    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.conditions()])
-    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in coupling.velocity_conditions()])
+    law, pair = kinematics.model.law(coupling), kinematics.model.pair
+    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in law.conditions()])
+    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in law.velocity_conditions()])
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
-    q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
+    q_dot = ca.densify(ca.vertcat(*[ca.SX(pair(joint).rate(joint.q, joint.v)) for joint in joints]))
     g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
     g = ca.vertcat(g, ca.SX.zeros(slip.numel()))
     u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
@@ -249,13 +250,13 @@ def trace_loop_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[J
             continue
         q, v = kinematics.joint_state(joint)
         relative = kinematics.relative(joint.first.body, joint.second.body)
-        frame = kinematics.frames.locate(joint.second)
+        frame, law = kinematics.frames.locate(joint.second), kinematics.model.pair(joint)
 
         def trace(
-            row: Matrix, q: Vector, v: Vector, a: Vector, joint: Joint = joint, frame: Pose = frame
+            row: Matrix, q: Vector, v: Vector, a: Vector, joint: Joint = joint, frame: Pose = frame, law: Any = law
         ) -> tuple[Matrix, ...]:
-            picked = row @ effort_wrench(joint, joint.subspace(q), ca.SX.eye(joint.freedoms)).T
-            return picked @ (carry_twist(frame, a) - joint.subspace_rate(q, v)), picked @ twist_matrix(frame)
+            picked = row @ effort_wrench(joint, law.subspace(q), ca.SX.eye(joint.freedoms)).T
+            return picked @ (carry_twist(frame, a) - law.subspace_rate(q, v)), picked @ twist_matrix(frame)
 
         u, row = call(trace, block, q, v, relative.bias, path=path)
         bias = call(lambda a, b: a + b, bias, u, path=path)
