@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -27,7 +28,8 @@ from kompono.spatial.pose import Motion, Pose, symbolic_motion
 from kompono.translate.declared.laws import ask_holds
 from kompono.translate.declared.open_laws import open_constants
 from kompono.translate.declared.ours import is_ours
-from kompono.translate.lengths import with_lengths
+from kompono.translate.lengths import named_grounds, with_lengths
+from kompono.translate.numbers import OpenNumbers
 from kompono.translate.patterns import Instance
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.turned import FollowedBy
@@ -62,6 +64,15 @@ def named_directions(model: Elaborated, topology: Topology) -> dict[Element, tup
     return found
 
 
+def open_elements(numbers: OpenNumbers, model: Elaborated, topology: Topology, declared: Elaborated) -> None:
+    """Have directions, places of grounds and numbers of couplings among those that are put in after tracing; `declared`
+    is the model with all that was left out of it.
+    """
+    numbers.directions, numbers.grounds = named_directions(model, topology), named_grounds(model)
+    numbers.coupled = frozenset(declared.couplings)
+    numbers.pairs = OpenPairs(replace(model, numbers=numbers), topology)
+
+
 class OpenPairs:
     """Of one model. Called with a joint or constraint, and what it is in other axes, if that is meant, it gives what
     is to be traced.
@@ -73,7 +84,7 @@ class OpenPairs:
         for link in topology.links:
             if link.joint is not None:
                 self._names[link.joint] = f"{model.path(link.carrier)} hung by"
-        self._made: dict[tuple[Element, int], tuple[Any, Any]] = {}
+        self._made: dict[tuple[Element, bool], OpenPair] = {}
 
     def opens(self, declared: Element, turned: Any = None) -> bool:
         """Whether an element, as `declared` or `turned`, has numbers that are symbols."""
@@ -90,12 +101,12 @@ class OpenPairs:
         element = declared if turned is None else turned
         if not self.opens(declared, turned):
             return element
-        key = declared, id(element)
+        key = declared, element is declared  # other engines of the model choose the same axes
         if key not in self._made:
             name = self._names.get(declared) or self._model.path(declared)
             prefix = "" if element is declared else "turned "
-            self._made[key] = element, OpenPair(self._model, declared, element, f"{prefix}{name}")
-        return self._made[key][1]
+            self._made[key] = OpenPair(self._model, declared, element, f"{prefix}{name} laws")
+        return self._made[key]
 
 
 class OpenPair(Lasting):
@@ -117,7 +128,7 @@ class OpenPair(Lasting):
         for law, answer in answers.items():
             made = None if answer is None else [next(parts) for _ in answer]
             self._laws[law] = Instance(arguments[law], made) if made else None
-        numbers.decided(f"{name} laws", _text(arguments, opened, symbols))
+        numbers.decided(name, _text(arguments, opened, symbols))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._element, name)

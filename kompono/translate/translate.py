@@ -36,10 +36,10 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
-from kompono.translate.lengths import lengths_of, named_frames, named_grounds, named_lengths
+from kompono.translate.lengths import lengths_of, named_frames, named_lengths
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.open_pairs import OpenPairs, named_directions
+from kompono.translate.open_pairs import open_elements
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -135,8 +135,6 @@ def translated(
     opens = entry.tables and parted is None and not sealed and not elaborated.soft
     numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
     tabled = replace(elaborated, numbers=numbers)
-    if numbers is not None and entry.by_joints:
-        numbers.pairs = OpenPairs(tabled, topology)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -167,14 +165,13 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, dec
     numbers = OpenNumbers(bodies, functools.partial(_open_laws, model, entry.by_joints))
     if entry.by_joints:
         numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
-        numbers.directions, numbers.grounds = named_directions(model, topology), named_grounds(model)
-        numbers.coupled = frozenset(declared.couplings)
+        open_elements(numbers, model, topology, declared)
     return numbers
 
 
 def _open_laws(model: Elaborated, coupled: bool, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
-    """Forces and efforts, and `coupled` what couples joints, by path, with symbols in the place of their numbers; those that were not `asked` before are
-    asked now.
+    """Forces, efforts and, if `coupled`, couplings by path, with symbols in the place of their numbers; those that were
+    not `asked` before are asked now.
     """
     kinds: dict[type, bool] = {}
     elements = (*model.forces, *model.efforts, *(model.couplings if coupled else ()))

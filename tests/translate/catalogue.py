@@ -41,6 +41,7 @@ from kompono.library import (
 )
 from kompono.model.signal import time
 
+
 def _unit(*vector: float) -> np.ndarray:
     return np.array(vector) / np.linalg.norm(vector)
 
@@ -153,12 +154,15 @@ def cases() -> dict[str, Case]:
     for kinds, tree in ((_JOINTS, True), (_CONSTRAINTS, False)):
         for name, (element, numbers) in kinds.items():
             for loop in (False, True) if tree else (True,):
+
                 def make(given: Numbers, element: Any = element, loop: bool = loop, tree: bool = tree) -> Subsystem:
                     return Machine(element, given, loop=loop, beside=not tree)
 
-                found[f"{name}, {'loop' if loop else 'tree'}"] = Case(make, numbers, ("element",) if loop and tree else ())
+                cut = ("element",) if loop and tree else ()
+                found[f"{name}, {'loop' if loop else 'tree'}"] = Case(make, numbers, cut)
     for name, (element, numbers) in _COUPLINGS.items():
         for loop in (False, True):
+
             def couple(given: Numbers, element: Any = element, loop: bool = loop) -> Subsystem:
                 return Coupled(element, given, loop=loop)
 

@@ -41,33 +41,11 @@ from kompono.translate.declared.ours import altered, is_ours, sources, written_b
 from kompono.translate.numbers import OpenNumbers, pattern_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_OWN = frozenset(
-    (
-        "_owner",
-        "_name",
-        "_signals",
-        "_frames_with_signals",
-        "shape",
-        "_members",
-        "_exposed",
-        "_lent",
-        "_unassigned",
-        "_frames",
-    )
-    + (
-        "_users",
-        "_taken_away",
-        "_simulated",
-        "_modes",
-        "_rows",
-        "_connections",
-        "_fed_by",
-        "_has_source",
-        "_next",
-        "_function",
-        "_held",
-    )
-)
+_OWN = frozenset((
+    "_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned",
+    "_frames", "_users", "_taken_away", "_simulated", "_modes", "_rows", "_connections", "_fed_by", "_has_source",
+    "_next", "_function", "_held",
+))  # fmt: skip
 _HARMLESS = frozenset(
     ("run_defaults", "add", "expose", "connect")
 )  # what a subsystem may override and no translation sees
@@ -213,7 +191,8 @@ class _Scribe:
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opened = None if isinstance(element, Coupling) and element not in self._coupled else open_law(element, self._ours)
+        opens = not isinstance(element, Coupling) or element in self._coupled
+        opened = open_law(element, self._ours) if opens else None
         if isinstance(element, Force | Effort | Coupling):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()

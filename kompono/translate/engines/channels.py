@@ -218,9 +218,9 @@ class ChannelWriter:
         path, place = self.model.path(lump.shown), lump.place
         q, v = self.kinematics.joint_state(lump.joint)
         values = (q[place], v[place], self.solution.joint(lump.joint)[place])
-        (name,), (unit,) = lump.shown.coordinates, lump.shown.units
+        (name,), (unit,), ratio = lump.shown.coordinates, lump.shown.units, traced_lump(self.model, lump).ratio
         for value, kind, per in zip(values, ("", ".rate", ".acceleration"), ("", "/s", "/s^2"), strict=True):
-            turned = self.tracer.call(lambda x, r=traced_lump(self.model, lump).ratio: r * x, value, path=path)
+            turned = self.tracer.call(lambda x: ratio * x, value, path=path)
             self.write(path, (f"{name}{kind}",), f"{unit}{per}", turned)
 
     def transmitted(self) -> dict[Carrier, Vector]:
@@ -311,9 +311,9 @@ class ChannelWriter:
         """Kinetic and potential energy."""
         call = self.tracer.call
         kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
-        for lump in self.model.lumps:
+        for lump in (traced_lump(self.model, one) for one in self.model.lumps):
             speed = self.kinematics.v[lump.joint][lump.place]
-            kinetic = call(lambda e, v, m=traced_lump(self.model, lump).inertia: e + m * v * v / 2, kinetic, speed)
+            kinetic = call(lambda e, v, m=lump.inertia: e + m * v * v / 2, kinetic, speed)
         for body in self.bodies:
             inertia = body_inertia(self.kinematics, body)
             twist = self.kinematics.absolute(body).twist

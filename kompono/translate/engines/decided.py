@@ -23,6 +23,7 @@ from kompono.translate.motion.hanging import find_poses
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import uniform_field
 from kompono.translate.structure.axes import ChosenAxes
+from kompono.translate.structure.lumps import traced_lump
 from kompono.translate.structure.topology import Topology
 
 if TYPE_CHECKING:
@@ -52,6 +53,14 @@ def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
         for element, one in (*kinematics.axes.joints.items(), *kinematics.axes.closing.items()):
             pair(element, one.element)
     find_poses(kinematics, (one for one in closing if not isinstance(one, Coupling)))
+
+
+def find_ratios(model: Elaborated, sets: Iterable[LinearSet]) -> None:
+    """Have what linear conditions are solved for, and inertia on coordinates, among the numbers of a model."""
+    for linear in sets:
+        linear.find_numbers(model)
+    for lump in model.lumps:
+        traced_lump(model, lump)
 
 
 def told_tree(model: Elaborated, topology: Topology) -> list[Any]:
@@ -89,9 +98,7 @@ def _numbers(model: Elaborated, declared: Element, turned: Any = None) -> list[A
 
 def told_forms(model: Elaborated, forms: Iterable[Form], sets: Iterable[LinearSet]) -> list[Any]:
     """Conditions that are linear, and what they are solved for."""
-    linear = [
-        (model.path(one.element), [_path(model, j) for j in one.joints], one.rows, one.measured) for one in forms
-    ]
+    linear = [(model.path(one.element), [_path(model, j) for j in one.joints], one.rows, one.measured) for one in forms]
     return [linear, [[_path(model, joint) for joint in one.dependent] for one in sets]]
 
 

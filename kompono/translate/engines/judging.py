@@ -304,18 +304,14 @@ class JudgingEngine(SolvedEngine):
 
     def _find_lengths(self, numbers: OpenNumbers) -> None:
         """Have where frames are among the numbers, too, and note what else was decided by lengths."""
-        from kompono.translate.engines.decided import decided_by_lengths, find_places
-        from kompono.translate.structure.lumps import traced_lump
+        from kompono.translate.engines.decided import decided_by_lengths, find_places, find_ratios
 
         for name, what in decided_by_lengths(self).items():
             numbers.decided(name, what)
         still = self._inlined[1]
         for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
             find_places(motion, self.closing)
-        for linear in self.sets:
-            linear.find_numbers(self.model)
-        for lump in self.model.lumps:
-            traced_lump(self.model, lump)
+        find_ratios(self.model, self.sets)
         for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
 

@@ -300,6 +300,6 @@ class RelativeEngine(JudgingEngine):
         for joint in self.joints:
             moved[joint] = q[joint]
             if joint.freedoms:
-                step = change.joint(joint)
-                moved[joint] = tracer.call(lambda q, d, j=self.model.pair(joint): q + j.rate(q, d), q[joint], step)
+                step, law = change.joint(joint), self.model.pair(joint)
+                moved[joint] = tracer.call(lambda q, d, j=law: q + j.rate(q, d), q[joint], step)
         return moved

@@ -147,8 +147,8 @@ class Laws:
     def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
         """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            asked = element if self._model is None else self._model.pair(declared or element, element)
-            self._known[element] = differentiate_conditions(asked)
+            pair = self._model.pair(declared or element, element) if self._model is not None else element
+            self._known[element] = differentiate_conditions(pair)
         return self._known[element]
 
 
@@ -217,13 +217,8 @@ def _carry_back(
         )
     for link in reversed(up):
         step = kinematics.step(link)
-        row = call(
-            lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()),
-            row,
-            step.pose.position,
-            step.pose.rotation,
-            path=path,
-        )
+        place = step.pose.position, step.pose.rotation
+        row = call(lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()), row, *place, path=path)
         carried.append(row)
         if link.joint is not None and link.joint.freedoms:
             columns[link.joint] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
