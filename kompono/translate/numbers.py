@@ -100,7 +100,11 @@ class OpenNumbers:
         self.coded: dict[str, Coded] = {}  # the same for who compiles them
         self.without: set[str] = set()  # kernels that need no numbers
         self.frames: dict[Frame, str] | None = None  # names of frames whose poses are numbers, see `lengths`
-        self.lengths: dict[Element, tuple[str, ...]] = {}  # attributes of constraints that are such numbers
+        self.lengths: dict[Element, tuple[str, ...]] = {}  # attributes of elements that are such numbers
+        self.directions: dict[Element, tuple[str, ...]] = {}  # attributes that are directions, see `open_pairs`
+        self.pairs: Callable[..., Any] | None = None  # gives joints and constraints with symbols for their numbers
+        self.grounds: frozenset[Element] = frozenset()  # whose places are numbers
+        self.coupled: frozenset[Element] = frozenset()  # couplings whose numbers are
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
         self.decide: Callable[[], object] | None = None  # notes what declared numbers decide about networks
@@ -125,7 +129,7 @@ class OpenNumbers:
         for path, (element, law) in self._open_laws(self.asked).items():
             found[element] = law
             for k, (symbol, value) in enumerate(zip(law.symbols, law.values, strict=True)):
-                self._note(f"{path} law {k}", symbol, value)
+                self.note(f"{path} law {k}", symbol, value)
                 self._declared.add(f"{path} law {k}")
         return found
 
@@ -160,10 +164,11 @@ class OpenNumbers:
 
     def _symbol(self, name: str, value: float) -> ca.SX:
         if name not in self._symbols:
-            self._note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
+            self.note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
         return self._symbols[name]
 
-    def _note(self, name: str, symbol: ca.SX, value: float) -> None:
+    def note(self, name: str, symbol: ca.SX, value: float) -> None:
+        """Have a symbol that stands for a number."""
         self._symbols[name], self._values[name] = symbol, value
         self._names[symbol.element_hash()] = name
 

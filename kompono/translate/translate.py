@@ -15,6 +15,7 @@ from kompono import kinds
 from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.garbage import uncollected
+from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
@@ -39,6 +40,7 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of, named_frames, named_lengths
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
+from kompono.translate.open_pairs import open_elements
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -132,7 +134,7 @@ def translated(
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     opens = entry.tables and parted is None and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, topology) if opens else None
+    numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -158,13 +160,17 @@ def translated(
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
-def _open_numbers(model: Elaborated, topology: Topology) -> OpenNumbers:
-    """Numbers that are put in after tracing."""
+def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model))
+    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
+    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
+    numbers.frames = named_frames(model, topology)
+    numbers.lengths = named_lengths(model, topology, joints=entry.by_joints)
+    if entry.by_joints:
+        open_elements(numbers, model, topology, coupled)
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""Laws of forces, efforts and fields with symbols in the place of their numbers.
+"""Laws of forces, efforts, fields and couplings with symbols in the place of their numbers.
 
 A stiffness is a number in the expression a law returns. Those expressions are asked for once, on symbols for motion or
 coordinates, and each number in them becomes a symbol (see `numbers`): what is left is the same for every stiffness.
@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.model.force import Effort, Field, Force
 from kompono.model.symbol import Symbol
@@ -33,6 +34,7 @@ Numbers = list[tuple[ca.SX, float]]  # symbols, and what they stand for
 Opened = tuple[tuple[Matrix, ...], tuple[ca.SX, ...], tuple[float, ...]]  # expressions, symbols, what these stand for
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers, but for the sign, that are structure: terms vanish by them
+_NO_FORMULA = (0.0, 1.0)  # the same where nobody wrote a formula: couplings of ours
 _POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
 MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
 
@@ -99,15 +101,29 @@ class OpenField(OpenLaw):
         return self._at(slice(1, 2), position)[0]
 
 
+class OpenCoupling(OpenLaw):
+    """The face of a `Coupling`: conditions, velocity_conditions."""
+
+    def conditions(self) -> list[Any]:
+        """Groups of like conditions."""
+        return list(self.expressions[: int(self.told[0][1])])
+
+    def velocity_conditions(self) -> list[Any]:
+        """Groups of further conditions on speeds."""
+        return list(self.expressions[int(self.told[0][1]) :])
+
+
 def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
-    """A force, effort or field with symbols in the place of its numbers; nothing where that cannot be, or it has none.
-    `kinds` are the classes that were looked at already: whether they are ours.
+    """A force, effort, field or coupling with symbols in the place of its numbers; nothing where that cannot be, or it
+    has none. `kinds` are the classes that were looked at already: whether they are ours.
     """
-    if not isinstance(element, Force | Effort | Field):
+    if not isinstance(element, Force | Effort | Field | Coupling):
         return None
     kind = type(element)
     if kind not in kinds:
         kinds[kind] = is_ours(kind)
+    if isinstance(element, Coupling):
+        return _open_coupling(element, _NO_FORMULA if kinds[kind] else PLAIN)
     return (_asked(*_with_symbols(element)) if kinds[kind] else None) or _asked(element, [])
 
 
@@ -160,14 +176,25 @@ def _open_field(field: Field, numbers: Numbers) -> OpenField | None:
     return found and OpenField(ca.SX(PLACE), *found)
 
 
+def _open_coupling(coupling: Coupling, plain: Sequence[float]) -> OpenCoupling | None:
+    try:
+        groups = [[ca.SX(group) for group in ask()] for ask in (coupling.conditions, coupling.velocity_conditions)]
+        found = opened([*groups[0], *groups[1]], [], plain)
+    except Exception:  # what is wrong with it is told where it is used
+        return None
+    return found and OpenCoupling(ca.SX(0, 1), *found, (("conditions", str(len(groups[0]))),))
+
+
 def parts_of(motion: Motion) -> tuple[Any, ...]:
     """A motion in the order of `MOVING`."""
     return motion.position, motion.rotation, motion.velocity, motion.angular_velocity
 
 
-def opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
-    """The expressions with symbols for what numbers are left in them, all symbols, and what they stand for; nothing if
-    there are none.
+def opened(
+    expressions: Sequence[Matrix], numbers: Numbers, plain: Sequence[float] = PLAIN, rounding: float = 0.0
+) -> Opened | None:
+    """The expressions with symbols for what numbers are left in them but `plain` ones, all symbols, and what they stand
+    for; nothing if there are none. Numbers that differ by less than `rounding`, relative, are equal.
     """
     stored = [ca.vec(expression.nz[:]) for expression in expressions]
     inputs = ca.vertcat(ca.SX(0, 1), *ca.symvar(ca.vertcat(*stored)))
@@ -176,12 +203,12 @@ def opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
     if np.any(read.op == ca.OP_CALL):
         return None
     left = read.constants[read.op == ca.OP_CONST]
-    if np.all(np.isin(np.abs(left), PLAIN) | ~np.isfinite(left)):
+    if np.all(np.isin(np.abs(left), plain) | ~np.isfinite(left)):
         return told(expressions, numbers)
     counts, rows = operand_counts(function, read.op), list(zip(*(column.tolist() for column in read[:4]), strict=True))
     exponents = _exponents(rows)
     registers, given = [ca.SX(0)] * (function.sz_w() + 1), ca.vertsplit(inputs) if inputs.numel() else []
-    symbols: dict[float, ca.SX] = {}
+    symbols = dict[float, ca.SX]()
     results: list[ca.SX] = [ca.SX(0)] * function.nnz_out(0)
     for k, (op, result, first, second) in enumerate(rows):
         if op == ca.OP_OUTPUT:
@@ -189,8 +216,8 @@ def opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
         elif op == ca.OP_INPUT:
             registers[result] = given[second]
         elif op == ca.OP_CONST:
-            value = float(read.constants[k])
-            stays = k in exponents or abs(value) in PLAIN or not math.isfinite(value)
+            value = _near(float(read.constants[k]), (*plain, *symbols), rounding)
+            stays = k in exponents or abs(value) in plain or not math.isfinite(value)
             registers[result] = ca.SX(value) if stays else symbols.setdefault(value, ca.SX.sym("number"))
         elif counts[op] == 2:
             registers[result] = ca.SX.binary(op, registers[first], registers[second])
@@ -202,6 +229,15 @@ def opened(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
         made.append(ca.SX(expression.sparsity(), column[begin:end]) if end > begin else ca.SX(*expression.shape))
         begin = end
     return told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
+
+
+def _near(value: float, known: Sequence[float], rounding: float) -> float:
+    """A number, or the first of those known that it misses by rounding; but for the sign of those that are plain."""
+    if rounding:
+        for one in (*known, *(-one for one in known)):
+            if abs(value - one) < rounding * abs(one):
+                return one
+    return value
 
 
 def told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:

@@ -38,37 +38,14 @@ from kompono.translate.declared.open_signals import WHERE, OpenSignals
 from kompono.translate.declared.open_units import OpenUnits, told_units
 from kompono.translate.declared.opening import OPENED, opened_element
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
-from kompono.translate.declared.words import Nameless, Words
+from kompono.translate.declared.words import Nameless, Words, pose_bytes
 from kompono.translate.numbers import OpenNumbers
 
-_OWN = frozenset(
-    (
-        "_owner",
-        "_name",
-        "_signals",
-        "_frames_with_signals",
-        "shape",
-        "_members",
-        "_exposed",
-        "_lent",
-        "_unassigned",
-        "_frames",
-    )
-    + (
-        "_users",
-        "_taken_away",
-        "_simulated",
-        "_modes",
-        "_rows",
-        "_connections",
-        "_fed_by",
-        "_has_source",
-        "_next",
-        "_function",
-        "_held",
-        "this",  # of a symbol
-    )
-)
+_OWN = frozenset((
+    "_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned",
+    "_frames", "_users", "_taken_away", "_simulated", "_modes", "_rows", "_connections", "_fed_by", "_has_source",
+    "_next", "_function", "_held", "this",  # of a symbol
+))  # fmt: skip
 _HARMLESS = frozenset(
     ("run_defaults", "add", "expose", "connect")
 )  # what a subsystem may override and no translation sees
@@ -164,6 +141,10 @@ class _Scribe(Words):
         self._elements: list[Element] = [model.model, *model.model.walk()]
         super().__init__(self._elements, () if numbers is None else numbers.frames or (), model.bodies)
         self._lengths = {} if numbers is None else numbers.lengths
+        self._directions = {} if numbers is None else numbers.directions
+        self._coupled = frozenset[Element]() if numbers is None else numbers.coupled
+        self._grounds = frozenset[Element]() if numbers is None else numbers.grounds
+        self._lumped = bool(self._coupled)
         self._model = model
         self.words += [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
@@ -214,16 +195,14 @@ class _Scribe(Words):
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opened = opened_element(element, self._model, self._ours)
+        opened = opened_element(element, self._model, self._coupled, self._ours)
         if isinstance(element, OPENED):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
         if isinstance(element, Event):
             self.visit([changed for changed, _ in element.changes])
-        if isinstance(element, Constraint) and element in self._lengths:
-            begins = self._lengths[element]
-            self.words.append(("lengths", begins))
-            self.numbers.append([getattr(element, name) for name in begins])
+        if isinstance(element, Joint | Constraint):
+            begins += self._sizes(element)
         if self._ours[kind] and self._attributes(element, opened, begins):
             return
         self.words.append(("foreign", type(element).__qualname__))
@@ -276,7 +255,19 @@ class _Scribe(Words):
             self.words.append(("start", element.given_start))
             self.numbers.append(tuple(np.asarray(getattr(element, name)).tobytes() for name in names))
             return names
+        if isinstance(element, Ground) and element in self._grounds:
+            self.words.append("rests")
+            self.numbers.append(pose_bytes(element.motion))
+            return ("motion",)
         return ()
+
+    def _sizes(self, element: Joint | Constraint) -> tuple[str, ...]:
+        """Write down which lengths and directions of an element are put in after tracing, and, apart, these."""
+        names = (*self._lengths.get(element, ()), *self._directions.get(element, ()))
+        if names:
+            self.words.append(("sizes", names))
+            self.numbers.append([np.asarray(getattr(element, name)).tolist() for name in names])
+        return names
 
     def _law(self, opened: OpenLaw | None) -> None:
         """Write down expressions and, apart, the numbers in them."""

@@ -15,11 +15,18 @@ import numpy as np
 
 from kompono.model.body import Body, Frame, MassProperties
 from kompono.model.element import Element
+from kompono.model.lumped import Lump
+from kompono.spatial.pose import Pose
 from kompono.translate.declared.open_laws import opened
 from kompono.translate.declared.ours import written_by_us
 from kompono.translate.numbers import pattern_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def pose_bytes(pose: Pose) -> list[bytes]:
+    """The numbers of a pose to the last bit."""
+    return [ca.DM(part).full().tobytes() for part in (pose.position, pose.rotation)]
 
 
 class Nameless(Exception):
@@ -37,6 +44,7 @@ class Words:
         self.expressions: list[ca.SX | ca.DM] = []
         self._frames = frames
         self._strict = False  # whether any attribute may matter
+        self._lumped = False  # whether numbers of lumps are apart
         self._apart = False  # whether numbers matter by what is made of them alone
         self._places = {id(element): place for place, element in enumerate(elements)}
         self._open: set[int] = set()
@@ -118,7 +126,7 @@ class Words:
             raise Nameless("a frame of another model")
         if frame in self._frames:
             self.words.append("open")
-            self.numbers.append([ca.DM(part).full().tobytes() for part in (frame.pose.position, frame.pose.rotation)])
+            self.numbers.append(pose_bytes(frame.pose))
             return
         self.visit(frame.pose.position)
         self.visit(frame.pose.rotation)
@@ -133,6 +141,10 @@ class Words:
         elif id(value) in self._solids and (pattern := pattern_of(value)) is not None:
             self.words.append(("solid", pattern))
             self.numbers.append((value.mass, value.inertia.tobytes()))
+        elif isinstance(value, Lump) and self._lumped and type(value.inertia) is type(value.ratio) is float:
+            self.words.append("lump")
+            self.numbers.append((value.inertia, value.ratio))
+            self._mapping({"joint": value.joint, "place": value.place, "shown": value.shown})
         elif is_dataclass(value) and written_by_us(type(value)):
             self.words.append(type(value).__qualname__)
             self._mapping({f.name: getattr(value, f.name) for f in fields(value) if f.name != "shape"})

@@ -304,13 +304,14 @@ class JudgingEngine(SolvedEngine):
 
     def _find_lengths(self, numbers: OpenNumbers) -> None:
         """Have where frames are among the numbers, too, and note what else was decided by lengths."""
-        from kompono.translate.engines.decided import decided_by_lengths, find_places
+        from kompono.translate.engines.decided import decided_by_lengths, find_places, find_ratios
 
         for name, what in decided_by_lengths(self).items():
             numbers.decided(name, what)
         still = self._inlined[1]
         for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
             find_places(motion, self.closing)
+        find_ratios(self.model, self.sets)
         for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
 
@@ -390,7 +391,7 @@ class JudgingEngine(SolvedEngine):
         from kompono.translate.elimination.linear import trial_speeds
 
         still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
-        trial = kinematics.with_speeds(still | trial_speeds(form))
+        trial = kinematics.with_speeds(still | trial_speeds(kinematics.model, form))
         return trace_violation(trial, form.element, self.laws, "rate")
 
 

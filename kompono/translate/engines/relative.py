@@ -242,10 +242,9 @@ class RelativeEngine(JudgingEngine):
 
         shares = Solution({Unknown.joint(joint): ca.SX(joint.freedoms, 1) for joint in self.joints if joint.freedoms})
         for linear in self.sets:
-            inverse = np.linalg.pinv(linear.solved)
-            inverse[np.abs(inverse) < 1e-12 * np.abs(inverse).max()] = 0.0
+            inverse = linear.shares(self.model)
             for joint in linear.joints:
-                block = ca.sparsify(ca.DM(inverse[linear.columns(joint)]))
+                block = inverse[linear.columns(joint).tolist(), :]
                 shares[Unknown.joint(joint)] = tracer.call(lambda g, b=block: -b @ g, gaps[linear])
         return shares
 
@@ -301,7 +300,7 @@ class RelativeEngine(JudgingEngine):
                 continue
             assert isinstance(rows, LinearSet)
             rate, bias = (self._level(kinematics, rows, level) for level in ("rate", "bias"))
-            closures[rows] = set_closure(rows, rate, bias)
+            closures[rows] = set_closure(self.model, rows, rate, bias)
         return closures
 
     def _move(self, tracer: Tracer, q: dict[Joint, Vector], change: Solution) -> dict[Joint, Vector]:
@@ -309,6 +308,6 @@ class RelativeEngine(JudgingEngine):
         for joint in self.joints:
             moved[joint] = q[joint]
             if joint.freedoms:
-                step = change.joint(joint)
-                moved[joint] = tracer.call(lambda q, d, j=joint: q + j.rate(q, d), q[joint], step)
+                step, law = change.joint(joint), self.model.pair(joint)
+                moved[joint] = tracer.call(lambda q, d, j=law: q + j.rate(q, d), q[joint], step)
         return moved

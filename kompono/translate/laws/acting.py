@@ -115,7 +115,8 @@ def measured(rows: LawRows, kinematics: Kinematics, solution: Solution, z: Vecto
             continue
         force = reaction(solution, entry)[:3]
         q, _ = kinematics.joint_state(entry)
-        for column in ca.horzsplit(ca.SX(joint_subspace(entry, q, False))) if entry.freedoms else ():
+        law = kinematics.model.pair(entry)
+        for column in ca.horzsplit(ca.SX(joint_subspace(law, q, False))) if entry.freedoms else ():
             along, turning = column[:3], column[3:]
             if along.nnz() and not turning.nnz():  # a screw transmits force along its axis
                 unit = along / ca.norm_2(ca.densify(along))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import casadi as ca
 
@@ -22,6 +22,7 @@ from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import is_law
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
@@ -150,17 +151,27 @@ class Laws:
     def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
         """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            told = with_numbers(self._model, with_lengths(self._model, declared or element, element))
-            self._known[element] = differentiate_conditions(told)
+            self._known[element] = differentiate_conditions(self._told(declared or element, element))
         return self._known[element]
+
+    def _told(self, declared: Element, element: Any) -> Any:
+        """A pair as it is traced."""
+        if self._model is None or self._model.numbers is None:
+            return element
+        if is_law(element):
+            return with_numbers(self._model, element)
+        if self._model.numbers.pairs is None:
+            return with_lengths(self._model, declared, element)
+        return self._model.pair(declared, element)
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
     joints, told = list(dict.fromkeys(coupling.joints)), with_numbers(kinematics.model, coupling)
-    parts = told.conditions(), told.velocity_conditions()
+    law, pair = kinematics.model.law(told), kinematics.model.pair
+    parts = law.conditions(), law.velocity_conditions()
     g, slip = (ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in part]) for part in parts)
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
-    q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
+    q_dot = ca.densify(ca.vertcat(*[ca.SX(pair(joint).rate(joint.q, joint.v)) for joint in joints]))
     g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
     g = ca.vertcat(g, ca.SX.zeros(slip.numel()))
     u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
@@ -217,13 +228,8 @@ def _carry_back(
         )
     for link in reversed(up):
         step = kinematics.step(link)
-        row = call(
-            lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()),
-            row,
-            step.pose.position,
-            step.pose.rotation,
-            path=path,
-        )
+        place = step.pose.position, step.pose.rotation
+        row = call(lambda row, p, r: row @ twist_matrix(Pose(p, r).inverse()), row, *place, path=path)
         carried.append(row)
         if link.joint is not None and link.joint.freedoms:
             columns[link.joint] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
@@ -250,13 +256,13 @@ def trace_loop_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[J
             continue
         q, v = kinematics.joint_state(joint)
         relative = kinematics.relative(joint.first.body, joint.second.body)
-        frame = kinematics.frames.locate(joint.second)
+        frame, law = kinematics.frames.locate(joint.second), kinematics.model.pair(joint)
 
         def trace(
-            row: Matrix, q: Vector, v: Vector, a: Vector, joint: Joint = joint, frame: Pose = frame
+            row: Matrix, q: Vector, v: Vector, a: Vector, joint: Joint = joint, frame: Pose = frame, law: Any = law
         ) -> tuple[Matrix, ...]:
-            picked = row @ effort_wrench(joint, joint.subspace(q), ca.SX.eye(joint.freedoms)).T
-            return picked @ (carry_twist(frame, a) - joint.subspace_rate(q, v)), picked @ twist_matrix(frame)
+            picked = row @ effort_wrench(joint, law.subspace(q), ca.SX.eye(joint.freedoms)).T
+            return picked @ (carry_twist(frame, a) - law.subspace_rate(q, v)), picked @ twist_matrix(frame)
 
         u, row = call(trace, block, q, v, relative.bias, path=path)
         bias = call(lambda a, b: a + b, bias, u, path=path)

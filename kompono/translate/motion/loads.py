@@ -134,12 +134,12 @@ def effort_on_bodies(
 ) -> list[tuple[Carrier, Vector]]:
     """Second and first body of a joint, with the wrench (working axes) an effort on its speeds is on each."""
     frames, motion = kinematics.frames, kinematics.motion(joint.first, joint.second)
-    inner, outer = frames.locate(joint.second), frames.locate(joint.first)
+    inner, outer, law = frames.locate(joint.second), frames.locate(joint.first), kinematics.model.pair(joint)
 
     def trace(
         q: Vector, f: Vector, p: Vector, r: Matrix, op: Vector, orr: Matrix, ip: Vector, ir: Matrix
     ) -> tuple[Vector, Vector]:
-        load = effort_wrench(joint, joint.subspace(q), f)
+        load = effort_wrench(joint, law.subspace(q), f)
         return carry_wrench_back(Pose(ip, ir), load), carry_wrench_back(Pose(op, orr) @ Pose(p, r), -load)
 
     places = (motion.position, motion.rotation, outer.position, outer.rotation, inner.position, inner.rotation)
