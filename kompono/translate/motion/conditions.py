@@ -308,15 +308,12 @@ def trace_body_closure(
     kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration,
     through: bool = False,
 ) -> Closure[Body]:  # fmt: skip
-    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes).
-
-    G is keyed by body; what grounds are prescribed to do is part of u. Many rows are less work by what they are made
-    of: `through` asks for that as well.
+    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes), by
+    body, and if asked `through` what; what grounds are prescribed to do is part of u.
     """
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
-    law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
-    first, second = element.first, element.second
+    law, path, first, second = laws.of(element), kinematics.model.path(element), element.first, element.second
     relative, still = kinematics.relative(first.body, second.body), not kinematics.absolute(first.body).twist.nnz()
     twist = ca.SX(6, 1) if still else kinematics.absolute(second.body).twist  # seen from what rests, w x w vanishes
     outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
@@ -328,18 +325,17 @@ def trace_body_closure(
         actual = outer @ between @ inner
         turn = actual.rotation
         w, a = carry_twist(inner, moving), carry_twist(inner, a2 - carry_twist(between, a1) - twist_cross(w2, moving))
-        velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
-        acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
-        g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
+        velocity = ca.densify(ca.vertcat(turn @ w[:3], turn @ w[3:]))
+        acceleration = ca.densify(ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:]))
+        g, g_dot, u, gamma = law.all(column_of(actual), velocity, acceleration, law.signals)
         near = (ca.diagcat(turn, turn), twist_matrix(inner), -twist_matrix(between)) if through else ()
         return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, between), *near
 
-    place = relative.pose.position, relative.pose.rotation, relative.twist
-    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *place, twist, *known, path=path)
-    columns = {frame.body: block for frame, block in ((second, on_second), (first, on_first))}
-    columns = {body: block for body, block in columns.items() if isinstance(body, Body)}
-    ways = {first.body: tuple(near), second.body: tuple(near[:2])} if through else {}
-    seen = {body: ways[body] for body in columns} if through else None
+    moved = relative.pose.position, relative.pose.rotation, relative.twist, twist, *known
+    g, g_dot, u, gamma, on_second, on_first, *near = kinematics.tracer.call(trace, *moved, path=path)
+    sides = (second.body, on_second, tuple(near[:2])), (first.body, on_first, tuple(near))
+    columns = {body: block for body, block, _ in sides if isinstance(body, Body)}
+    seen = {body: parts for body, _, parts in sides if isinstance(body, Body)} if through else None
     return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma, through=seen)
 
 

@@ -72,13 +72,13 @@ def absolute_references(
             for joint in loop:
                 beside = min(1.0, BESIDE * min(masses[joint], default=0.0) / heaviest) if heaviest else 1.0
                 shares[joint] = min(share * beside, shares.get(joint, 1.0))
-    found: dict[Element, PivotReference] = {
+    references: dict[Element, PivotReference] = {
         key: PivotReference.of(
             own * shares[key] if key in shares else np.full(len(own), ALWAYS), _slips(own, implied.get(key))
         )
         for key, own in sizes.items()
     }
-    return {key: replace(one, apart=key in apart) for key, one in found.items()}
+    return {key: replace(one, apart=key in apart) for key, one in references.items()}
 
 
 def _masses(element: Closing, mobilities: Mapping[Body, np.ndarray]) -> list[float]:
