@@ -316,17 +316,17 @@ def trace_body_closure(
     law, path, first, second = laws.of(element), kinematics.model.path(element), element.first, element.second
     relative, still = kinematics.relative(first.body, second.body), not kinematics.absolute(first.body).twist.nnz()
     twist = ca.SX(6, 1) if still else kinematics.absolute(second.body).twist  # seen from what rests, w x w vanishes
-    outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
-
+    base, inner = kinematics.frames.locate(first), kinematics.frames.locate(second)
     known = [ca.SX(6, 1) if isinstance(f.body, Body) else ground_acceleration(f.body) for f in (first, second)]
 
     def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, a1: Vector, a2: Vector) -> tuple[Matrix, ...]:
-        between = Pose(p, r)
-        actual = outer @ between @ inner
+        between, felt = Pose(p, r), carry_twist(base, a1)
+        actual = base.inverse() @ between @ inner
         turn = actual.rotation
-        w, a = carry_twist(inner, moving), carry_twist(inner, a2 - carry_twist(between, a1) - twist_cross(w2, moving))
+        w, a = carry_twist(inner, moving), carry_twist(inner, a2 - twist_cross(w2, moving))
         velocity = ca.densify(ca.vertcat(turn @ w[:3], turn @ w[3:]))
-        acceleration = ca.densify(ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:]))
+        linear = turn @ (a[:3] + ca.cross(w[3:], w[:3])) - felt[:3] - ca.cross(felt[3:], actual.position)
+        acceleration = ca.densify(ca.vertcat(linear, turn @ a[3:] - felt[3:]))
         g, g_dot, u, gamma = law.all(column_of(actual), velocity, acceleration, law.signals)
         near = (ca.diagcat(turn, turn), twist_matrix(inner), -twist_matrix(between)) if through else ()
         return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, between), *near
