@@ -71,7 +71,7 @@ def solve_laws(
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
-    response = linear_part(rows.size, lambda z: seen(pushed(z), z))
+    response = linear_part(rows.size, lambda z: seen(pushed(z), z), rows.feet)
     z = solved(rows.size, rows.measures, response, table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
@@ -100,7 +100,7 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
     """
     table = held_table(rows, tracer, level)(off)
     purpose = "back" if level == "residual" else "motion"  # speeds of what is held are zero, to the last digit
-    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1), purpose)
+    return solved(rows.size, 0, linear_part(rows.size, moved, rows.feet), table, ca.SX(0, 1), purpose)
 
 
 def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
@@ -119,10 +119,10 @@ def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], 
     return table
 
 
-def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca.Function]:
+def linear_part(size: int, seen: Callable[[Vector], Vector], feet: int = 0) -> tuple[Vector, ca.Function]:
     """What changes with the forces, as factors and a function of them and forces."""
     z = ca.SX.sym("z", size)
-    return (told if size <= FEW else split)(ca.densify(seen(z)), z)
+    return told(ca.densify(seen(z)), z) if size <= FEW else split(ca.densify(seen(z)), z, feet)
 
 
 def solved(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ONE_SIDED, DRY, PLANAR = range(3)
 OFF, HELD, SLIDES = range(3)
+MOST_FEET = 4  # that are solved for together
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,16 @@ class LawRows:
             for row in rows:
                 found[row] = rows[0]
         return found
+
+    @property
+    def feet(self) -> int:
+        """How many gaps there are, if they come first, each has friction, and there is nothing else; up to four."""
+        count, slips = len(self.placed), {unit.shape.slips for unit in self.placed}
+        if not 1 < count <= MOST_FEET or len(slips) > 1 or slips == {0}:
+            return 0
+        (each,) = slips
+        rows = [(unit.gap_row, unit.slip_row) for unit in self.placed]
+        return count if rows == [(k, count + each * k) for k in range(count)] else 0
 
     def numbered(self) -> list[int]:
         """The placed unit that each `LawUnit` belongs to."""

@@ -27,9 +27,9 @@ _ONCE = {  # operations that are linear, by which of their operands change
 }
 
 
-def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
+def split(outputs: Vector, z: Vector, feet: int = 0) -> tuple[Vector, ca.Function]:
     """The column of factors, and a function from one column (factor, z) to what outputs change with z, which stays a
-    call.
+    call; the number of `feet` is in its name.
     """
     x = _others(outputs, z)
     whole = ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True})
@@ -41,7 +41,8 @@ def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
     name = hashlib.sha256(plain.serialize().encode()).hexdigest()[:24]
     values = ca.vertcat(ca.SX(0, 1), *walk.values)
     factor = ca.Function("factor", [x], [values])(x) if walk.values else values
-    return factor, ca.Function(respond_name(z.numel(), name), [column], [ca.densify(made)], {"never_inline": True})
+    name = respond_name(z.numel(), name, feet)
+    return factor, ca.Function(name, [column], [ca.densify(made)], {"never_inline": True})
 
 
 def told(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:

@@ -314,10 +314,8 @@ def trace_body_closure(
     kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration,
     through: bool = False,
 ) -> Closure[Body]:  # fmt: skip
-    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes).
-
-    G is keyed by body; what grounds are prescribed to do is part of u. Many rows are less work by what they are made
-    of: `through` asks for that as well.
+    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes), by
+    body, and if asked `through` what; what grounds are prescribed to do is part of u.
     """
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
@@ -326,26 +324,29 @@ def trace_body_closure(
     relative, still = kinematics.relative(first.body, second.body), not kinematics.absolute(first.body).twist.nnz()
     twist = ca.SX(6, 1) if still else kinematics.absolute(second.body).twist  # seen from what rests, w x w vanishes
     outer, inner, carried = frames.seen_from(first), frames.locate(second), frames.carried(second)
-    known = [ca.SX(6, 1) if isinstance(f.body, Body) else ground_acceleration(f.body) for f in (first, second)]
+    felt, known = (ca.SX(6, 1) if isinstance(f.body, Body) else ground_acceleration(f.body) for f in (first, second))
+    if felt.nnz():
+        base = frames.locate(first)
+        felt = call(lambda a, p, r: carry_twist(Pose(p, r), a), felt, base.position, base.rotation, path=path)
 
     def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, a1: Vector, a2: Vector, *held: Matrix) -> Any:
         outer, between, inner = Pose(*held[:2]), Pose(p, r), Pose(*held[2:4])
         actual = outer @ between @ inner
         turn = actual.rotation
-        w, a = carry_twist(inner, moving), carry_twist(inner, a2 - carry_twist(between, a1) - twist_cross(w2, moving))
-        velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
-        acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
-        g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
+        w, a = carry_twist(inner, moving), carry_twist(inner, a2 - twist_cross(w2, moving))
+        velocity = ca.densify(ca.vertcat(turn @ w[:3], turn @ w[3:]))
+        linear = turn @ (a[:3] + ca.cross(w[3:], w[:3])) - a1[:3] - ca.cross(a1[3:], actual.position)
+        acceleration = ca.densify(ca.vertcat(linear, turn @ a[3:] - a1[3:]))
+        g, g_dot, u, gamma = law.all(column_of(actual), velocity, acceleration, law.signals)
         near = (ca.diagcat(turn, turn), held[4], -twist_matrix(between)) if through else ()
         return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, held[4], between), *near
 
-    place = relative.pose.position, relative.pose.rotation, relative.twist
+    moved = relative.pose.position, relative.pose.rotation, relative.twist, twist, felt, known
     held = outer.position, outer.rotation, inner.position, inner.rotation, carried
-    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *place, twist, *known, *held, path=path)
-    columns = {frame.body: block for frame, block in ((second, on_second), (first, on_first))}
-    columns = {body: block for body, block in columns.items() if isinstance(body, Body)}
-    ways = {first.body: tuple(near), second.body: tuple(near[:2])} if through else {}
-    seen = {body: ways[body] for body in columns} if through else None
+    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *moved, *held, path=path)
+    sides = (second.body, on_second, tuple(near[:2])), (first.body, on_first, tuple(near))
+    columns = {body: block for body, block, _ in sides if isinstance(body, Body)}
+    seen = {body: parts for body, _, parts in sides if isinstance(body, Body)} if through else None
     return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma, through=seen)
 
 
