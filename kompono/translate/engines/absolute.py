@@ -276,7 +276,8 @@ class AbsoluteEngine(SolvedEngine):
             trace_rows(state, self.law_rows, self.laws, None) for state in (kinematics, self._rebind(tracer, q, v))
         )
         before = Solution({Unknown.body(body): change for body, change in changes.items()})
-        found = correct(self.law_rows, tracer, rows, partial(pushed, mobility), off, level, before)
+        answer = partial(pushed, mobility, refined=level == "rate")  # coordinates are corrected twice
+        found = correct(self.law_rows, tracer, rows, answer, off, level, before)
         return {body: found.body(body) for body in self.model.bodies}
 
     def _weights(self, kinematics: Kinematics) -> dict[Body, Matrix]:
