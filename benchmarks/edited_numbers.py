@@ -41,14 +41,17 @@ from kompono.library import (
     Hysteresis,
     JointEffort,
     LowPass,
+    Prismatic,
     RateLimiter,
     Reference,
     Resistor,
     Revolute,
     Saturation,
     Shaft,
+    Spherical,
     Switch,
     Table,
+    Tether,
     TransferFunction,
     VoltageSource,
     solids,
@@ -67,13 +70,14 @@ class Rubbing(Subsystem):
         restitution: float = 0.6, radius: float = 0.11, pin: float = 0.013, pin_mu: float = 0.17,
         pin_mu_static: float = 0.23, preload: float = 0.021, stribeck: float = 0.07, lower: float = -0.9,
         upper: float = 1.3, rebound: float = 0.37, limit: float = 0.019, backlash: float = 0.021,
-        clearance: float = 0.23,
+        clearance: float = 0.23, swing: float = 1.1, twist: float = 0.7, rope: float = 1.9, end: float = 2.7,
     ) -> None:  # fmt: skip
         self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
         self.first, self.second, self.third = (
             Body(solids.rod(mass=m, length=0.43, radius=0.013, axis="x")) for m in (mass, 0.7, 0.3)
         )
         self.ball = Body(mass=0.31, inertia=INERTIA)
+        self.weight = Body(mass=0.4, inertia=INERTIA)
         self.hinge = Revolute(self.ground, self.first.at(-0.215, 0, 0), axis="y", angle=0.3)
         self.elbow = Revolute(self.first.at(0.215, 0, 0), self.second.at(-0.215, 0, 0), axis="y", angle=0.2)
         self.wheel = Revolute(self.ground.at(0, 0.3, 0), self.third.at(0.07, 0, 0), axis="y", angle=-0.69)
@@ -88,6 +92,12 @@ class Rubbing(Subsystem):
             self.ground.at(0, 0, -0.7).plane(), self.ball.sphere(radius), mu=mu, mu_static=mu_static,
             restitution=restitution,
         )  # fmt: skip
+        self.bob = Body(mass=0.2, inertia=INERTIA)
+        self.socket = Spherical(
+            self.ground.at(0, -0.4, 0), self.bob.at(0, 0, 0.21), limits={"swing": swing, "twist": (-twist, twist)}
+        )
+        self.rope = Tether(self.ground.at(0, 0.1, 0.3), self.ball, longest=rope)
+        self.slide = Prismatic(self.ground.at(0, 0, 2.1), self.weight, axis="z", limits=(-end, 0.7 * end))
         self.bore = Contact(
             self.ground.at(0.58, 0, -0.2).cylinder(clearance, axis="y", inside=True), self.second.point()
         )

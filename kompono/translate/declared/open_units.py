@@ -93,6 +93,8 @@ def _open(name: str, value: Any, numbers: Numbers) -> Any:
     if type(value) is tuple or type(value) is list:
         equal = {x: _symbol(name, x, numbers) for x in value if type(x) is float}  # what holds and what slides alike
         return type(value)([equal[x] if type(x) is float else _open(name, x, numbers) for x in value])
+    if type(value) is dict:
+        return {key: _open(name, one, numbers) for key, one in value.items()}
     if isinstance(value, Surface) and type(getattr(value, "radius", None)) is float:
         return replace(value, radius=_open("radius", value.radius, numbers))  # type: ignore[call-arg]
     found = opened([value], []) if isinstance(value, ca.SX) else None

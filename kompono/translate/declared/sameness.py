@@ -240,7 +240,7 @@ class _Scribe(Words):
         if isinstance(element, Joint):
             self.words.append(("start", tuple(element.start)))
             self.numbers.append(tuple(element.start.values()))
-            return ("start",)
+            return "start", "limits"  # what keeps the limits is an element of its own
         if isinstance(element, Mode | State):
             self.numbers.append(element.start)
             return ("start",)
