@@ -48,6 +48,7 @@ class Settler:
         from kompono.solve.laws.units import NoForcesFit
 
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
+        self._check_numbers(np.where(instant.touching[:, None], instant.view.numbers, 0.0))
         try:
             struck = instant.strike(fired)
             try:
@@ -62,6 +63,13 @@ class Settler:
         return instant.settled(), [
             self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
         ]
+
+    def _check_numbers(self, numbers: np.ndarray) -> None:
+        """Numbers (units, 5) are none where they left their bounds, see `Unit.numbers`."""
+        names = ("mu", "mu_static", "limit", "limit_static", "restitution")
+        for k, place in np.argwhere(np.isnan(numbers)):
+            bounds = "0 to 1" if names[place] == "restitution" else "0 on"
+            raise NoForces(f"{self.units[k].path}: {names[place]} is out of its bounds, from {bounds}")
 
     def step(
         self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float,
