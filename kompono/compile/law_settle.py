@@ -186,7 +186,7 @@ class _Settling:
         with code.when(count > 0):
             row = self._unit(k, "row")
             speed, a = rate[row], self._mobility(row)
-            self._refused.set(~(others.equals(1) & (a > 0.0)))
+            self._refused.set(~(others.equals(1) & (a > 0.0) & (self._number(k, 4) >= 0.0)))
             with code.when(~self._refused.get()):
                 impulse = (0.0 - (1.0 + self._restitution(k))) * speed / a
                 self._each("made", "met", self.block.size)

@@ -29,8 +29,9 @@ class DryFriction(JointLaw):
     [m] is that of the pin or ball. `mu_static` and `preload_static`, not below the others, hold what sticks. With
     `stribeck` [m/s, rad/s] what slides begins with the static values and falls to the others by exp(-(v/stribeck)^2).
     Each freedom of the joint rubs by itself and is a unit with its name, but the two displacements of `Planar`: they
-    rub along the direction of slip, as the unit `slide`. `coordinate` names one that rubs alone, "slide" these two; with
-    the `radius` 0 angles do not rub. All numbers may be expressions of time, inputs, parameters, coordinates and modes.
+    rub along the direction of slip, as the unit `slide`. `coordinate` names one that rubs alone, "slide" these two.
+    With the `radius` 0 angles do not rub. All numbers may be expressions of time, inputs, parameters, coordinates and
+    modes.
     """
 
     def __init__(

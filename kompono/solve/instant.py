@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 BRIEF = 1e-6  # a step [s] where its length is not known
 STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
+IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
 STILL = np.zeros(2)
 
 
@@ -54,6 +55,7 @@ class Instant:
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
+        self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
         self._modes = settler.states.modes(state)  # all of them, as they change
@@ -111,8 +113,8 @@ class Instant:
         named = {self.units[k].impact for k in approach}
         law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
         impulses, after = impact(part.problem, part.units, rebound, law)
-        before = {i: part.units[i].row for i, k in enumerate(chosen) if k in approach}
-        through = [i for i, row in before.items() if after[row] < min(-RESTING, NEAR * part.problem.b[row])]
+        left = np.minimum(-RESTING, NEAR * part.problem.b)  # speeds that are as good as none
+        through = [i for i, k in enumerate(chosen) if k in approach and (after < left)[part.units[i].row]]
         if through:
             raise NoForcesFit(through)
         self._jump(part.rows, impulses)
@@ -191,6 +193,7 @@ class Instant:
             if not chosen or (len(chosen) == 1 and self._chosen_alone(chosen[0], chosen[0] in fired)):
                 return self._changes()
             part = self._part(chosen, self.view.w)
+            self.idle = self._immobile(chosen, part)
             start = self._start(chosen)
             free = np.array([self._free(k) for k in chosen])
             left = {i: UnitMode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
@@ -209,6 +212,11 @@ class Instant:
             self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])
         self._rest(chosen, found)
         return self._changes()
+
+    def _immobile(self, chosen: Sequence[int], part: LawsInPlay) -> list[int]:
+        mobility = part.problem.A.diagonal()
+        still = mobility <= IMMOBILE * mobility.max(initial=0.0)
+        return [k for i, k in enumerate(chosen) if self.table.gap[k] and still[part.units[i].row]]
 
     def _lifted(self, chosen: Sequence[int], part: LawsInPlay, found: UnitChoice) -> set[int]:
         """Units that were to be held, but fly higher than LOWEST if they are let go: their force says how soon they
@@ -344,12 +352,10 @@ class Instant:
         """Of each unit: whether it slips in a plane, and slip passed through nothing and goes on against the direction
         chosen before; where there is some, its direction turns by and by, which is no event.
         """
-        turned, planar = np.zeros(len(self.units), dtype=bool), self.table.planar
+        turned, planar, places = np.zeros(len(self.units), dtype=bool), self.table.planar, self.table.direction
         if planar.size:
-            row, places = self.table.row[planar], self.table.direction
-            old, new = self._modes_before[places], self._modes[places]
-            slip = np.hypot(self.view.rate[row], self.view.rate[row + 1])
-            turned[planar] = (np.einsum("ij,ij->i", old, new) < 0) & (slip <= SLOW)
+            row, against = self.table.row[planar], (self._modes_before[places] * self._modes[places]).sum(axis=1) < 0
+            turned[planar] = against & (np.hypot(self.view.rate[row], self.view.rate[row + 1]) <= SLOW)
         return turned
 
     def jam(self, found: NoForcesFit) -> str:
