@@ -218,6 +218,10 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
+        beside = dict(program.outline("guards").outputs).get("beside", 0)  # with guards, where they were looked at
+        sizes |= dict.fromkeys(("beside", "beside_trial"), beside) | dict.fromkeys(
+            ("looked", "looked_trial"), n if beside else 0
+        )
     if lanes.count > 1:
         sizes["lane"] = OF_A_LANE
     if lanes.count > 1 and guard_count(program):

@@ -186,7 +186,7 @@ def _look_closer(
             with code.when(there > 0.0):
                 high.set(size)
                 height.set(there)
-                code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+                _take_trial(machine)
             with code.when(~(there > 0.0)):
                 machine.copy("next", "found")
         code.leave(hit.get())
@@ -210,7 +210,7 @@ def _look_between(
         watch(machine, at, "next", "trial")
         there = largest(machine, "trial")
         with code.when(there > 0.0):
-            code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+            _take_trial(machine)
         with code.when(~(there > 0.0)):
             machine.copy("next", "found")
         return there
@@ -273,7 +273,7 @@ def _search(
         with code.when(fired):
             high.set(size)
             machine.copy("found", "next")
-            code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+            _take_trial(machine)
         with code.when(~fired):
             low.set(size)
             code.copy(machine.vector("below"), machine.vector("trial"), machine.guards)
@@ -315,6 +315,19 @@ def largest(machine: Machine, values: str, mask: str = "armed", span: tuple[int,
     return most.get()
 
 
+def _take_trial(machine: Machine) -> None:
+    """The values of a trial are those of where the step ends."""
+    machine.code.copy(machine.vector("values"), machine.vector("trial"), machine.guards)
+    if _beside(machine):
+        machine.code.copy(machine.vector("beside"), machine.vector("beside_trial"), _beside(machine))
+        machine.copy("looked", "looked_trial")
+
+
+def _beside(machine: Machine) -> int:
+    """How many numbers laws may ask for are told with guards."""
+    return dict(machine.program.outline("guards").outputs).get("beside", 0)
+
+
 def keep_rate(machine: Machine, is_cut: Value) -> None:
     """The rate that came with the guards at the end of a step is that of the next one, unless the step was cut."""
     code, block = machine.code, machine.block
@@ -326,7 +339,8 @@ def keep_rate(machine: Machine, is_cut: Value) -> None:
 
 def watch(machine: Machine, time: Value, state: str, target: str, rate: str = "", slopes: str = "") -> None:
     """target = the values of the guards; rate and slopes that may come with them go to vectors if these are named."""
-    routine, places = machine.program.outline("guards"), {"values": target, "rate": rate, "slopes": slopes}
+    routine, trial = machine.program.outline("guards"), "" if target == "values" else "_trial"
+    places = {"values": target, "rate": rate, "slopes": slopes, "beside": f"beside{trial}"}
     machine.evaluate(routine, time, state, *[places[name] or "spare" for name, _ in routine.outputs])
     if machine.program.laws:
         code, value, spared = machine.code, machine.vector(target), machine.vector("spared")
@@ -334,3 +348,5 @@ def watch(machine: Machine, time: Value, state: str, target: str, rate: str = ""
             value[k] = value[k] - spared[k]
     if tells_rates(machine.program):
         machine.block.add("evaluations")
+    if _beside(machine):
+        machine.copy(f"looked{trial}", state)

@@ -256,6 +256,8 @@ class Run(ABC):
         pending, armed = self._vector("pending"), self._vector("armed")
         fired = np.flatnonzero(pending[first:] > 0)
         now = block.time, self.state, inputs_at(self._table, block.time), self._parameters
+        looked = np.array_equal(self._vector("looked"), self.state)  # with its handles: it is that state
+        cast(Any, self.settle).known = self._vector("beside").copy() if looked else np.zeros(0)
         self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0

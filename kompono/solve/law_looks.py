@@ -43,11 +43,21 @@ class LawLooks:
         self.met: np.ndarray | None = None
 
     def first(self, state: np.ndarray) -> LawView:
-        """The laws at a state, with what forces on all rows do if that can be asked for at once."""
+        """The laws at a state, with what forces on all rows do if that can be asked for at once; what parts elsewhere
+        wait for is not asked again if it was told beside the guards.
+        """
         if "law_columns" not in self._routines:
             return self._view("law_view", state)
         size = max(unit.row + (unit.kind == Kind.PLANAR) for unit in self._settler.units) + 1
-        return self._view("law_columns", state, np.eye(size).ravel())
+        forces = np.eye(size).ravel()
+        known, self._settler.known = self._settler.known, np.zeros(0)
+        if not len(known):
+            return self._view("law_columns", state, forces)
+        met = known[len(known) - len(state) :] if "met" in dict(self._routines["law_columns"].outputs) else None
+        waited = known if met is None else known[: len(known) - len(state)]
+        view = self._view("law_known", state if met is None else met, np.concatenate([forces, waited]))
+        self.met = met
+        return view
 
     def again(self, state: np.ndarray) -> LawView:
         """The laws behind a blow: `met`, or the first state if there was none, with other speeds."""

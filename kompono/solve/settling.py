@@ -32,6 +32,7 @@ class Settler:
         self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
+        self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
 
     @cached_property
     def table(self) -> Any:

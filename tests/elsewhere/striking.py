@@ -105,6 +105,15 @@ class Talking(Subsystem):
         self.second = Revolute(self.ground, self.other.housing.at(0, 0, 0.3), axis="y")
 
 
+class TalkingLoop(Coupler):
+    """A chamber on a hinge follows what the one in a four-bar linkage says."""
+
+    def __init__(self) -> None:
+        super().__init__(Speaking)
+        self.other = Listening(self.part.speed)
+        self.second = Revolute(self.ground, self.other.housing.at(0, 0, 0.3), axis="y")
+
+
 class Chalk(Subsystem):
     """A rod that slides on its tip, so steep that it jams."""
 

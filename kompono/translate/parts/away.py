@@ -64,6 +64,7 @@ class AwayPart(Part):
     """A closed part with its state elsewhere."""
 
     opens = False
+    elsewhere = True
 
     def __init__(self, near: Part, number: int) -> None:
         self.near, self.number = near, number

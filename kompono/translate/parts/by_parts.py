@@ -87,13 +87,17 @@ class ByParts(TracedEngine):
         return [], []
 
     def guards(self) -> Routine:
-        tracer, _, now = self._settled
+        tracer, before, now = self._settled
         now = self._with_results(now.at(now.values))
         found, (values, slopes) = now.guards(), self._law_guards(now)
         named = [("values", ca.vertcat(*[found[event] for event in self.model.events], *values))]
         if slopes and self.law_rows.has_gaps:
             named.append(("slopes", ca.vertcat(*slopes)))
-        return tracer.routine("guards", named)
+        return tracer.routine("guards", [*named, *self._beside_guards(before, now)])
+
+    def _beside_guards(self, before: Moment, now: Moment) -> list[tuple[str, Vector]]:
+        """What else is known where guards are looked at, at a state and with speeds that meet all conditions."""
+        return []
 
     @property
     def looks_inside(self) -> bool:

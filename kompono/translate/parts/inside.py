@@ -78,6 +78,7 @@ class Part:
     """A closed part as its owner has it."""
 
     opens = True  # whether its inside can be looked at, for decisions
+    elsewhere = False  # whether its state is
     unreported: Sequence[Body] = ()  # carriers of ports whose motion it does not report
 
     def __init__(

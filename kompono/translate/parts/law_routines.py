@@ -3,6 +3,7 @@
     law_view      gap, rate and free acceleration of all rows, free measures, numbers of units
     law_respond   what forces on the rows do to rows, measures and speeds
     law_columns   both at once, with a force on each row: one question to parts that are elsewhere
+    law_known     the same with what was told beside the guards that rose: what parts wait for
     law_again     `law_view` after a blow, where there are loops
     law_foretold  the same where a part hangs on another one
 
@@ -10,7 +11,8 @@ Two things need not be asked twice. Where there are loops, speeds are made to me
 the state with such speeds is told (`met`), and pushed by what forces on rows do it meets them still. Where a part hangs
 on another one, it waits for the motion of the port that carries it; that is told (`moves`), and so is what a force on
 each row does to it (`ports`). Hence parts elsewhere are asked once after a blow, unless they wait for each other's
-signals.
+signals. Before it they wait for nothing: guards were looked at in the very state that laws settle in, which took all of
+that. So it is told `beside` them: what parts say to each other, the motion of ports, and the state with such speeds.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.inside import Part
 from kompono.translate.parts.law_events import Lawless, crossing, look
 from kompono.translate.parts.moment import Moment
+from kompono.translate.parts.spoken import said_at, spoken, symbols_for
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -54,6 +57,8 @@ class LawsByRows(ByParts, SolvedEngine):
         made, rows = super().routines(), self.law_rows.size if self.by_rows else 0
         if 0 < rows <= MOST_COLUMNS and not self.here:
             made["law_columns"] = self._law_columns
+            if self._waits:
+                made["law_known"] = self._law_known
         if rows and self._chained:
             made["law_foretold"] = self._law_foretold
         elif rows and self.compartment.settles:
@@ -68,11 +73,40 @@ class LawsByRows(ByParts, SolvedEngine):
 
     def _law_columns(self) -> Routine:
         tracer, now = self._met()
-        lawless, size = Lawless(now, at_once=True), self.law_rows.size
-        z = ca.SX.sym("z", size**2)
-        columns = [self._responded(lawless, forces) for forces in ca.vertsplit(z, size)]
-        told = [*self._viewed(now, lawless), *self._once(now), *(one for column in columns for one in column)]
-        return forced_routine("law_columns", tracer, z, told)
+        z = ca.SX.sym("z", self.law_rows.size**2)
+        return forced_routine("law_columns", tracer, z, self._all(now, z))
+
+    def _law_known(self) -> Routine:
+        tracer, now = self._moment()
+        z, said = ca.SX.sym("z", self.law_rows.size**2), symbols_for(self._spoken)
+        moves = {part: ca.SX.sym("moves", m.numel()) for part, m in self._moves(now).items()} if self._chained else {}
+        told = self._all(now.at(now.values, moves, said), z)
+        return forced_routine("law_known", tracer, ca.vertcat(z, *said.values(), *moves.values()), told)
+
+    def _all(self, now: Moment, z: Vector) -> Told:
+        """What the laws are, and what a force on each row does."""
+        lawless = Lawless(now, at_once=True)
+        columns = [self._responded(lawless, forces) for forces in ca.vertsplit(z, self.law_rows.size)]
+        return [*self._viewed(now, lawless), *self._once(now), *(one for column in columns for one in column)]
+
+    @cached_property
+    def _spoken(self) -> list[tuple[Part, int]]:
+        """What parts elsewhere say to each other."""
+        return spoken(self._moment()[1])
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a part elsewhere waits for what others tell before it can be asked for its laws."""
+        asked = self.by_rows and not self.here and 0 < self.law_rows.size <= MOST_COLUMNS
+        return asked and bool(self._chained or self.compartment.settles or self._spoken)
+
+    def _beside_guards(self, before: Moment, now: Moment) -> Told:
+        if not self._waits:
+            return []
+        now = self._met_from(before) if self._chained and self.compartment.settles else now
+        known = [said_at(now, self._spoken), *(self._moves(now).values() if self._chained else ())]
+        met = [self._scattered(now.values)] if self.compartment.settles else []
+        return [("beside", ca.vertcat(*known, *met))]
 
     def _law_again(self) -> Routine:
         tracer, now = self._moment()
@@ -110,13 +144,16 @@ class LawsByRows(ByParts, SolvedEngine):
         if not (self._chained and self.compartment.settles):
             return self._now()
         tracer, before = self._moment()
+        return tracer, self._met_from(before)
+
+    def _met_from(self, before: Moment) -> Moment:
         condensed, moves = before.violated("rate"), self._moves(before)
         solution = condensed.resolve(NONE)
         for part, motion in moves.items():
             change = [crossing(self.compartment, port, solution) for port in part.border.others]
             still = ca.SX.zeros(MOTION - 6)
             moves[part] = motion + ca.vertcat(*[ca.vertcat(still, turned) for turned in change])
-        return tracer, before.at(before.corrected(condensed, solution, "rate"), moves)
+        return before.at(before.corrected(condensed, solution, "rate"), moves)
 
     def _law_free(self) -> Routine:
         if not self.by_rows:

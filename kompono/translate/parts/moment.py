@@ -89,7 +89,7 @@ class Condensed:
 
 class Moment:
     """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it; `moves` are
-    motions of ports that parts need not be asked for.
+    motions of ports that parts need not be asked for, and `said` outputs, by part and number.
     """
 
     kinematics_kind = Kinematics
@@ -97,14 +97,18 @@ class Moment:
     def __init__(
         self, compartment: Compartment, tracer: Tracer, values: CompartmentState, base: Vector | None = None,
         fields: Vector | None = None, moves: Mapping[Part, Vector] | None = None,
+        said: Mapping[tuple[Part, int], Vector] | None = None,
     ) -> None:  # fmt: skip
         self.compartment, self.tracer, self.values = compartment, tracer, values
-        self.base, self.fields, self.moves = base, fields, dict(moves or {})
+        self.base, self.fields, self.moves, self.said = base, fields, dict(moves or {}), dict(said or {})
         self.kinematics = self._bind()
 
-    def at(self, values: CompartmentState, moves: Mapping[Part, Vector] | None = None) -> Moment:
+    def at(
+        self, values: CompartmentState, moves: Mapping[Part, Vector] | None = None,
+        said: Mapping[tuple[Part, int], Vector] | None = None,
+    ) -> Moment:  # fmt: skip
         """The same compartment at another state."""
-        return type(self)(self.compartment, self.tracer, values, self.base, self.fields, moves)
+        return type(self)(self.compartment, self.tracer, values, self.base, self.fields, moves, said)
 
     def _bind(self) -> Kinematics:
         compartment = self.compartment
@@ -149,7 +153,8 @@ class Moment:
         if number < 0:
             path = self.compartment.whole.path(output)
             raise ResultUsed(f"{path} of a closed part", (self.tracer.path,))
-        return self._ask(part, f"signal_{number}", kinematics=kinematics)
+        known = self.said.get((part, number))
+        return known if known is not None else self._ask(part, f"signal_{number}", kinematics=kinematics)
 
     def _crossing(self, kinematics: Kinematics, part: Part, k: int, moved: list[Vector]) -> Step:
         if not moved:
