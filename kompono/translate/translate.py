@@ -193,8 +193,9 @@ def _finished(
     chosen = make(head.shared) if head else None
     if chosen is None and kept and (head := kept.open_head()):
         chosen = make(head.shared)
-        judged = (*chosen.independence, _locked(chosen), _pattern(kept.numbers, chosen))
-        head = head if (head.independent, head.slips, head.locked, head.pattern) == judged else None
+        judged = (chosen.shared, *chosen.independence, _locked(chosen), _pattern(kept.numbers, chosen))
+        head = head if head.judged == judged else kept.open_head(judged[-1])
+        head = head if head is not None and head.judged == judged else None
         if head is not None:
             kept.put_head(head)
     if chosen is None or head is None:
