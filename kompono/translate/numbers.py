@@ -101,6 +101,7 @@ class OpenNumbers:
         self.without: set[str] = set()  # kernels that need no numbers
         self.frames: dict[Frame, str] | None = None  # names of frames whose poses are numbers, see `lengths`
         self.lengths: dict[Element, tuple[str, ...]] = {}  # attributes of constraints that are such numbers
+        self.placed = False  # whether bodies are placed one by one, so that no mate makes a pose of where one starts
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
         self._symbols: dict[str, ca.SX] = {}

@@ -163,6 +163,7 @@ def _open_numbers(model: Elaborated, topology: Topology) -> OpenNumbers:
     bodies = {model.path(body): body for body in model.bodies}
     numbers = OpenNumbers(bodies, functools.partial(_open_laws, model))
     numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
+    numbers.placed = topology.placed
     return numbers
 
 

@@ -160,7 +160,8 @@ class _Scribe:
         self._elements: list[Element] = [model.model, *model.model.walk()]
         self._numbers = {id(element): number for number, element in enumerate(self._elements)}
         self._open: set[int] = set()
-        self._loose = not model.constraints  # whether starts of bodies are nothing but that
+        placed = numbers is not None and numbers.placed
+        self._loose = placed or not model.constraints  # whether starts of bodies are nothing but that
         self._solids = {id(solid): solid for body in model.bodies if isinstance(solid := body.solid, MassProperties)}
         self.visit(options)
         for element in self._elements:
