@@ -95,7 +95,7 @@ class AngleBetween(_Directed):
 
     def conditions(self, pose: Pose) -> list[Any]:
         along = ca.dot(ca.DM(self.axis), pose.rotation @ ca.DM(self.axis))
-        return [(np.cos(self.angle) - along) / np.sin(self.angle)]
+        return [(ca.cos(self.angle) - along) / ca.sin(self.angle)]
 
 
 class _Facing(_Directed):

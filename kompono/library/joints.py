@@ -21,7 +21,7 @@ from kompono.model.joint import Joint
 from kompono.model.pairs import AxisJoint, Cylindrical, Planar, Prismatic, Revolute, Spherical, columns, dotted
 from kompono.spatial.conditions import across, aligned, on_axis
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import Axis, about, unit_axis
+from kompono.spatial.rotation import Axis, about, snap, unit_axis
 
 __all__ = ["Cylindrical", "Free", "Planar", "Prismatic", "Revolute", "Screw", "Spherical", "Universal", "Weld"]
 
@@ -90,7 +90,7 @@ class Universal(Joint):
 
     def measure(self, pose: Pose) -> Any:
         a, b = self.first_axis, self.second_axis
-        c = np.cross(a, b)
+        c = snap(np.cross(a, b))
         turned, back = pose.rotation @ ca.DM(b), pose.rotation.T @ ca.DM(a)
         return ca.vertcat(
             ca.atan2(ca.dot(ca.DM(c), turned), ca.dot(ca.DM(b), turned)),

@@ -17,7 +17,7 @@ from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.conditions import across
 from kompono.spatial.pose import Pose
-from kompono.spatial.rotation import Axis, about, matrix_quaternion, quaternion_rate, rotation_of, unit_axis
+from kompono.spatial.rotation import Axis, about, matrix_quaternion, quaternion_rate, rotation_of, snap, unit_axis
 
 
 class Link(Joint):
@@ -60,7 +60,7 @@ class Link(Joint):
         return ca.vertcat(v[0], quaternion_rate(q[1:], v[1:]))
 
     def subspace(self, q: Any) -> Any:
-        ahead = self.length * (about(self.axis, q[0]) @ ca.DM(np.cross(self.axis, self.along)))
+        ahead = self.length * (about(self.axis, q[0]) @ ca.DM(self._ahead()))
         swing = ca.vertcat(rotation_of(q[1:]).T @ ahead, ca.SX(3, 1))
         return ca.horzcat(swing, ca.vertcat(ca.SX(3, 3), ca.SX(ca.DM.eye(3))))
 
@@ -69,9 +69,13 @@ class Link(Joint):
         return [ca.vertcat(ca.dot(ca.DM(self.axis), pose.position), stretch)]
 
     def measure(self, pose: Pose) -> Any:
-        ahead, p = np.cross(self.axis, self.along), pose.position
+        ahead, p = self._ahead(), pose.position
         angle = ca.atan2(ca.dot(ca.DM(ahead), p), ca.dot(ca.DM(self.along), p))
         return ca.vertcat(angle, matrix_quaternion(pose.rotation))
+
+    def _ahead(self) -> np.ndarray:
+        """Where the end of the rod moves at angle zero (3)."""
+        return snap(np.cross(self.axis, self.along))
 
     def neutral(self) -> np.ndarray:
         return np.array([0.0, 1.0, 0.0, 0.0, 0.0])

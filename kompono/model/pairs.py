@@ -27,7 +27,7 @@ from kompono.spatial.rotation import (
 
 def columns(*pairs: tuple[Any, Any]) -> Any:
     """A subspace from (linear, angular) pairs."""
-    return ca.horzcat(*[ca.vertcat(ca.SX(ca.DM(a)), ca.SX(ca.DM(b))) for a, b in pairs])
+    return ca.horzcat(*[ca.vertcat(ca.SX(a), ca.SX(b)) for a, b in pairs])
 
 
 class AxisJoint(Joint):

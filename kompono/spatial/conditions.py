@@ -11,14 +11,17 @@ import casadi as ca
 import numpy as np
 
 from kompono.spatial.pose import Pose
+from kompono.spatial.rotation import snap
 
 
 def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors that complete `axis` to a right-handed system (u, v, axis), exact for coordinate axes."""
+    """Two unit vectors that complete `axis` to a right-handed system (u, v, axis), exact for coordinate axes; zeros and
+    ones are exact for all.
+    """
     helper = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
     u = helper - axis * (helper @ axis)
-    u = u / np.linalg.norm(u)
-    return u, np.cross(axis, u)
+    u = snap(u / np.linalg.norm(u))
+    return u, snap(np.cross(axis, u))
 
 
 def aligned(pose: Pose, axis: np.ndarray) -> Any:

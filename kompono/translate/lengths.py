@@ -1,4 +1,5 @@
-"""Where frames sit on their bodies, and lengths of constraints, as numbers put in after tracing (see `numbers`).
+"""Where frames sit on their bodies, where grounds are, and lengths of joints and constraints, as numbers put in after
+tracing (see `numbers`).
 
 A length is edited more often than anything else, and decides a lot: where it is zero terms vanish, axes that meet or
 are parallel make loops planar, redundant or linear. So lengths are no symbols from the beginning. All that is decided
@@ -19,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Carrier, Frame
+from kompono.model.body import Carrier, Frame, Ground
 from kompono.model.constraint import Constraint
 from kompono.model.element import Element
+from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import skew
 from kompono.translate.declared.ours import is_ours
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from kompono.translate.structure.topology import Topology
 
 _LENGTHS = ("length", "radius", "angle")  # attributes of constraints
+_SIZES = ("length", "radius", "pitch")  # attributes of joints
 ROUNDING = 1e-15  # of the largest of a position, or of 1: what is smaller is zero, and what differs less is equal
 
 
@@ -66,17 +69,24 @@ def _frames(values: Mapping[Any, Any]) -> Iterator[tuple[str, Frame]]:
                 yield f"{name} {number}", one
 
 
-def named_lengths(model: Elaborated, topology: Topology) -> dict[Element, tuple[str, ...]]:
-    """Attributes of constraints of ours that are lengths, or an angle, and enter nothing but conditions; not those of
-    mates that are a joint.
+def named_lengths(model: Elaborated, topology: Topology, *, joints: bool) -> dict[Element, tuple[str, ...]]:
+    """Attributes of constraints of ours, and of `joints`, that are lengths, or an angle, and enter nothing but their
+    laws; without joints, nothing but conditions. Not those of mates that are a joint.
     """
     mated = {one for pair in topology.mated for one in pair.constraints}
     found: dict[Element, tuple[str, ...]] = {}
-    for one in model.constraints:
-        if one not in mated and type(one).holds is Constraint.holds and is_ours(type(one)):
-            names = tuple(name for name in _LENGTHS if type(getattr(one, name, None)) is float)
-            found |= {one: names} if names else {}
+    for one in (*model.joints, *model.constraints) if joints else model.constraints:
+        known = _SIZES if isinstance(one, Joint) else _LENGTHS
+        names = tuple(name for name in known if type(vars(one).get(name)) is float)
+        enters = joints or (isinstance(one, Constraint) and type(one).holds is Constraint.holds)
+        if names and enters and one not in mated and is_ours(type(one)):
+            found[one] = names
     return found
+
+
+def named_grounds(model: Elaborated) -> frozenset[Element]:
+    """Grounds of ours that rest."""
+    return frozenset(one for one in model.grounds if is_ours(type(one)) and is_number(one.motion))
 
 
 def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> Any:
@@ -85,6 +95,8 @@ def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> A
         return element
     twin = copy.copy(element)
     for name in model.numbers.lengths[declared]:
+        if name not in vars(element):  # it is inside another one
+            continue
         values = np.array([getattr(declared, name)])
         setattr(twin, name, model.numbers.found(f"{model.path(declared)} {name}", values, ones=True))
     return twin
@@ -135,15 +147,24 @@ class OpenPoses:
             rotation = self._numbers.found(f"{self._prefix}{name} turned", values, places=places, ones=True)
         return Pose(position, rotation)
 
+    def alike(self, name: str, values: np.ndarray) -> ca.SX:
+        """Symbols for numbers (n, 3), those that are equal but for the sign by one; 1 and -1 stay."""
+        places = like_places(values.ravel().tolist())
+        return self._numbers.found(f"{self._prefix}{name}", values, places=places, ones=True)
+
     def values(self, name: str, values: np.ndarray) -> ca.SX:
         """Symbols for numbers (n,) or (n, m); 1 and -1 stay, for products vanish by them."""
         return self._numbers.found(f"{self._prefix}{name}", values, ones=True)
 
 
 def lengths_of(numbers: OpenNumbers) -> list[tuple[str, str]]:
-    """All poses and lengths that are numbers, as declared."""
-    lengths = [(e.label, repr([getattr(e, name) for name in names])) for e, names in numbers.lengths.items()]
-    return [*((name, told_pose(frame.pose)) for frame, name in (numbers.frames or {}).items()), *lengths]
+    """All poses, lengths, directions and numbers of couplings that are put in after tracing, as declared."""
+    named = (*numbers.lengths.items(), *numbers.directions.items())
+    lengths = [(e.label, repr([np.asarray(getattr(e, name)).tolist() for name in names])) for e, names in named]
+    grounds = [(one.label, told_pose(one.motion)) for one in numbers.grounds if isinstance(one, Ground)]
+    coupled = [(one.label, repr(law.values)) for one, law in numbers.laws.items() if one in numbers.coupled]
+    frames = [(name, told_pose(frame.pose)) for frame, name in (numbers.frames or {}).items()]
+    return [*frames, *lengths, *sorted(grounds), *coupled]
 
 
 def told_pose(pose: Pose) -> str:

@@ -100,10 +100,16 @@ class OpenNumbers:
         self.coded: dict[str, Coded] = {}  # the same for who compiles them
         self.without: set[str] = set()  # kernels that need no numbers
         self.frames: dict[Frame, str] | None = None  # names of frames whose poses are numbers, see `lengths`
-        self.lengths: dict[Element, tuple[str, ...]] = {}  # attributes of constraints that are such numbers
+        self.lengths: dict[Element, tuple[str, ...]] = {}  # attributes of elements that are such numbers
+        self.directions: dict[Element, tuple[str, ...]] = {}  # attributes that are directions, see `open_pairs`
+        self.pairs: Callable[..., Any] | None = None  # gives joints and constraints with symbols for their numbers
+        self.grounds: frozenset[Element] = frozenset()  # whose places are numbers
+        self.coupled: frozenset[Element] = frozenset()  # couplings whose numbers are
         self.placed = False  # whether bodies are placed one by one, so that no mate makes a pose of where one starts
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
+        self.decide: Callable[[], object] | None = None  # notes what declared numbers decide about networks
+        self.networks: dict[Element, Any] = {}  # with symbols in their equations
         self._symbols: dict[str, ca.SX] = {}
         self._names: dict[int, str] = {}  # by hash of the symbol
         self._values: dict[str, float] = {}
@@ -124,7 +130,7 @@ class OpenNumbers:
         for path, (element, law) in self._open_laws(self.asked).items():
             found[element] = law
             for k, (symbol, value) in enumerate(zip(law.symbols, law.values, strict=True)):
-                self._note(f"{path} law {k}", symbol, value)
+                self.note(f"{path} law {k}", symbol, value)
                 self._declared.add(f"{path} law {k}")
         return found
 
@@ -159,10 +165,11 @@ class OpenNumbers:
 
     def _symbol(self, name: str, value: float) -> ca.SX:
         if name not in self._symbols:
-            self._note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
+            self.note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
         return self._symbols[name]
 
-    def _note(self, name: str, symbol: ca.SX, value: float) -> None:
+    def note(self, name: str, symbol: ca.SX, value: float) -> None:
+        """Have a symbol that stands for a number."""
         self._symbols[name], self._values[name] = symbol, value
         self._names[symbol.element_hash()] = name
 
@@ -174,8 +181,10 @@ class OpenNumbers:
 
     def _completed(self) -> None:
         find, self.find = self.find, None
-        if find is not None:
-            find()
+        decide, self.decide = self.decide, None
+        for one in (find, decide):
+            if one is not None:
+                one()
 
     def among(self, symbols: Iterable[ca.SX]) -> list[str]:
         """The names of those symbols that stand for numbers."""
@@ -188,6 +197,19 @@ class OpenNumbers:
             if not names <= self._values.keys():
                 find()
         return names <= self._values.keys()
+
+    def worth(self, expression: ca.SX) -> ca.DM | None:
+        """What an expression of numbers alone comes to; nothing if there is anything else in it."""
+        symbols = ca.symvar(expression)
+        names = self.among(symbols)
+        if len(names) < len(symbols):
+            return None
+        return ca.DM(ca.evalf(ca.substitute(expression, ca.vertcat(*symbols), ca.DM(self.values(names)))))
+
+    @property
+    def deciding(self) -> bool:
+        """Whether declared numbers decide anything."""
+        return self.decide is not None or bool(self.networks)
 
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether these numbers need not be found."""
@@ -209,9 +231,12 @@ class OpenNumbers:
         symbols = ca.SX.sym("x", opened.code.nnz_in(0) - opened.table.nnz_out(0))
         entries = opened.table(ca.DM([self._values[name] for name in opened.names]))
         kernel = add_kernel(kernels, symbols, opened.code(ca.vertcat(symbols, entries)))
+        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
+        if kernel in self.coded and self.coded[kernel].digest != digest:  # other code that comes to the same
+            same, kernel = kernels[kernel], hashlib.sha256(f"{kernel} {digest}".encode()).hexdigest()[: len(kernel)]
+            kernels[kernel] = same
         self.opened[kernel] = opened
         called = tuple(function.name() for function in opened.code.find_functions())
-        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
         timed = reads(opened.code, [0], opened.texts[0])
         self.coded[kernel] = Coded(
             lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed

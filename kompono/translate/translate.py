@@ -22,7 +22,8 @@ from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.open_laws import open_law
+from kompono.translate.declared.open_networks import decide_networks
+from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
@@ -39,6 +40,7 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of, named_frames, named_lengths
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
+from kompono.translate.open_pairs import open_elements
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -132,7 +134,7 @@ def translated(
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     opens = entry.tables and parted is None and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, topology) if opens else None
+    numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -158,23 +160,18 @@ def translated(
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
-def _open_numbers(model: Elaborated, topology: Topology) -> OpenNumbers:
-    """Numbers that are put in after tracing."""
+def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    numbers = OpenNumbers(bodies, functools.partial(_open_laws, model))
-    numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
-    numbers.placed = topology.placed
+    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
+    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
+    if model.networks:
+        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
+    numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
+    numbers.lengths = named_lengths(model, topology, joints=entry.by_joints)
+    if entry.by_joints:
+        open_elements(numbers, model, topology, coupled)
     return numbers
-
-
-def _open_laws(model: Elaborated, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
-    """Forces and efforts by path, with symbols in the place of their numbers; those that were not `asked` before are
-    asked now.
-    """
-    kinds: dict[type, bool] = {}
-    elements = (*model.forces, *model.efforts)
-    opened = [(e, asked[e] if e in asked else open_law(e, kinds)) for e in elements]
-    return {model.path(element): (element, law) for element, law in opened if law is not None}
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:

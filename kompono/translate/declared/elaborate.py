@@ -74,9 +74,15 @@ class Elaborated:
         """Mass and inertia of a body, perhaps as symbols of numbers."""
         return self.numbers.solids.get(body, body.solid) if self.numbers is not None else body.solid
 
-    def law(self, element: Force | Effort) -> Any:
-        """A force or effort, perhaps with symbols of numbers in its expressions."""
+    def law(self, element: Element) -> Any:
+        """A force, effort, field, coupling, law or signal, perhaps with symbols of numbers in its expressions."""
         return element if self.numbers is None else self.numbers.laws.get(element, element)
+
+    def pair(self, element: Any, turned: Any = None) -> Any:
+        """A joint or constraint, or what it is in other axes, perhaps with symbols of numbers in its expressions."""
+        if self.numbers is None or self.numbers.pairs is None:
+            return element if turned is None else turned
+        return self.numbers.pairs(element, turned)
 
     @property
     def memory(self) -> tuple[Mode | State, ...]:

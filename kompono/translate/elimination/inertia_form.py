@@ -22,6 +22,7 @@ from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.motion.conditions import Closing, Closures
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
+from kompono.translate.structure.lumps import traced_lump
 from kompono.translate.structure.topology import Link
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import InlineTracer
@@ -288,7 +289,7 @@ def lump_block(kinematics: Kinematics, joint: Joint) -> Matrix | None:
         return None
     total = ca.SX(joint.freedoms, joint.freedoms)
     for lump in own:
-        total[lump.place, lump.place] += lump.inertia
+        total[lump.place, lump.place] += traced_lump(kinematics.model, lump).inertia
     free = kinematics.free(joint)
     return kinematics.tracer.call(lambda: total[free, free], path=kinematics.model.path(joint))
 

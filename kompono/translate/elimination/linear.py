@@ -107,6 +107,26 @@ class LinearSet(Substituted):
         matrix[:, np.concatenate([self.columns(joint) for joint in form.joints])] = form.matrix
         return matrix
 
+    def put_in(self, model: Elaborated, name: str, values: np.ndarray) -> Matrix:
+        """Numbers (rows, columns) of the set as they are traced."""
+        return put_in(model, f"{model.path(self.forms[0].element)} set {name}", values)
+
+    def shares(self, model: Elaborated) -> Matrix:
+        """The least changes of all coordinates (columns of `solved`, dependent) that make up for a unit of each row."""
+        inverse = np.linalg.pinv(self.solved)
+        inverse[np.abs(inverse) < 1e-12 * np.abs(inverse).max()] = 0.0
+        return self.put_in(model, "shares", inverse)
+
+    def find_numbers(self, model: Elaborated) -> None:
+        """Have all numbers of the set among those of the model."""
+        self.shares(model)
+        set_closure(model, self, ca.SX(0, 1), ca.SX(0, 1))
+        self.put_in(model, "combined", self.combine)
+        for form in self.forms:
+            if form.measured:
+                form_matrix(model, form)
+                trial_speeds(model, form)
+
     def solve(self, wanted: Sequence[Joint]) -> bool:
         """Solve for coordinates of `wanted` joints (of one freedom each), the first ones first; whether it works."""
         rows = np.vstack([self.matrix(form) for form in self.forms])
@@ -236,9 +256,21 @@ def _connected(forms: Sequence[Form]) -> list[list[Form]]:
     return [members for _, members in groups]
 
 
-def set_closure(linear: LinearSet, rate: Vector, bias: Vector) -> Closure[Joint]:
+def put_in(model: Elaborated, name: str, values: np.ndarray) -> Matrix:
+    """Numbers (rows, columns) as they are traced: as such, or as symbols of numbers that are put in afterwards."""
+    if model.numbers is None or model.numbers.pairs is None:
+        return ca.SX(ca.sparsify(ca.DM(values)))
+    return model.numbers.found(name, values, ones=True)
+
+
+def form_matrix(model: Elaborated, form: Form) -> Matrix:
+    """The rows of a form as they are traced."""
+    return put_in(model, f"{model.path(form.element)} form", form.matrix)
+
+
+def set_closure(model: Elaborated, linear: LinearSet, rate: Vector, bias: Vector) -> Closure[Joint]:
     """The solved rows of a set; how far it is off its conditions is left to projection."""
-    solved = ca.sparsify(ca.DM(linear.solved))
+    solved = linear.put_in(model, "solved", linear.solved)
     columns = {joint: ca.SX(solved[:, linear.columns(joint).tolist()]) for joint in linear.joints}
     return Closure(linear, (len(linear.dependent),), ca.SX(len(linear.dependent), 1), rate, bias, columns)
 
@@ -258,19 +290,20 @@ def trace_level(kinematics: Kinematics, linear: LinearSet, level: str, slopes: S
             parts.append(call(lambda g, h, k=form.rows[0]: _unless_flat(g[k], h[k]), gap, slope, path=path))
         elif level == "rate":
             speeds = [kinematics.v[joint] for joint in form.joints]
-            matrix = ca.DM(form.matrix)
+            matrix = form_matrix(kinematics.model, form)
             parts.append(call(lambda *v, m=matrix: m @ ca.vertcat(*v), *speeds, path=path))
         else:
             parts.append(ca.SX(len(form.rows), 1))
-    combine = ca.sparsify(ca.DM(linear.combine))
+    combine = linear.put_in(kinematics.model, "combined", linear.combine)
     return call(lambda *values: combine @ ca.vertcat(*values), *parts)
 
 
-def trial_speeds(form: Form) -> dict[Joint, Vector]:
+def trial_speeds(model: Elaborated, form: Form) -> dict[Joint, Vector]:
     """Speeds, by joint, at which a measured form changes by one."""
     (row,) = form.matrix
-    speeds = np.split(row / (row @ row), np.cumsum([joint.freedoms for joint in form.joints])[:-1])
-    return {joint: ca.SX(ca.DM(value)) for joint, value in zip(form.joints, speeds, strict=True)}
+    speeds = put_in(model, f"{model.path(form.element)} trial", (row / (row @ row))[:, None])
+    ends = np.cumsum([0, *(joint.freedoms for joint in form.joints)]).tolist()
+    return {joint: speeds[a:b, :] for joint, a, b in zip(form.joints, ends[:-1], ends[1:], strict=True)}
 
 
 def _unless_flat(gap: Scalar, slope: Scalar) -> Scalar:

@@ -19,6 +19,7 @@ from kompono.model.sensor import SENSED, Sensor
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
 from kompono.spatial.vectors import carry_wrench_back
+from kompono.translate.declared.open_signals import said
 from kompono.translate.elimination.inertia_form import ground_acceleration, lump_block
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.seen import LawReadings
@@ -31,6 +32,7 @@ from kompono.translate.motion.sensors import frame_acceleration, relative_change
 from kompono.translate.motion.signals import bind_signals
 from kompono.translate.motion.states import state_rates
 from kompono.translate.program import Channel
+from kompono.translate.structure.lumps import traced_lump
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 
 _XYZ = ("x", "y", "z")
@@ -145,7 +147,8 @@ class ChannelWriter:
         q, v = self.kinematics.joint_state(joint)
         v_dot = self._joint_acceleration(joint, q, v, path)
 
-        rate, second = self.tracer.call(self.kinematics.joints.rates(joint), q, v, v_dot, path=path)
+        rates = self.kinematics.joints.rates(self.model.pair(joint))
+        rate, second = self.tracer.call(rates, q, v, v_dot, path=path)
         names, units = joint.coordinates, joint.units or ("",) * len(joint.coordinates)
         closes = joint not in self.kinematics.q and joint not in self.kinematics.counted
         self.write(path, names, units, q, tuple(closes and unit == "rad" for unit in units))
@@ -160,11 +163,12 @@ class ChannelWriter:
         motion = self.kinematics.motion(joint.first, joint.second)
         twist = [self.kinematics.absolute(f.body).twist for f in (joint.first, joint.second)]
         a = [self.acceleration(f.body) for f in (joint.first, joint.second)]
+        law = self.model.pair(joint)
 
         def trace(q: Vector, v: Vector, p: Vector, r: Matrix, w1: Vector, w2: Vector, a1: Vector, a2: Vector) -> Vector:
             ends = joint.first, joint.second
             _, change = relative_change(self.kinematics, *ends, Pose(p, r), (w1, w2), (a1, a2))
-            return speeds_of_twist(joint.subspace(q), change - rate_along(joint, False, q, v))
+            return speeds_of_twist(law.subspace(q), change - rate_along(law, False, q, v))
 
         return self.tracer.call(trace, q, v, motion.position, motion.rotation, *twist, *a, path=path)
 
@@ -179,13 +183,13 @@ class ChannelWriter:
         link = next(link for link in self.kinematics.topology.links if link.joint is joint)
         total = self.transmitted()[link.carrier]
         effort = self._driving_effort(joint, path)
-        q = self.kinematics.q[joint]
+        q, law = self.kinematics.q[joint], self.model.pair(joint)
 
         def trace(total: Vector, q: Vector, effort: Vector) -> Vector:
             if joint.freedoms:
-                total = total - effort_wrench(joint, joint_subspace(joint, q, link.reverse), effort)
+                total = total - effort_wrench(joint, joint_subspace(law, q, link.reverse), effort)
             if link.reverse:  # total acts on the first body at the first frame; move it to the second and turn it round
-                total = -carry_wrench_back(joint_pose_of_first(joint, q), total)
+                total = -carry_wrench_back(joint_pose_of_first(law, q), total)
             return total
 
         return self.tracer.call(trace, total, q, effort, path=path)
@@ -215,9 +219,9 @@ class ChannelWriter:
         path, place = self.model.path(lump.shown), lump.place
         q, v = self.kinematics.joint_state(lump.joint)
         values = (q[place], v[place], self.solution.joint(lump.joint)[place])
-        (name,), (unit,) = lump.shown.coordinates, lump.shown.units
+        (name,), (unit,), ratio = lump.shown.coordinates, lump.shown.units, traced_lump(self.model, lump).ratio
         for value, kind, per in zip(values, ("", ".rate", ".acceleration"), ("", "/s", "/s^2"), strict=True):
-            turned = self.tracer.call(lambda x, r=lump.ratio: r * x, value, path=path)
+            turned = self.tracer.call(lambda x: ratio * x, value, path=path)
             self.write(path, (f"{name}{kind}",), f"{unit}{per}", turned)
 
     def transmitted(self) -> dict[Carrier, Vector]:
@@ -312,7 +316,7 @@ class ChannelWriter:
         """Kinetic and potential energy."""
         call = self.tracer.call
         kinetic, potential = ca.SX(1, 1), ca.SX(1, 1)
-        for lump in self.model.lumps:
+        for lump in (traced_lump(self.model, one) for one in self.model.lumps):
             speed = self.kinematics.v[lump.joint][lump.place]
             kinetic = call(lambda e, v, m=lump.inertia: e + m * v * v / 2, kinetic, speed)
         for body in self.bodies:
@@ -322,9 +326,8 @@ class ChannelWriter:
             for field in self.model.fields:
                 if field.owner is not None and field.owner.contains(body):
                     position, mass = self.kinematics.motion(None, body).position, self.model.solid(body).mass
-                    potential = call(
-                        lambda e, x, f=field, m=mass: e + m * f.potential(x), potential, position, free=True
-                    )
+                    law = self.model.law(field)
+                    potential = call(lambda e, x, f=law, m=mass: e + m * f.potential(x), potential, position, free=True)
         for force in self.model.forces:
             m, law = self.kinematics.motion(force.first, force.second), self.model.law(force)
             potential = call(
@@ -346,7 +349,7 @@ class ChannelWriter:
         bind_signals(self.tracer, self.kinematics, self.acceleration, self.readings)
         for output in self.model.outputs:
             path = self.model.path(output)
-            value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
+            value = self.tracer.call(lambda o=output: said(self.model, o)[0], path=path, free=True)
             self.write("", (path,), output.unit, value)
         for signal in self.model.fed:
             value = self.tracer.call(lambda s=signal: ca.SX(s), path=self.model.path(signal), free=True)
@@ -392,7 +395,8 @@ def quaternion_drift(kinematics: Kinematics, worst: Scalar) -> Scalar:
     """How far quaternions are from unit length, or `worst` if that is larger."""
     for joint in kinematics.topology.tree_joints:
         if type(joint).normalize is not Joint.normalize:
+            law = kinematics.model.pair(joint)
             worst = kinematics.tracer.call(
-                lambda w, q, j=joint: ca.fmax(w, 2 * ca.norm_inf(q - j.normalize(q))), worst, kinematics.q[joint]
+                lambda w, q, j=law: ca.fmax(w, 2 * ca.norm_inf(q - j.normalize(q))), worst, kinematics.q[joint]
             )
     return worst

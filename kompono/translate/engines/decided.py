@@ -1,12 +1,12 @@
 """What an engine in joint coordinates decides by lengths, in words: part of the pattern a kept translation must have.
 
-Numbers that stand in the equations as they are (directions of joints in other axes, ratios of linear conditions, what
-mates come to) are told in full: another one is another pattern.
+Numbers that stand in the equations as they are (what mates come to, joints of a user's own in other axes) are told in
+full: another one is another pattern.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -23,6 +23,7 @@ from kompono.translate.motion.hanging import find_poses
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import uniform_field
 from kompono.translate.structure.axes import ChosenAxes
+from kompono.translate.structure.lumps import traced_lump
 from kompono.translate.structure.topology import Topology
 
 if TYPE_CHECKING:
@@ -45,9 +46,22 @@ def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
     """Have the places of all frames, and what follows from them alone, among the numbers of a model."""
     fields = [uniform_field(kinematics.model, field) for field in kinematics.model.fields]
     kinematics.in_working_axes(sum((value for value in fields if value is not None), ca.SX(3, 1)))
-    for element in () if kinematics.model.numbers is None else kinematics.model.numbers.lengths:
-        with_lengths(kinematics.model, element, element)
+    numbers, pair = kinematics.model.numbers, kinematics.model.pair
+    opens = numbers is not None and numbers.pairs is not None
+    for element in () if numbers is None else (*numbers.lengths, *numbers.directions):
+        pair(element) if opens else with_lengths(kinematics.model, element, element)
+    if kinematics.axes is not None:
+        for element, one in (*kinematics.axes.joints.items(), *kinematics.axes.closing.items()):
+            pair(element, one.element)
     find_poses(kinematics, (one for one in closing if not isinstance(one, Coupling)))
+
+
+def find_ratios(model: Elaborated, sets: Iterable[LinearSet]) -> None:
+    """Have what linear conditions are solved for, and inertia on coordinates, among the numbers of a model."""
+    for linear in sets:
+        linear.find_numbers(model)
+    for lump in model.lumps:
+        traced_lump(model, lump)
 
 
 def told_tree(model: Elaborated, topology: Topology) -> list[Any]:
@@ -68,37 +82,35 @@ def _path(model: Elaborated, element: Element) -> str:
 
 def _joint(model: Elaborated, joint: Any) -> Any:
     """A joint by its path and kind, and by what numbers it has, if it is one that the translator made."""
-    return None if joint is None else (_path(model, joint), type(joint).__qualname__, _numbers(joint))
+    return None if joint is None else (_path(model, joint), type(joint).__qualname__, _numbers(model, joint))
 
 
-def _numbers(element: Any, apart: Collection[str] = ()) -> list[Any]:
-    """Numbers an element has among its attributes, but for those that are put in after tracing."""
+def _numbers(model: Elaborated, declared: Element, turned: Any = None) -> list[Any]:
+    """Numbers an element has among its attributes, as `declared` or `turned`; none if they are put in after tracing."""
+    element = declared if turned is None else turned
+    if model.pair(declared, turned) is not element:
+        return []
     return [
         (name, np.asarray(value).tolist())
         for name, value in vars(element).items()
-        if isinstance(value, float | np.ndarray | ca.DM) and name not in apart
+        if isinstance(value, float | np.ndarray | ca.DM)
     ]
 
 
 def told_forms(model: Elaborated, forms: Iterable[Form], sets: Iterable[LinearSet]) -> list[Any]:
     """Conditions that are linear, and what they are solved for."""
-    linear = [
-        (model.path(one.element), [_path(model, j) for j in one.joints], one.rows, one.matrix.tolist(), one.measured)
-        for one in forms
-    ]
-    solved = [
-        ([_path(model, joint) for joint in one.dependent], one.solved.tolist(), one.combine.tolist()) for one in sets
-    ]
-    return [linear, solved]
+    linear = [(model.path(one.element), [_path(model, j) for j in one.joints], one.rows, one.measured) for one in forms]
+    return [linear, [[_path(model, joint) for joint in one.dependent] for one in sets]]
 
 
 def told_axes(model: Elaborated, topology: Topology, axes: ChosenAxes | None) -> list[Any]:
     """Elements about other axes, as far as they have numbers of their own, and grounds that move as seen from these."""
     if axes is None:
         return []
-    joints = [(_path(model, joint), _numbers(one.element)) for joint, one in axes.joints.items()]
-    apart: Mapping[Element, tuple[str, ...]] = {} if model.numbers is None else model.numbers.lengths
-    closing = [(_path(model, e), _numbers(one.element, apart.get(e, ()))) for e, one in axes.closing.items()]
+    joints, closing = (
+        [(_path(model, element), _numbers(model, element, one.element)) for element, one in several.items()]
+        for several in (axes.joints, axes.closing)
+    )
     moved = [
         (model.path(link.carrier), told_pose(axes.frames[link.carrier]), told_pose(axes.frames[topology.world]))
         for link in topology.links

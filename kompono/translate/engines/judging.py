@@ -154,11 +154,11 @@ class JudgingEngine(SolvedEngine):
         return tuple(sorted(place for q, v in self.probe.places(self.locked) for place in (q, self.nq + v)))
 
     def _locked_in(self, q: dict[Joint, Vector]) -> dict[Joint, tuple[int, ...]]:
-        """Freedoms whose coordinates are numbers."""
-        if self.shared or not self.locks:
-            return {}
-        found = {joint: _numbers(value) for joint, value in q.items() if type(joint).rate is Joint.rate}
-        return {joint: places for joint, places in found.items() if places}
+        """Locked freedoms whose coordinates are numbers: somebody left them out. What a drive holds at zero is a number
+        once it was put right, too, but not left out.
+        """
+        known: dict[Joint, tuple[int, ...]] = self.__dict__.get("locked", {})  # nobody left out what was not looked for
+        return {joint: places for joint, places in known.items() if joint in q and places == _numbers(q[joint])}
 
     def _without_locked(
         self, q: dict[Joint, Vector], v: dict[Joint, Vector]
@@ -304,13 +304,14 @@ class JudgingEngine(SolvedEngine):
 
     def _find_lengths(self, numbers: OpenNumbers) -> None:
         """Have where frames are among the numbers, too, and note what else was decided by lengths."""
-        from kompono.translate.engines.decided import decided_by_lengths, find_places
+        from kompono.translate.engines.decided import decided_by_lengths, find_places, find_ratios
 
         for name, what in decided_by_lengths(self).items():
             numbers.decided(name, what)
         still = self._inlined[1]
         for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
             find_places(motion, self.closing)
+        find_ratios(self.model, self.sets)
         for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
 
@@ -390,7 +391,7 @@ class JudgingEngine(SolvedEngine):
         from kompono.translate.elimination.linear import trial_speeds
 
         still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
-        trial = kinematics.with_speeds(still | trial_speeds(form))
+        trial = kinematics.with_speeds(still | trial_speeds(kinematics.model, form))
         return trace_violation(trial, form.element, self.laws, "rate")
 
 

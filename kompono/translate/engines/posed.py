@@ -104,7 +104,8 @@ class PosedEngine(Engine):
         for element in self._directed:
             motion = kinematics.motion(element.first, element.second)
             place, path = (motion.position, motion.rotation), self.model.path(element)
-            values.append(kinematics.tracer.call(lambda p, r, e=element: ask_holds(e, Pose(p, r)), *place, path=path))
+            asked = self.model.pair(element)
+            values.append(kinematics.tracer.call(lambda p, r, e=asked: ask_holds(e, Pose(p, r)), *place, path=path))
         column = ca.vertcat(*[ca.vec(value) for value in values]) if values else ca.SX(0, 1)
         return self.posed.tracer.routine("holds", [("positive", column)])
 
@@ -114,7 +115,7 @@ class PosedEngine(Engine):
         """
         kinematics, tracer = self.posed.kinematics, self.posed.tracer
         states = [kinematics.joint_state(joint) for joint in self.measured_joints]
-        pairs = zip(self.measured_joints, states, strict=True)
+        pairs = zip(map(self.model.pair, self.measured_joints), states, strict=True)
         rates = [tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v) for joint, (q, v) in pairs]
         v = ca.SX(tracer.values["state"])[self.nq : self.nq + self.nv]
         q, rate, s = (ca.densify(ca.vertcat(*part)) for part in ([q for q, _ in states], rates, [s for _, s in states]))
@@ -126,8 +127,8 @@ class PosedEngine(Engine):
     def _coordinate_rates(self, kinematics: Kinematics) -> Vector:
         rates = [kinematics.step(link).rate for link in self._moving_links()]
         for joint in self.counted:
-            q, v = kinematics.joint_state(joint)
-            rates.append(kinematics.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v, path=self.model.path(joint)))
+            (q, v), law, path = kinematics.joint_state(joint), self.model.pair(joint), self.model.path(joint)
+            rates.append(kinematics.tracer.call(lambda q, v, j=law: j.rate(q, v), q, v, path=path))
         return ca.SX(ca.vertcat(*rates))
 
     def _moving_links(self) -> list[Link]:
@@ -175,4 +176,7 @@ class PosedEngine(Engine):
         return {}
 
     def _normalized(self, tracer: Tracer, q: dict[Joint, Vector]) -> dict[Joint, Vector]:
-        return {j: tracer.call(lambda q, j=j: j.normalize(q), q[j]) if j.coordinates else q[j] for j in self.joints}
+        laws = {j: self.model.pair(j) for j in self.joints}
+        return {
+            j: tracer.call(lambda q, j=law: j.normalize(q), q[j]) if j.coordinates else q[j] for j, law in laws.items()
+        }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -15,7 +16,7 @@ from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.lengths import is_number
 from kompono.translate.motion.joint_steps import joint_motion
-from kompono.translate.motion.working_frames import WorkingFrames
+from kompono.translate.motion.working_frames import WorkingFrames, without_rounding
 from kompono.translate.structure.topology import Link
 from kompono.translate.structure.turned import Turned
 from kompono.translate.symbolic import Vector
@@ -36,6 +37,39 @@ class Hanging:
             return q
         opened = self._frames.opened
         return q + (ca.DM(moved.shift) if opened is None else opened.values(f"{self._hung(link)} shift", moved.shift))
+
+    def ground(self, link: Link) -> Pose:
+        """The working frame of a ground in that of the world."""
+        pose, numbers = self._ground(link), self._model.numbers
+        if self._frames.opened is None or numbers is None or numbers.pairs is None:
+            return pose
+        if link.carrier in self._resting:
+            pose = Pose(self._resting[link.carrier], pose.rotation)
+        return self._frames.traced(f"{self._model.path(link.carrier)} ground", pose)
+
+    def _ground(self, link: Link) -> Pose:
+        """The same as numbers, or as expressions of time."""
+        motion: Pose = link.carrier.motion  # type: ignore[attr-defined]
+        if self._frames.axes is None:
+            return motion
+        outer, inner = self._frames.of(self._frames.topology.world).inverse(), self._frames.of(link.carrier)
+        return without_rounding(outer @ motion @ inner, motion.position)
+
+    @cached_property
+    def _resting(self) -> dict[Carrier, Vector]:
+        """Where grounds that rest are, as symbols: those that are level with each other are so by one number, so that
+        what is between them has the zeros it had.
+        """
+        opened = self._frames.opened
+        assert opened is not None
+        links = [link for link in self._frames.topology.links if link.joint is None]
+        poses = {link.carrier: self._ground(link) for link in links}
+        placed = {carrier: pose for carrier, pose in poses.items() if is_number(pose)}
+        if not placed:
+            return {}
+        values = np.array([ca.DM(pose.position).full().ravel() for pose in placed.values()])
+        symbols = opened.alike("grounds", values)
+        return {carrier: symbols[k, :].T for k, carrier in enumerate(placed)}
 
     def offset(self, carrier: Carrier, lead: Carrier) -> Pose:
         """The working frame of a carrier in that of the `lead` it is welded to, perhaps across others (constant, or of

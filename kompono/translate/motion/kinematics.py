@@ -169,9 +169,11 @@ class Kinematics:
         if self.axes is None:
             return vector
         world = self.frames.of(self.topology.world)
-        if not ca.SX(vector).is_constant():
+        numbers = self.model.numbers
+        value = vector if ca.SX(vector).is_constant() else numbers.worth(vector) if numbers is not None else None
+        if value is None:
             return self.frames.traced("world", world).rotation.T @ vector
-        seen = without_rounding(Pose(world.rotation.T @ vector), vector)
+        seen = without_rounding(Pose(world.rotation.T @ value), value)
         return self.frames.traced("field", seen).position
 
     def free(self, joint: Joint) -> list[int]:
@@ -196,7 +198,8 @@ class Kinematics:
 
     def _joint_step(self, link: Link) -> Step:
         joint, (base, moved) = link.moved_by, self.hanging.base(link)
-        step, free = self.joints.of(moved.element, link.reverse), tuple(self.free(joint))
+        law, turned_law = self.model.pair(joint), self.model.pair(joint, moved.element)
+        step, free = self.joints.of(turned_law, link.reverse), tuple(self.free(joint))
 
         def plainly(q: Vector, v: Vector) -> tuple[Matrix, ...]:
             position, rotation, subspace, twist, bias, rate = step(q, v)
@@ -205,7 +208,7 @@ class Kinematics:
             return placed.position, placed.rotation, subspace, twist, bias, rate
 
         def turned(q: Vector, v: Vector) -> tuple[Matrix, ...]:
-            return *plainly(self.hanging.shifted(link, moved, q), v)[:5], joint.rate(q, v)
+            return *plainly(self.hanging.shifted(link, moved, q), v)[:5], law.rate(q, v)
 
         trace = turned if moved.shift.any() else plainly
         values = self.tracer.call(trace, self.q[joint], self.v[joint], path=self.label(link))
@@ -220,11 +223,7 @@ class Kinematics:
         return known[JointSteps]
 
     def _ground_step(self, link: Link) -> Step:
-        motion: Pose = link.carrier.motion  # type: ignore[attr-defined]
-        if self.axes is not None:
-            outer, inner = self.frames.of(self.topology.world).inverse(), self.frames.of(link.carrier)
-            motion = without_rounding(outer @ motion @ inner, motion.position)
-            motion = self.frames.traced(f"{self.model.path(link.carrier)} ground", motion)
+        motion = self.hanging.ground(link)
 
         def trace() -> tuple[Matrix, ...]:
             position, rotation = motion.position, motion.rotation
@@ -316,11 +315,11 @@ class Kinematics:
         """Coordinates and speeds of any joint: those of the tree, or measured where the joint closes a loop."""
         if joint in self.q:
             return self.q[joint], self.v[joint]
-        motion = self.motion(joint.first, joint.second)
+        motion, law = self.motion(joint.first, joint.second), self.model.pair(joint)
 
         def trace(p: Vector, r: Matrix, v: Vector, w: Vector, counted: Vector) -> tuple[Vector, Vector]:
-            q = ca.SX(joint.measure(Pose(p, r)))
-            speeds = speeds_of_twist(joint.subspace(q), ca.vertcat(r.T @ v, r.T @ w))
+            q = ca.SX(law.measure(Pose(p, r)))
+            speeds = speeds_of_twist(law.subspace(q), ca.vertcat(r.T @ v, r.T @ w))
             return with_turns(joint, q, counted) if counted.numel() else q, speeds
 
         counted = self.counted.get(joint, ca.SX(0, 1))

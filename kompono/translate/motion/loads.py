@@ -106,13 +106,14 @@ class Loads:
                 self._field_on(field, body)
 
     def _field_on(self, field: Field, body: Body) -> None:
+        law = self.model.law(field)
         centre = self.kinematics.frames.centre(body)
         absolute, frames = self.kinematics.absolute(body).pose, self.kinematics.frames
         world = frames.traced("world", frames.of(self.kinematics.topology.world))
 
         def trace(p: Vector, r: Matrix) -> Vector:
             pose = world @ Pose(p, r) @ centre
-            force = self.model.solid(body).mass * ca.SX(field.acceleration(pose.position))
+            force = self.model.solid(body).mass * ca.SX(law.acceleration(pose.position))
             return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
 
         path = self.model.path(field)
@@ -122,7 +123,7 @@ class Loads:
 def uniform_field(model: Elaborated, field: Field) -> Vector | None:
     """The acceleration of a field that acts on all bodies alike; None if it does not."""
     position = ca.SX.sym("x", 3)
-    value = ca.SX(field.acceleration(position))
+    value = ca.SX(model.law(field).acceleration(position))
     symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
     varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
     return None if varies or field.owner is not model.model else value
@@ -133,12 +134,12 @@ def effort_on_bodies(
 ) -> list[tuple[Carrier, Vector]]:
     """Second and first body of a joint, with the wrench (working axes) an effort on its speeds is on each."""
     frames, motion = kinematics.frames, kinematics.motion(joint.first, joint.second)
-    inner, outer = frames.locate(joint.second), frames.locate(joint.first)
+    inner, outer, law = frames.locate(joint.second), frames.locate(joint.first), kinematics.model.pair(joint)
 
     def trace(
         q: Vector, f: Vector, p: Vector, r: Matrix, op: Vector, orr: Matrix, ip: Vector, ir: Matrix
     ) -> tuple[Vector, Vector]:
-        load = effort_wrench(joint, joint.subspace(q), f)
+        load = effort_wrench(joint, law.subspace(q), f)
         return carry_wrench_back(Pose(ip, ir), load), carry_wrench_back(Pose(op, orr) @ Pose(p, r), -load)
 
     places = (motion.position, motion.rotation, outer.position, outer.rotation, inner.position, inner.rotation)

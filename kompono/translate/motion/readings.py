@@ -157,7 +157,8 @@ class Readings:
         names = joint.coordinates if joint.speeds is None else joint.speeds
         yield TracedReading("effort", names if joint.freedoms > 1 else ("",), joint.units_of_efforts(), value)
         yield TracedReading("power", ("",), ("W",), call(ca.dot, value, v, path=path))
-        wrench = call(lambda q, f: effort_wrench(joint, joint.subspace(q), f), q, value, path=path)
+        subspace = self.kinematics.model.pair(joint).subspace
+        wrench = call(lambda q, f: effort_wrench(joint, subspace(q), f), q, value, path=path)
         yield from self._turned(effort, joint.second, wrench)
 
     def _cell(self, cell: LoadCell) -> Iterator[TracedReading]:

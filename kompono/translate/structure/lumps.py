@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.law import PairLaw
-from kompono.model.lumped import Lumped
+from kompono.model.lumped import Lump, Lumped
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.structure.topology import Topology
 
@@ -43,6 +44,15 @@ def without(model: Elaborated, parts: Iterable[Lumped]) -> Elaborated:
     lists = ("bodies", "grounds", "joints", "couplings")
     left = {name: tuple(e for e in getattr(model, name) if e not in gone) for name in lists}
     return replace(model, **left, lumps=tuple(part._lump for part in parts if part._lump is not None))
+
+
+def traced_lump(model: Elaborated, lump: Lump) -> Lump:
+    """A lump, with symbols in the place of its numbers where these are put in after tracing."""
+    numbers, path = model.numbers, model.path(lump.shown)
+    if numbers is None or numbers.pairs is None or type(lump.inertia) is not float or type(lump.ratio) is not float:
+        return lump
+    inertia = numbers.found(f"{path} lump", np.array([lump.inertia]))
+    return replace(lump, inertia=inertia, ratio=numbers.found(f"{path} ratio", np.array([lump.ratio]), ones=True))
 
 
 def _plain(model: Elaborated, part: Lumped, named: Iterable[str]) -> bool:
