@@ -105,6 +105,7 @@ class OpenNumbers:
         self.pairs: Callable[..., Any] | None = None  # gives joints and constraints with symbols for their numbers
         self.grounds: frozenset[Element] = frozenset()  # whose places are numbers
         self.coupled: frozenset[Element] = frozenset()  # couplings whose numbers are
+        self.placed = False  # whether bodies are placed one by one, so that no mate makes a pose of where one starts
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
         self.decide: Callable[[], object] | None = None  # notes what declared numbers decide about networks

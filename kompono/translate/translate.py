@@ -167,7 +167,7 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, dec
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    numbers.frames = named_frames(model, topology)
+    numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
     numbers.lengths = named_lengths(model, topology, joints=entry.by_joints)
     if entry.by_joints:
         open_elements(numbers, model, topology, coupled)
@@ -191,8 +191,9 @@ def _finished(
     chosen = make(head.shared) if head else None
     if chosen is None and kept and (head := kept.open_head()):
         chosen = make(head.shared)
-        judged = (*chosen.independence, _locked(chosen), _pattern(kept.numbers, chosen))
-        head = head if (head.independent, head.slips, head.locked, head.pattern) == judged else None
+        judged = (chosen.shared, *chosen.independence, _locked(chosen), _pattern(kept.numbers, chosen))
+        head = head if head.judged == judged else kept.open_head(judged[-1])
+        head = head if head is not None and head.judged == judged else None
         if head is not None:
             kept.put_head(head)
     if chosen is None or head is None:

@@ -174,6 +174,17 @@ def test_what_lengths_decide_is_decided_anew(other: Callable[[], Subsystem]) -> 
     assert kernels(translated(other(), shelf)) == kernels(translated(other(), None))
 
 
+def test_what_lengths_decided_before_is_not_forgotten(traced: set[str]) -> None:
+    shelf = Shelf()
+    for machine in (Spatial(turn=0.0), Spatial()):
+        kernels(translated(machine, shelf))
+    traced.clear()
+    for scale in (1.01, 1.02):
+        for machine in (Spatial(turn=0.0), Spatial()):
+            kernels(translated(moved(machine, scale), shelf))
+    assert not traced
+
+
 @pytest.mark.parametrize("turn", [0.3, 0.0, np.pi / 2, np.pi])
 def test_another_angle_of_a_frame(turn: float, traced: set[str]) -> None:
     shelf = Shelf()

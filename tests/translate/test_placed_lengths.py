@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -16,7 +17,7 @@ from laws.mechanisms import Case, build, held_together, loops, redundant_loops, 
 from translate.test_lengths import SLOPES, FourBar, Mated, Spatial, moved, shifted, with_laws
 from translate.test_numbers import FULL, Arm, Shelf, Watched, translated
 
-from kompono import Body, Ground, Parameter, Sensor, Subsystem
+from kompono import Body, Ground, Parameter, Pose, Sensor, Subsystem
 from kompono.examples.reference.slider_crank import SliderCrank
 from kompono.library import Distance, Gear, Gravity, Revolute, Spherical, SpringDamper
 from kompono.translate import Translation
@@ -136,3 +137,18 @@ def test_random_machines(case: Case, way: str) -> None:
     shelf = Shelf()
     letters(placed(build(case.m).model, shelf, way))
     assert letters(placed(shifted(case, 1), shelf, way)) == letters(placed(shifted(case, 1), None, way))
+
+
+def test_where_a_mated_body_starts_is_a_number(traced: set[str]) -> None:
+    def higher(place: float) -> Subsystem:
+        machine = Mated()
+        machine.bob.start_position = np.array([0.7, 0.3, place])
+        machine.point.first.pose = Pose(ca.DM([0.6, 0.3, place + 0.1]), machine.point.first.pose.rotation)
+        return machine
+
+    shelf = Shelf()
+    letters(placed(higher(0.4), shelf, "shared"))
+    traced.clear()
+    edited = letters(placed(higher(0.41), shelf, "shared"))
+    assert not traced
+    assert edited == letters(placed(higher(0.41), None, "shared"))

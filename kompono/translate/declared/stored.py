@@ -50,6 +50,11 @@ class Head(NamedTuple):
     locked: tuple[int, ...] = ()
     pattern: str = ""  # what was decided by lengths, where these are put in after tracing
 
+    @property
+    def judged(self) -> tuple[Any, ...]:
+        """What must be the same in a model that differs in numbers alone."""
+        return self.shared, self.independent, self.slips, self.locked, self.pattern
+
 
 class KeptTranslation:
     """The translation of one model on a shelf: with its numbers, and of all models that differ in `numbers` alone."""
@@ -59,6 +64,7 @@ class KeptTranslation:
         self._find_names, self.names = name, name()
         self._waiting: list[tuple[str, str, Any]] | None = None  # what is kept when somebody is done
         self._heads: list[tuple[str, str, Any]] = []  # the same with the next of that
+        self._open = self.names.open  # where routines without numbers are: with what lengths have decided, once known
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -75,11 +81,19 @@ class KeptTranslation:
 
     def head(self) -> Head | None:
         """What can be known of a translation without tracing anything; nothing if this model is new."""
-        return self._head(self.names.exact)
+        head = self._head(self.names.exact)
+        self._open = self._decided(head.pattern) if head is not None else self._open
+        return head
 
-    def open_head(self) -> Head | None:
-        """The same of a model that differs in numbers alone, without what is found from numbers."""
-        return self._head(self.names.open) if self.numbers is not None else None
+    def open_head(self, pattern: str = "") -> Head | None:
+        """The same of a model that differs in numbers alone, without what is found from numbers: of the last one, or of
+        one with the same `pattern`.
+        """
+        return self._head(self._decided(pattern)) if self.numbers is not None else None
+
+    def _decided(self, pattern: str) -> str:
+        """The name of models that differ in numbers alone, and in which lengths decide the same."""
+        return f"{self.names.open} {pattern}" if pattern else self.names.open
 
     def _head(self, model: str) -> Head | None:
         data = self._read(model, "head")
@@ -92,25 +106,26 @@ class KeptTranslation:
     def put_head(self, head: Head) -> None:
         """Remember that this model was translated, with the first routine that is kept."""
         channels = [[channel.name, channel.unit, channel.angle] for channel in head.channels]
-        for model in self.names if self.numbers is not None else self.names[:1]:
+        self._open = self._decided(head.pattern)
+        for model in dict.fromkeys((*self.names, self._open)) if self.numbers is not None else self.names[:1]:
             self._heads.append((model, "head", head._asdict() | {"channels": channels}))
 
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""
         data = self._read(self.names.exact, name)
         if data is not None and "values" in data:
-            opened = self._read(self.names.open, name)
+            opened = self._read(self._open, name)
             if opened is not None and opened["numbers"] == data["numbers"]:
                 return self._scheduled(opened, data["values"])
         elif data is not None:
             return self._promised(data, name, make) if "coded" in data else self._routine(data)
-        opened = self._read(self.names.open, name) if self.numbers is not None else None
+        opened = self._read(self._open, name) if self.numbers is not None else None
         routine = self._filled(opened)
         if routine is None:
             routine = make()
             opened = self._opened(routine)
             if opened is not None:
-                self._write(self.names.open, name, opened)
+                self._write(self._open, name, opened)
         if type(routine) is Routine and (opened is None or opened["numbers"] or opened["pattern"]):
             self._write(self.names.exact, name, self._exact(routine))
         return routine
@@ -134,7 +149,7 @@ class KeptTranslation:
 
         @cache
         def code() -> ca.Function:
-            kept = self._read(self.names.open, name)
+            kept = self._read(self._open, name)
             if kept is not None and hashlib.sha256(kept["open"][0].encode()).hexdigest() == digest:
                 return ca.Function.deserialize(kept["open"][0])
             return found.opened[make().calls[0].kernel].code  # it is gone, or another one by now
