@@ -55,11 +55,10 @@ def _arrays(element: Any) -> dict[str, np.ndarray]:
 
 
 def named_directions(model: Elaborated, topology: Topology) -> dict[Element, tuple[str, ...]]:
-    """Attributes of joints and constraints of ours that are such directions; not those of mates that are a joint."""
-    mated = {one for pair in topology.mated for one in pair.constraints}
+    """Attributes of joints, constraints and joints that mates are, all of ours, that are such directions."""
     found: dict[Element, tuple[str, ...]] = {}
-    for one in (*model.joints, *model.constraints):
-        if one not in mated and is_directed(one) and is_ours(type(one)):
+    for one in (*model.joints, *model.constraints, *(pair.joint for pair in topology.mated)):
+        if is_directed(one) and is_ours(type(one)):
             found[one] = tuple(_arrays(one))
     return found
 
@@ -81,6 +80,8 @@ class OpenPairs:
     def __init__(self, model: Elaborated, topology: Topology) -> None:
         self._model = model
         self._names: dict[Element, str] = {}
+        for pair in topology.mated:
+            self._names[pair.joint] = f"{model.path(pair.constraints[0])} mated"
         for link in topology.links:
             if link.joint is not None:
                 self._names[link.joint] = f"{model.path(link.carrier)} hung by"

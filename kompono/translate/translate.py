@@ -164,7 +164,7 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, dec
     bodies = {model.path(body): body for body in model.bodies}
     numbers = OpenNumbers(bodies, functools.partial(_open_laws, model, entry.by_joints))
     if entry.by_joints:
-        numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model, topology)
+        numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model)
         open_elements(numbers, model, topology, declared)
     return numbers
 

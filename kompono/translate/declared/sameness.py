@@ -148,7 +148,8 @@ class _Scribe:
         self._elements: list[Element] = [model.model, *model.model.walk()]
         self._numbers = {id(element): number for number, element in enumerate(self._elements)}
         self._open: set[int] = set()
-        self._loose = not model.constraints  # whether starts of bodies are nothing but that
+        opens = numbers is not None and numbers.pairs is not None  # what mates come to is found anew
+        self._loose = opens or not model.constraints  # whether starts of bodies are nothing but that
         self._solids = {id(solid): solid for body in model.bodies if isinstance(solid := body.solid, MassProperties)}
         self.visit(options)
         for element in self._elements:

@@ -61,8 +61,12 @@ class WorkingFrames:
         if self.opened is None:
             return self.place(frame)
         if frame not in self._located:
-            self._located[frame] = self.opened.frame(frame, self.place(frame))
+            self._located[frame] = self.opened.frame(frame, self.place(frame), self.of(frame.body))
         return self._located[frame]
+
+    def declared(self, frame: Frame) -> Pose:
+        """A frame of a body in that body's own frame, as it is traced."""
+        return frame.pose if self.opened is None else self.opened.declared(frame)
 
     def traced(self, name: str, pose: Pose) -> Pose:
         """A pose that follows from where frames are, as it is traced."""

@@ -49,7 +49,7 @@ def without(model: Elaborated, parts: Iterable[Lumped]) -> Elaborated:
 def traced_lump(model: Elaborated, lump: Lump) -> Lump:
     """A lump, with symbols in the place of its numbers where these are put in after tracing."""
     numbers, path = model.numbers, model.path(lump.shown)
-    if numbers is None or numbers.frames is None or type(lump.inertia) is not float or type(lump.ratio) is not float:
+    if numbers is None or numbers.pairs is None or type(lump.inertia) is not float or type(lump.ratio) is not float:
         return lump
     inertia = numbers.found(f"{path} lump", np.array([lump.inertia]))
     return replace(lump, inertia=inertia, ratio=numbers.found(f"{path} ratio", np.array([lump.ratio]), ones=True))
