@@ -14,7 +14,7 @@ from kompono.compile.law_state import shortest
 from kompono.ending import Ending
 from kompono.errors import ModelWarning, RunError, warn
 from kompono.result import Status
-from kompono.solve.endings import no_number
+from kompono.solve.endings import NOT_FINITE, no_number
 from kompono.solve.methods import METHODS
 from kompono.solve.outcome import OPEN, Outcome
 from kompono.solve.verify import StepCheck, pick
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from kompono.solve.integrate import Settings
     from kompono.solve.linked import Linking
     from kompono.translate import Translation
+    from kompono.translate.diagnose import Wrong
     from kompono.translate.program import Program
 
 # Ends that have a deeper cause.
 STUCK = (Ending.OFF_CONSTRAINTS, Ending.STEP_TOO_SMALL, Ending.HOPELESS)
 TRACED = (Ending.NOT_FINITE, Ending.TOO_FAST, Ending.GROWN, *STUCK)
+LAST_GOOD = "the last good state is that"
 LAST = 40  # records before a failure that are looked at for its cause
 TRIES, FAR = 50, 0.1  # projections onto the conditions, and a change [m, rad] no guess should begin with
 
@@ -93,7 +95,6 @@ class Explainer:
     ) -> str:
         """Links too stiff, a machine that locks, a step too long, or a component that gives no number."""
         from kompono.solve.unsolved import unsolved
-        from kompono.translate.diagnose import diagnose
 
         message, end = outcome.message, 1 + self.kernel.program.state_size
         before = row[None, :] if records is None else records[records[:, 0] <= outcome.time]
@@ -101,16 +102,22 @@ class Explainer:
             found = self.links.explain(records, parameters, settings.step)
             if found:
                 return found
-        if self.kernel.program.opaque:
-            return message  # who is to blame may be inside a part
+        if self.kernel.program.opaque:  # who is to blame may be inside a part
+            wrong = self._wrong(outcome, row, settings, parameters) if message == NOT_FINITE else None
+            return f"{wrong.told()}; {LAST_GOOD}" if wrong is not None else message
         if found := unsolved(self.kernel, outcome.time, row[1:end], row[end:], parameters, settings.step):
             return found
         if outcome.ended is Ending.NOT_FINITE and (found := self._port(row, parameters)):
             return found
+        wrong = self._wrong(outcome, row, settings, parameters)
+        if wrong is not None and wrong.undefined and wrong.prescribes:
+            return f"{wrong.told()}; {LAST_GOOD}"
         for record in (row, *before[before[:, 0] < outcome.time][-1:]):
             where = self._locked(record, settings, parameters)
             if where:
                 return f"{where}: the position asked for next is not found; the machine seems to lock there,"
+        if wrong is not None and wrong.undefined and outcome.ended in STUCK:
+            return f"{wrong.told()}; {LAST_GOOD}"
         if outcome.ended in STUCK:
             return message
         found = self._step(before[-LAST:], settings, parameters)
@@ -118,9 +125,24 @@ class Explainer:
             return f"{message.partition(';')[0]}; {found},"
         if outcome.ended is not Ending.NOT_FINITE:
             return message
-        where = diagnose(self.translation, outcome.time, row[1:end], row[end:], parameters, settings.step)
         hint = "; if the motion grew without bound, take a smaller step or method='dopri5',"
-        return f"{where}: {message}" if where else message + hint
+        return f"{wrong.told()}; {LAST_GOOD}" if wrong is not None else message + hint
+
+    def _wrong(self, outcome: Outcome, row: np.ndarray, settings: Settings, parameters: np.ndarray) -> Wrong | None:
+        """The element that gives no number at or shortly after a record, if there is one."""
+        from kompono.translate.diagnose import Way, diagnose
+
+        if outcome.ended not in (Ending.NOT_FINITE, *STUCK):
+            return None
+        program, end = self.kernel.program, 1 + self.kernel.program.state_size
+        inputs = outcome.fed if outcome.fed is not None else np.array([row[end:]] * 2)
+
+        def rate(time: float, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+            if program.opaque:  # parts elsewhere are not there any more
+                return np.zeros(0)
+            return self.kernel.evaluate("derivative", time, state, inputs, parameters)[0]
+
+        return diagnose(self.translation, Way(float(row[0]), row[1:end], inputs, settings.step, rate), parameters)
 
     def _port(self, row: np.ndarray, parameters: np.ndarray) -> str:
         """The port of a closed part that bears too much for what it is fixed on, if there is one."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.errors import NoForces, RunError
+from kompono.errors import AssemblyError, KomponoError, NoForces, RunError
 from kompono.solve.inputs import Feed
 from kompono.solve.methods import METHODS
 from kompono.solve.settings import Settings
@@ -18,7 +18,7 @@ from kompono.translate.laws.softened import steps_of_soft_laws
 
 def settle(
     simulation: Any, settings: Settings, parameters: np.ndarray, feed: Feed, states: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, dict[int, RunError]]:
+) -> tuple[np.ndarray, np.ndarray, dict[int, KomponoError]]:
     """States (runs, n) with which runs begin, and all their parameters (runs, p), from consistent ones and those of the
     model; and why some cannot begin.
     """
@@ -51,15 +51,17 @@ def completed(
 
 def started(
     simulation: Any, states: np.ndarray, parameters: np.ndarray, feed: Feed, time: float, step: float
-) -> tuple[np.ndarray, dict[int, NoForces]]:
-    """States (runs, n) with modes of laws and with links that carry their loads, and those runs that no forces fit."""
-    jammed: dict[int, NoForces] = {}
+) -> tuple[np.ndarray, dict[int, NoForces | AssemblyError]]:
+    """States (runs, n) with modes of laws and with links that carry their loads, and those runs that no forces fit, or
+    in which bodies overlap.
+    """
+    jammed: dict[int, NoForces | AssemblyError] = {}
     if simulation.settler is not None and not simulation.program.opaque:
         states = states.copy()
         for run, values in enumerate(parameters):
             try:
                 states[run] = simulation.settler.start(time, states[run], feed.at(time), values, step)
-            except NoForces as found:
+            except (NoForces, AssemblyError) as found:
                 jammed[run] = found
     if simulation.links is None:
         return states, jammed

@@ -174,7 +174,7 @@ def _result(
         outcome.table,
         units={channel.name: channel.unit for channel in chosen},
         status=status,
-        statistics={**about, **outcome.statistics},
+        statistics={**about, "events": [], **outcome.statistics},
         model=simulation.name,
         scene=scene,
     )

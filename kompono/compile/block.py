@@ -168,6 +168,8 @@ def loop_routines(program: Program, implicit: bool = False, waiting: bool = Fals
 
 def late_names(program: Program) -> tuple[str, ...]:
     """Routines that nobody asks for as long as all gaps are open."""
+    if "open_derivative" not in program.routines:
+        return ()
     return tuple(name for name in ("derivative", "project", "guards") if f"open_{name}" in program.routines)
 
 

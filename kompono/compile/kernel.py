@@ -15,7 +15,7 @@ from kompono.compile.evaluator import Evaluator
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.interpreter import Here, routine_named, row_arrays
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.law_state import LawStates, acts
+from kompono.compile.law_state import IDLE, LawStates, acts
 from kompono.compile.objects import CHOOSING, METHODS, SOLVING, Objects
 from kompono.compile.run import Run, Settle, vector
 from kompono.compile.run_fixed import FixedRun
@@ -124,7 +124,7 @@ class Kernel(Here):
             if why := one_lane(self):
                 raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
-        name = self._objects.loop_named(method, width, acts(self.program, np.asarray(state)))
+        name = self._objects.loop_named(method, width, acts(self.program, np.asarray(state)) > IDLE)
         function = self._objects.loop_function(name, width)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
@@ -162,7 +162,7 @@ class Kernel(Here):
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
         if getattr(self.settle, "steps", False):
             raise RunError(f"{method} chooses its steps, and contact='steps' makes equal ones.", fix="Use rk2 or rk4.")
-        name = self._objects.loop_named(method, ONE, acts(self.program, np.asarray(state)))
+        name = self._objects.loop_named(method, ONE, acts(self.program, np.asarray(state)) > IDLE)
         function = self._objects.loop_function(name, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())

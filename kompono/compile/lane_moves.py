@@ -72,11 +72,11 @@ class LaneMoves:
                 self._find_acting(away)
 
     def _find_acting(self, away: Array) -> None:
-        """Whether a gap is closed on any lane."""
+        """The most that laws do on any lane."""
         code, block, acting = self.machine.code, self.machine.block, self.machine.code.variable(INT, 0)
         with code.loop(self.lanes) as lane, code.when(away[lane].equals(ON_LANE)):
             own = NativeBlock(code, _own(code, block, lane))
-            acting.set(code.select(own.acting > 0, Value(code, "1", INT), acting.get()))
+            acting.set(code.select(own.acting > acting.get(), own.acting, acting.get()))
         block.set("acting", acting.get())
 
     def fill(self) -> None:

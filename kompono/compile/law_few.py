@@ -1,9 +1,9 @@
 """Laws of few rows as one linear problem, in straight-line code; on lanes or alone.
 
 A row that is off has z = 0, one that is held A z = -b, and one that slides z + d mu n (n0 + B z) = -d limit, n the
-direction of the reaction. That is eliminated on all lanes at once, without looking for pivots, and again until no
-direction changes. Lanes on which this is not the answer (rows that depend on each other, directions that do not come to
-rest) are left to others.
+direction of the reaction; the last is multiplied by the length of that, so that nothing waits for a division. That is
+eliminated on all lanes at once, without looking for pivots, and again until no direction changes. Lanes on which this
+is not the answer (rows that depend on each other, directions that do not come to rest) are left to others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ MOST_MEASURES = 12  # that may limit them
 BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
 _TRIES = 12  # directions of reactions that are tried
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
+_TURNED = 1e-15  # of the length of a reaction, by which it exceeds its part along a direction: that is no turn
 _PIVOT = 1e-3  # of what a diagonal was: less is left to others
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
 _TOGETHER = ("laws", "least", "motion", "back")  # purposes of which the linear problem is all
@@ -74,6 +75,8 @@ class FewRows:
     def _columns(self, on: list[Value]) -> list[Array]:
         """What the machine answers to one unit of each row that acts on any lane."""
         code, known = self.code, self.known
+        if known.told:
+            return [self.given.at(i * (known.rows + known.measures)) for i in self.rows]
         load = room(code, known.factor + known.rows)
         code.copy(load, self.given, known.factor)
         columns = [room(code, known.rows + known.measures) for _ in self.rows]
@@ -95,7 +98,7 @@ class FewRows:
         code, columns = self.code, self._columns(on)
         plain = [code.variable(self.kind, out[i]) for i in self.rows]
         n0 = [self.given[self.known.factor + len(FIELDS) * self.known.rows + m] for m in range(self.known.measures)]
-        ways = [room(code, max(self.known.measures, 1)) for _ in self.rows]
+        ways = [room(code, self.known.measures + 1) for _ in self.rows]
         for i, way in enumerate(ways):
             self._point(self.table[i], n0, way)
         tries, settled = code.variable(INT, 0), code.variable(code.lanes.truth, False)
@@ -103,31 +106,35 @@ class FewRows:
             matrix, right = [], []
             for i, (row, way) in enumerate(zip(self.table, ways, strict=True)):
                 share = code.select(fed[i], row["direction"] * row["mu"], 0.0)
+                size = code.select(fed[i], way[len(n0)], 1.0)
                 answers = [
                     self._along(way, [column[self.known.rows + m] for m in range(len(n0))]) for column in columns
                 ]
                 line = [
-                    code.select(held[i], columns[j][i], self._number(float(i == j)) + share * answers[j])
+                    code.select(held[i], columns[j][i], (size if i == j else 0.0) + share * answers[j])
                     for j in self.rows
                 ]
                 matrix.append([code.select(on[j], line[j], float(i == j)) for j in self.rows])
-                base = plain[i].get() - share * self._along(way, n0)
+                base = plain[i].get() * size - share * self._along(way, n0)
                 right.append(code.select(held[i], 0.0 - row["offset"], base))
             self._look_at_mobility(matrix, held, easy)
             found = self._solved(matrix, right, easy)
             change, largest = self._number(0.0), self._number(0.0)
+            if code.lanes.count > 1:  # what has settled is not changed by what has not
+                found = [code.select(settled.get(), out[i], found[i]) for i in self.rows]
             for i in self.rows:
                 change = code.math("maxnum", change, code.math("fabs", found[i] - out[i]))
                 largest = code.math("maxnum", largest, code.math("fabs", found[i]))
                 out[i] = found[i]
-            settled.set(change <= _CHANGE * largest)
+            now = [n0[m] + self._sum(columns, found, self.known.rows + m) for m in range(len(n0))]
             kept = ~(fed[0] & ~fed[0])
             for i, way in enumerate(ways):
-                now = [n0[m] + self._sum(columns, found, self.known.rows + m) for m in range(len(n0))]
-                kept = kept & (~fed[i] | self._point(self.table[i], now, way))
-            settled.set(settled.get() | kept)
+                kept = kept & (~fed[i] | self._keeps(self.table[i], now, way))
+            settled.set(settled.get() | kept | (change <= _CHANGE * largest))
             tries.set(tries.get() + 1)
             code.leave(~anywhere(easy.get() & ~settled.get()) | (tries.get() >= _TRIES))
+            for i, way in enumerate(ways):
+                self._point(self.table[i], now, way)
         easy.set(easy.get() & settled.get())
 
     def _look_at_mobility(self, matrix: list[list[Value]], held: list[Value], easy: Variable) -> None:
@@ -145,26 +152,35 @@ class FewRows:
         return total
 
     def _along(self, way: Array, numbers: list[Value]) -> Value:
-        """The part of several numbers along a direction."""
+        """The sum of the products of several numbers with those of a direction."""
         total = self._number(0.0)
         for m, number in enumerate(numbers):
             total = total + way[m] * number
         return total
 
-    def _point(self, row: dict[str, Value], reaction: list[Value], way: Array) -> Value:
-        """Write the direction of the measures that limit a row, which of what pushes is 1; whether it was that one."""
+    def _limits(self, row: dict[str, Value], reaction: list[Value]) -> tuple[list[Value], Value, Value]:
+        """Which measures limit a row, the length of these, and whether they only push."""
         code, square = self.code, self._number(0.0)
-        pushes, same = row["count"] < 0.0, row["count"].equals(row["count"])
+        pushes = row["count"] < 0.0
         last = row["first"] + code.select(pushes, self._number(1.0), row["count"])
         mine = [(row["first"] <= float(m)) & (last > float(m)) for m in range(len(reaction))]
         for one, number in zip(mine, reaction, strict=True):
             square = square + code.select(one, number * number, 0.0)
-        size = code.math("sqrt", square)
-        for m, (one, number) in enumerate(zip(mine, reaction, strict=True)):
-            now = code.select(one, code.select(pushes, self._number(1.0), number / size), 0.0)
-            same = same & now.equals(way[m])
-            way[m] = now
-        return same
+        return mine, code.math("sqrt", square), pushes
+
+    def _point(self, row: dict[str, Value], reaction: list[Value], way: Array) -> None:
+        """Write the measures that limit a row, and behind them their length; of what pushes both are 1."""
+        one = self._number(1.0)
+        mine, size, pushes = self._limits(row, reaction)
+        for m, (belongs, number) in enumerate(zip(mine, reaction, strict=True)):
+            way[m] = self.code.select(belongs, self.code.select(pushes, one, number), 0.0)
+        way[len(reaction)] = self.code.select(pushes, one, size)
+
+    def _keeps(self, row: dict[str, Value], reaction: list[Value], way: Array) -> Value:
+        """Whether the measures that limit a row are as long as they are along what they were."""
+        _, size, pushes = self._limits(row, reaction)
+        both = size * way[len(reaction)]
+        return pushes | (both - self._along(way, reaction) <= _TURNED * both)
 
     def _solved(self, matrix: list[list[Value]], right: list[Value], easy: Variable) -> list[Value]:
         """By elimination in the order of the rows; a pivot that is small says that they depend on each other."""

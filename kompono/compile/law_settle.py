@@ -28,6 +28,7 @@ from kompono.compile.law_bounds import (
     STRIKES,
     TOUCHING,
 )  # fmt: skip
+from kompono.compile.law_state import HOLDS
 from kompono.compile.settle_block import SETTLE, UNIT, NativeSettleBlock
 from kompono.translate.program import LAW_EVENTS
 
@@ -185,7 +186,7 @@ class _Settling:
         with code.when(count > 0):
             row = self._unit(k, "row")
             speed, a = rate[row], self._mobility(row)
-            self._refused.set(~(others.equals(1) & (a > 0.0)))
+            self._refused.set(~(others.equals(1) & (a > 0.0) & (self._number(k, 4) >= 0.0)))
             with code.when(~self._refused.get()):
                 impulse = (0.0 - (1.0 + self._restitution(k))) * speed / a
                 self._each("made", "met", self.block.size)
@@ -314,7 +315,10 @@ class _Settling:
             block.array("crowd").at(k * RING)[counts[k] % RING] = now
             counts[k] = counts[k] + 1
         self._each("state", "made", block.size)
-        closed, _ = self._count(lambda k: self._unit(k, "kind").equals(0) & (self._mode("made", k) > 0.0))
-        gaps, _ = self._count(lambda k: self._unit(k, "kind").equals(0))
-        block.set("acting", self._as_number((closed > 0) | gaps.equals(0)))
+        gap, rubs = (lambda k: self._unit(k, "kind").equals(0)), (lambda k: self._unit(k, "contact") < 0)
+        closed, _ = self._count(lambda k: gap(k) & (self._mode("made", k) > 0.0))
+        stuck, _ = self._count(lambda k: ~gap(k) & rubs(k) & self._mode("made", k).equals(0.0))
+        waiting, _ = self._count(lambda k: gap(k) | ~rubs(k))
+        some = self._as_number(~waiting.equals(self.units))
+        block.set("acting", code.select((closed > 0) | (stuck > 0), Value(code, str(HOLDS), INT), some))
         self.answer.set(self.told.get())

@@ -10,6 +10,8 @@ of the table at a time (see `law_listing`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kompono.compile.emit import BOOL, REAL, Value, Variable, room
 from kompono.compile.law_columns import COLUMNS, Columns
 from kompono.compile.law_listing import Listing
@@ -41,7 +43,7 @@ def solve_small(work: Work, columns: Columns, done: Variable) -> None:
                 z[k] = 0.0
             for size in range(1, COLUMNS + 1):
                 with code.when(listing.count.equals(size)):
-                    elimination = (_Pairs if size == COLUMNS else _Elimination)(work, columns, acting[:size])
+                    elimination = elimination_of(work, columns, acting[:size])
                     with code.when(elimination.is_clear):
                         for row, force in zip(acting, elimination.forces(), strict=False):
                             z[row] = force
@@ -50,10 +52,15 @@ def solve_small(work: Work, columns: Columns, done: Variable) -> None:
                 listing.write(z)
 
 
-class _Elimination:
+def elimination_of(work: Work, columns: Columns, rows: Sequence[Value | int]) -> Elimination:
+    """The equations of up to four rows, whose columns are there."""
+    return (_Pairs if len(rows) == COLUMNS else Elimination)(work, columns, rows)
+
+
+class Elimination:
     """The equations of some rows."""
 
-    def __init__(self, work: Work, columns: Columns, rows: list[Value]) -> None:
+    def __init__(self, work: Work, columns: Columns, rows: Sequence[Value | int]) -> None:
         self.work, self.code, self.rows, self.last = work, work.code, rows, len(rows) - 1
         self.matrix = [[columns.answer(row, k) for k in range(len(rows))] for row in rows]
         self.right = [0.0 - work.law(row, "offset") for row in rows]
@@ -121,7 +128,7 @@ class _Elimination:
         return [found[k] for k in range(len(right))]
 
 
-class _Pairs(_Elimination):
+class _Pairs(Elimination):
     """Four rows, two and two: a processor waits for two divisions, one after the other, and not for four."""
 
     def _eliminate_all(self) -> Value:

@@ -22,6 +22,7 @@ from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, Variable
 from kompono.compile.lanes import Lanes
 from kompono.compile.law_carried import list_rows, write_carried
 from kompono.compile.law_columns import Columns, columns_symbol
+from kompono.compile.law_feet import solve_feet
 from kompono.compile.law_few import BACK, FewRows, are_few
 from kompono.compile.law_least import add, dot, solve_least
 from kompono.compile.law_regular import solve_regular
@@ -35,7 +36,7 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 9  # of the algorithm
+VERSION = 11  # of the algorithm
 FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
@@ -96,7 +97,10 @@ def _solve(work: Work, callee: Callee) -> None:
     code, columns = work.code, Columns(work, callee.columns, callee.behind)
     done = code.variable(BOOL, False)
     if is_small(work):
-        solve_small(work, columns, done)
+        if work.sizes.feet:
+            solve_feet(work, columns, done)
+        with code.when(~done.get()):
+            solve_small(work, columns, done)
     with code.when(~done.get()):
         _solve_any(work, columns)
 

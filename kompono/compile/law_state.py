@@ -23,22 +23,31 @@ def inputs_at(table: tuple[np.ndarray, np.ndarray], time: float) -> np.ndarray:
     return values[low] + share * (values[high] - values[low])
 
 
-def acts(program: Program, state: np.ndarray) -> bool:
-    """Whether a gap of a law is closed: otherwise its rows need not be looked at."""
+IDLE, ACTS, HOLDS = range(3)  # what laws do at a state: nothing, act without holding anything, hold something
+
+
+def acts(program: Program, state: np.ndarray) -> int:
+    """What laws do: while all gaps are open their rows need not be looked at, and what nothing holds is not brought
+    back.
+    """
     if program.opaque:
-        return True  # nobody here knows
-    places = program.worked_out.get("gaps")
+        return HOLDS  # nobody here knows
+    places = program.worked_out.get("held")
     if places is None:
         first = len(program.coordinates) + len(program.speeds)
-        places = [first + unit.modes[0] for unit in program.laws if unit.kind == 0]
-        program.worked_out["gaps"] = places
-    return bool(state[places].any()) if places else True
+        gaps = [first + unit.modes[0] for unit in program.laws if unit.kind == 0]
+        rubs = [first + unit.modes[0] for unit in program.laws if unit.kind != 0 and unit.contact < 0]
+        places = program.worked_out["held"] = gaps, rubs
+    gaps, rubs = places
+    if state[gaps].any() or not state[rubs].all():
+        return HOLDS
+    return ACTS if rubs or not gaps else IDLE
 
 
 def shortest(routine: str, program: Program, state: np.ndarray) -> str:
     """The routine to ask at a state: while all gaps are open, its twin says the same for less."""
     twin = f"open_{routine}"
-    return twin if twin in program.routines and not acts(program, state) else routine
+    return twin if twin in program.routines and acts(program, state) == IDLE else routine
 
 
 class LawStates:

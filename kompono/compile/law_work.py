@@ -55,7 +55,7 @@ class Work:
     kinds: Array
     held: Equations
 
-    def law(self, i: Value, field: str) -> Value:
+    def law(self, i: Value | int, field: str) -> Value:
         """An entry of the table of laws, of a row by its place there."""
         return self.given[i + self.sizes.place(0, field)]
 

@@ -21,6 +21,7 @@ from kompono.compile.emit import (
 )
 from kompono.compile.far import LARGE_CHANGE, LOST
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.law_state import ACTS, IDLE
 from kompono.compile.schedule import symbol
 from kompono.compile.together import ByItself, InStep
 from kompono.compile.walls.channel import BROKEN
@@ -47,6 +48,7 @@ class Machine:
         self.block = NativeBlock(self.code)
         self.size = program.state_size
         self.own = self.size - len(program.opaque)  # numbers of the state; handles of parts elsewhere end it
+        self.moving, self.kept = moving_and_kept(program, self.own)
         self.guards = guard_count(program)
         self._memory = self.block.array("memory")
         self._places = layout(program, lanes, implicit)
@@ -114,11 +116,12 @@ class Machine:
             for vector in vectors:
                 part.set(part.get() + 0.0 * vector[index])
 
-        with code.loop(self.own // _SUMS) as i:
-            for k, part in enumerate(parts):
-                add(part, i * _SUMS + k)
-        for k in range(self.own % _SUMS):
-            add(parts[k], self.own - 1 - k)
+        for first, count in self.moving:
+            with code.loop(count // _SUMS) as i:
+                for k, part in enumerate(parts):
+                    add(part, i * _SUMS + (first + k))
+            for k in range(count % _SUMS):
+                add(parts[k], first + count - 1 - k)
         total = parts[0].get()
         for part in parts[1:]:
             total = total + part.get()
@@ -199,9 +202,10 @@ class Machine:
                     note(count.get())
                 self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
                 change = code.variable(self.lanes.real, 0.0)
-                with code.loop(self.own) as i:
-                    square = (after[i] - before[i]) * (after[i] - before[i])
-                    change.set(code.select(square > change.get(), square, change.get()))
+                for first, size in self.moving:
+                    with code.loop(size) as i:
+                        square = (after[i + first] - before[i + first]) * (after[i + first] - before[i + first])
+                        change.set(code.select(square > change.get(), square, change.get()))
                 if self.away:
                     far, same, finite = self.away.compare("corrected", state)
                     change.set(code.select(far > change.get(), far, change.get()))
@@ -232,7 +236,7 @@ class Machine:
             self._evaluate(routine, time, state, *targets)
             return
         other = self.program.routines[f"open_{routine.name}"]
-        acting = self.block.acting > 0  # some gap is closed
+        acting = self.block.acting > (ACTS if routine.name == "project" else IDLE)
         with self.code.when(acting):
             self._evaluate(routine, time, state, *targets)
         with self.code.when(~acting):
@@ -333,14 +337,28 @@ def _told(program: Program, what: str) -> bool:
 
 
 def combine_own(machine: Machine, target: str, base: str, terms: Sequence[tuple[Value, str]]) -> None:
-    """target = base + sum of factor * vector, of the numbers that are here."""
+    """target = base + sum of factor * vector, of the numbers that are here; modes of laws are those of the base."""
     goal, code = machine.vector(target), machine.code
     parts = [(factor, machine.vector(name)) for factor, name in terms]
-    with code.loop(machine.own) as i:
-        total = machine.vector(base)[i] if base else spread(code, 0.0)  # no sum of two products: one meaning
-        for factor, part in parts:
-            total = plus_product(total, factor, part[i])
-        goal[i] = total
+    kept = machine.kept if base else []
+    for first, count in machine.moving if base else [(0, machine.own)]:
+        with code.loop(count) as i:
+            k = i + first
+            total = machine.vector(base)[k] if base else spread(code, 0.0)  # no sum of two products: one meaning
+            for factor, part in parts:
+                total = plus_product(total, factor, part[k])
+            goal[k] = total
+    for first, count in kept if target != base else []:
+        code.copy(goal.at(first), machine.vector(base).at(first), count)
+
+
+def moving_and_kept(program: Program, own: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Places of the state that a step may change, and those of the modes of laws, which change at events alone; as
+    runs.
+    """
+    first = len(program.coordinates) + len(program.speeds)
+    kept = sorted({first + place for unit in program.laws for place in unit.modes if first + place < own})
+    return runs_of([place for place in range(own) if place not in set(kept)]), runs_of(kept)
 
 
 def runs_of(places: Sequence[int]) -> list[tuple[int, int]]:

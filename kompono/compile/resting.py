@@ -71,8 +71,9 @@ class Resting:
             return
         code, machine = self.machine.code, self.machine
         same, before, after = code.variable(BOOL, regular), machine.vector("state"), machine.vector("next")
-        with code.loop(machine.own) as i:
-            same.set(same.get() & before[i].equals(after[i]))
+        for first, count in machine.moving:
+            with code.loop(count) as i:
+                same.set(same.get() & before[i + first].equals(after[i + first]))
         self._steps.set(code.select(same.get(), self._steps.get() + 1, Value(code, "0", INT)))
 
     def ended(self) -> None:

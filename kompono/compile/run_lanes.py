@@ -42,7 +42,7 @@ class LanesRun(FixedRun):
         self._others = np.array([run._address for run in self.runs], dtype=np.int64)
         self._block.others = self._others.ctypes.data
         self._block.alone = ctypes.cast(self.runs[0]._function, ctypes.c_void_p).value
-        self._block.acting = any(run._block.acting for run in self.runs)
+        self._block.acting = max(run._block.acting for run in self.runs)
 
     @property
     def state(self) -> np.ndarray:

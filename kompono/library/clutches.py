@@ -52,6 +52,8 @@ class _ByJoints(JointLaw):
     def _connect(self, first: Any, second: Any, axis: Axis, coordinate: str | None = None) -> None:
         if isinstance(second, Frame):
             raise ModelError("a joint and a frame.", fix="Give two frames or two joints.")
+        if first is second:
+            raise ModelError("both shafts are the same joint.", fix="Give two joints, or use Brake for one.")
         JointLaw.__init__(self, *([first] if second is None else [first, second]))
         if second is None:
             self.speed = first.v[_place(first, coordinate)]

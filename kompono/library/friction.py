@@ -29,8 +29,9 @@ class DryFriction(JointLaw):
     [m] is that of the pin or ball. `mu_static` and `preload_static`, not below the others, hold what sticks. With
     `stribeck` [m/s, rad/s] what slides begins with the static values and falls to the others by exp(-(v/stribeck)^2).
     Each freedom of the joint rubs by itself and is a unit with its name, but the two displacements of `Planar`: they
-    rub along the direction of slip, as the unit `slide`. `coordinate` names one that rubs alone. All numbers may be
-    expressions of time, inputs, parameters, coordinates and modes.
+    rub along the direction of slip, as the unit `slide`. `coordinate` names one that rubs alone, "slide" these two.
+    With the `radius` 0 angles do not rub. All numbers may be expressions of time, inputs, parameters, coordinates and
+    modes.
     """
 
     def __init__(
@@ -77,7 +78,9 @@ class DryFriction(JointLaw):
             raise ModelError(message, fix=f"Say which: {names}, one element for each.")
 
     def units(self) -> list[Unit]:
-        return [self._unit(*each) for each in self.rubbing]
+        smooth = self.radius is not None and is_zero(self.radius) and is_zero(self.preload[1])
+        rubbing = [each for each in self.rubbing if not (each[2] and smooth)]
+        return [self._unit(*each) for each in rubbing or self.rubbing]
 
     def _unit(self, name: str, slip: Any, turning: bool) -> Unit:
         arm = self.radius if turning and self.by_load else 1.0
@@ -93,6 +96,8 @@ def _rubbing(joint: Joint, coordinate: str | None) -> list[tuple[str, Any, bool]
     """Names, slip speeds (1 or 2) and whether they turn, of the freedoms that rub."""
     names = joint.coordinates if joint.speeds is None else joint.speeds
     turns = [unit == "rad/s" for unit in joint.units_of_speeds()]
+    if coordinate == SLIDE and isinstance(joint, Planar):
+        return [(SLIDE, joint.v[:2], False)]
     if coordinate is not None or not names:
         k = chosen(joint, names, coordinate)
         return [(names[k], joint.v[k], turns[k])]

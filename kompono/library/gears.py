@@ -73,9 +73,11 @@ class Backlash(JointLaw):
         second_coordinate: str | None = None,
         restitution: Any = 0.0,
     ) -> None:
-        super().__init__(first, second)
+        super().__init__(*([first] if first is second else [first, second]))
         a = coordinate_of(first, first_coordinate, "first_coordinate")
         b = coordinate_of(second, second_coordinate, "second_coordinate")
+        if ca.is_equal(ca.SX(a), ca.SX(b)):
+            raise ModelError("both wheels have the same coordinate.", fix="Give two joints, or two coordinates of one.")
         ratio, offset, play = scalar(ratio, "the ratio"), scalar(offset, "the offset"), scalar(backlash, "the backlash")
         if not isinstance(play, ca.SX) and play <= 0:
             raise ModelError(f"the backlash {shown(backlash)} is not positive.", fix="Give the whole play [rad, m].")

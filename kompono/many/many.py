@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from kompono.compile.host import processors
 from kompono.elsewhere.which import refuse_elsewhere
 from kompono.ending import Ending
 from kompono.errors import RunError, RunWarning, warn
-from kompono.explain import check_guards
+from kompono.explain import TRACED, check_guards
 from kompono.heavy import lost_digits
 from kompono.interruption import asked, heeded
 from kompono.many.spread import run_on_cluster
@@ -184,14 +184,19 @@ class _Gather:
 
     def take(self, parts: Iterable[tuple[np.ndarray, list[Outcome]]]) -> None:
         """All outcomes."""
-        explained = 0
+        explained: list[int] = []
         through: dict[int, Samples | None] = {}
         for runs, outcomes in parts:
             for run, outcome in zip(self.good[runs], outcomes, strict=True):
                 self.table[run] = at_times(outcome, self.times, 1e-9 * self.settings.step)
-                explain = explained < EXPLAINED
-                self.status[run] = self.simulation.status(outcome, self.settings, self.parameters[run], explain)
-                explained += not self.status[run].ok
+                explain = len(explained) < EXPLAINED
+                status = self.simulation.status(outcome, self.settings, self.parameters[run], explain)
+                if explain and not status.ok:
+                    explained.append(int(run))
+                elif status.kind in TRACED:
+                    seen = f"; who is to blame was looked for in runs {', '.join(map(str, explained))}"
+                    status = replace(status, message=status.message + seen)
+                self.status[run] = status
                 for name in self.counts:
                     self.counts[name] += outcome.statistics.get(name, 0)
                 if "events" in outcome.statistics:

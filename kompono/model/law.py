@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.errors import ModelError
 from kompono.given import scalar, shown
@@ -70,11 +71,30 @@ class Unit:
         return 0 if self.slip is None else ca.SX(self.slip).numel()
 
     def numbers(self) -> ca.SX:
-        """Column of mu, its static value, limit, its static value, restitution (5)."""
-        mu, limit = ca.SX(self.mu), ca.SX(self.limit)
-        static = mu if self.mu_static is None else ca.SX(self.mu_static)
-        most = limit if self.limit_static is None else ca.SX(self.limit_static)
-        return ca.vertcat(mu, static, limit, most, ca.SX(self.restitution))
+        """Column of mu, its static value, limit, its static value, restitution (5). An expression that leaves the
+        bounds of a coefficient is no number, which ends a run; a limit is not below zero, nor static values below the
+        others.
+        """
+        mu, limit = _within(self.mu), _not_below(self.limit, ca.SX(0))
+        static = mu if self.mu_static is None else _not_below(self.mu_static, mu)
+        most = limit if self.limit_static is None else _not_below(self.limit_static, limit)
+        return ca.vertcat(mu, static, limit, most, _within(self.restitution, 1.0))
+
+
+def _within(value: Any, most: float | None = None) -> ca.SX:
+    """A coefficient from zero on, or to `most`; no number out of these bounds."""
+    given = ca.SX(value)
+    if given.is_constant():
+        return given
+    there = given >= 0 if most is None else ca.logic_and(given >= 0, given <= most)
+    return ca.if_else(there, given, np.nan)
+
+
+def _not_below(value: Any, least: ca.SX) -> ca.SX:
+    """An expression, but not less than another."""
+    given = ca.SX(value)
+    known = given.is_constant() and least.is_constant()
+    return given if known or ca.is_equal(given, least) else ca.fmax(given, least)
 
 
 class UnitsReading(Reading):

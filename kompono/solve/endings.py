@@ -43,6 +43,9 @@ def reason(ended: Ending, problem: Any, settings: Any, run: Any) -> str:
     if ended is Ending.ELSEWHERE:
         far = problem.kernel.trouble(run.state) if problem.kernel.program.opaque else ""
         return run.unanswered or far or "a part elsewhere cannot be asked any more"
+    if ended is Ending.NOT_FINITE and problem.kernel.program.opaque:
+        paths = [session.path for session in problem.kernel.sessions(run.state) if session.flags.any()]
+        return f"{', '.join(paths)}: a value inside became infinite or not a number" if paths else NOT_FINITE
     if ended is Ending.TOO_MANY_EVENTS:
         return _events(problem.kernel.program.events, run, settings)
     if ended is Ending.NO_FORCES:

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kompono.compile.law_bounds import CLOSES, LOWEST, OPENS, PARTING, RESTING, SLIPS, SLOW, STICKS, STRIKES, TOUCHING
+from kompono.compile.law_bounds import (
+    CLOSES,
+    LOWEST,
+    NEAR,
+    OPENS,
+    PARTING,
+    RESTING,
+    SLIPS,
+    SLOW,
+    STICKS,
+    STRIKES,
+    TOUCHING,
+)
 from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
 BRIEF = 1e-6  # a step [s] where its length is not known
 STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
+IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
 STILL = np.zeros(2)
 
 
@@ -42,10 +55,12 @@ class Instant:
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
+        self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
         self._modes = settler.states.modes(state)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
+        self._modes_before = self._modes.copy()
         self.touching = self._touching()
 
     def modes(self) -> np.ndarray:
@@ -97,7 +112,11 @@ class Instant:
         rebound = np.array([self._restitution(k) for k in chosen])
         named = {self.units[k].impact for k in approach}
         law = named.pop() if len(named) == 1 else "poisson"  # the one that never adds energy, where several meet
-        impulses, _ = impact(part.problem, part.units, rebound, law)
+        impulses, after = impact(part.problem, part.units, rebound, law)
+        left = np.minimum(-RESTING, NEAR * part.problem.b)  # speeds that are as good as none
+        through = [i for i, k in enumerate(chosen) if k in approach and (after < left)[part.units[i].row]]
+        if through:
+            raise NoForcesFit(through)
         self._jump(part.rows, impulses)
 
     def unjam(self, jam: NoForcesFit) -> list[tuple[int, int]]:
@@ -174,6 +193,7 @@ class Instant:
             if not chosen or (len(chosen) == 1 and self._chosen_alone(chosen[0], chosen[0] in fired)):
                 return self._changes()
             part = self._part(chosen, self.view.w)
+            self.idle = self._immobile(chosen, part)
             start = self._start(chosen)
             free = np.array([self._free(k) for k in chosen])
             left = {i: UnitMode.HELD for i, k in enumerate(chosen) if k in fired and self._held(k)}
@@ -192,6 +212,11 @@ class Instant:
             self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])
         self._rest(chosen, found)
         return self._changes()
+
+    def _immobile(self, chosen: Sequence[int], part: LawsInPlay) -> list[int]:
+        mobility = part.problem.A.diagonal()
+        still = mobility <= IMMOBILE * mobility.max(initial=0.0)
+        return [k for i, k in enumerate(chosen) if self.table.gap[k] and still[part.units[i].row]]
 
     def _lifted(self, chosen: Sequence[int], part: LawsInPlay, found: UnitChoice) -> set[int]:
         """Units that were to be held, but fly higher than LOWEST if they are let go: their force says how soon they
@@ -315,12 +340,23 @@ class Instant:
     def _changes(self) -> list[tuple[int, int]]:
         table, old, new = self.table, self.before, self.modes()
         acts, acted = (table.of_contact(modes > 0, without=True) for modes in (new, old))
-        changed = np.where(table.gap, old != new, acts & ((np.sign(old) != np.sign(new)) | ~acted))
+        turned = (np.sign(old) != np.sign(new)) | self._turned_round()
+        changed = np.where(table.gap, old != new, acts & (turned | ~acted))
         found = []
         for number in np.flatnonzero(changed).tolist():
             names = (OPENS, CLOSES) if table.gap[number] else (STICKS, SLIPS)
             found.append((number, names[int(new[number] != 0)]))
         return found
+
+    def _turned_round(self) -> np.ndarray:
+        """Of each unit: whether it slips in a plane, and slip passed through nothing and goes on against the direction
+        chosen before; where there is some, its direction turns by and by, which is no event.
+        """
+        turned, planar, places = np.zeros(len(self.units), dtype=bool), self.table.planar, self.table.direction
+        if planar.size:
+            row, against = self.table.row[planar], (self._modes_before[places] * self._modes[places]).sum(axis=1) < 0
+            turned[planar] = against & (np.hypot(self.view.rate[row], self.view.rate[row + 1]) <= SLOW)
+        return turned
 
     def jam(self, found: NoForcesFit) -> str:
         """Where no forces fit, and what friction there is too much, in words."""
@@ -331,6 +367,8 @@ class Instant:
             mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
             paths = [self.units[concerned[0]].path]
             why = f" (mu {max(mu):.6g} is above {found.critical:.6g} here)"
+        elif not any(self._mobility(number) > 0.0 for number in concerned):
+            why = " (nothing gives way there: what meets is driven or held)"
         return f"no contact forces fit: {', '.join(paths)}{why}"
 
     # -- a small problem of some units

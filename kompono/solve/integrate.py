@@ -51,6 +51,7 @@ class Trajectory:
     table: np.ndarray | None = None  # channels at the rows, where they were computed as the run went on
     each_lane: list[dict[str, int]] | None = None  # what runs on lanes counted that choose their own steps
     on_lanes: LanesRun | None = None  # the runs of several lanes, if each has events and an end of its own
+    fed: np.ndarray | None = None  # inputs (2, n) at its end and a step later
 
 
 @dataclass
@@ -180,7 +181,8 @@ def _listen(problem: Problem, run: Any) -> None:
 
 def _scipy(problem: Problem, settings: Settings, progress: Progress) -> Trajectory:
     rows, ended, message, reached, statistics = integrate_scipy(problem, settings, progress)
-    return Trajectory(rows, _named(ended, problem.feed), message, reached, statistics, cause=problem.feed.cause)
+    fed, cause = _fed(problem, settings, reached), problem.feed.cause
+    return Trajectory(rows, _named(ended, problem.feed), message, reached, statistics, cause=cause, fed=fed)
 
 
 _RUNS = {Family.FIXED: _fixed, Family.ADAPTIVE: _adaptive, Family.SCIPY: _scipy}
@@ -356,7 +358,13 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
         table,
         run.counts if problem.lanes > 1 and METHODS[settings.method].chooses_steps else None,
         run if getattr(run, "on_lanes", False) else None,
+        _fed(problem, settings, float(run.time)),
     )
+
+
+def _fed(problem: Problem, settings: Settings, time: float) -> np.ndarray:
+    """Inputs (2, n) at a time and a step later, as far as they are known then."""
+    return np.array([problem.feed.at(time), problem.feed.at(time + settings.step)])
 
 
 def statistics_of(program: Program, run: Any) -> dict[str, Any]:

@@ -43,8 +43,9 @@ class Outcome:
     """Channels `table` (n, k) at `times` (n,) [s] and how the run ended.
 
     `ended` is the kind of its end, or of what is wrong with a run that came to its end: GROWN and OPEN (both end it
-    there), CHANNEL, ENERGY, STEP. `blame` is the record (time, state..., inputs...) a failure must be explained by.
-    `samples` are records that tell whether the step was short enough.
+    there), CHANNEL, ENERGY, STEP. `blame` is the record (time, state..., inputs...) a failure must be explained by,
+    `fed` are the inputs (2, n) of the step after it, if they may be others. `samples` are records that tell whether the
+    step was short enough.
     """
 
     times: np.ndarray
@@ -56,6 +57,7 @@ class Outcome:
     statistics: dict[str, Any] = field(default_factory=dict)
     cause: BaseException | None = None
     samples: Samples | None = None
+    fed: np.ndarray | None = None
 
     @property
     def ok(self) -> bool:
@@ -131,8 +133,10 @@ def conclude(
     rows, program = trajectory.rows, kernel.program
     outcome = Outcome(
         rows[:, 0], _chosen(table, outputs.wanted), trajectory.ended, trajectory.message, trajectory.time,
-        None if trajectory.ended.ok else rows[-1], trajectory.statistics, trajectory.cause,
+        None if trajectory.ended.ok else rows[-1], trajectory.statistics, trajectory.cause, fed=trajectory.fed,
     )  # fmt: skip
+    if trajectory.ended is Ending.NOT_FINITE and program.opaque:
+        _end_before_lost(kernel, outcome, rows, outputs, table)
     if trajectory.ended.ok or trajectory.ended in (Ending.OPEN, Ending.GROWN):
         speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
         if METHODS[settings.method].judged:
@@ -238,6 +242,19 @@ def check_step(kernel: Any, outcome: Outcome, settings: Settings, parameters: np
     message, row = StepCheck(kernel, parameters, settings).verdict(samples)
     if message:
         _spoil(outcome, Ending.STEP, message + ",", row)
+
+
+def _end_before_lost(kernel: Any, outcome: Outcome, rows: np.ndarray, outputs: Outputs, table: np.ndarray) -> None:
+    """End with the last record at which all coordinates are numbers: those of a part elsewhere are looked at chunk by
+    chunk, and the run has gone on without them.
+    """
+    names = set(kernel.engine.near.coordinate_names())
+    columns = [k for k, channel in enumerate(outputs.computed) if channel.name in names]
+    lost = np.flatnonzero(~np.isfinite(table[:, columns]).all(axis=1))
+    if len(lost):
+        last = max(int(lost[0]) - 1, 0)
+        outcome.blame, outcome.time = rows[last], float(rows[last, 0])
+        _end_at(outcome, last)
 
 
 def _end_at(outcome: Outcome, row: int) -> None:

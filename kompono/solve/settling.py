@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
+
+if TYPE_CHECKING:
+    from kompono.solve.instant import Instant
 
 OVERLAP = 1e-6  # [m, rad] at the start
 PIECES = 8  # of a step over crowded events
@@ -44,10 +47,18 @@ class Settler:
         """The state behind an event at which guards of some units `fired`, and numbers of what happened; `step` is
         that of the method [s], 0 if it varies.
         """
+        instant, happened = self._settle(time, state, inputs, parameters, fired, step)
+        return instant.settled(), happened
+
+    def _settle(
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int],
+        step: float,
+    ) -> tuple[Instant, list[int]]:  # fmt: skip
         from kompono.solve.instant import Instant
         from kompono.solve.laws.units import NoForcesFit
 
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
+        self._check_numbers(np.where(instant.touching[:, None], instant.view.numbers, 0.0))
         try:
             struck = instant.strike(fired)
             try:
@@ -59,9 +70,14 @@ class Settler:
                 struck, changed = struck + stopped, instant.choose(())
         except NoForcesFit as found:
             raise NoForces(instant.jam(found)) from found
-        return instant.settled(), [
-            self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
-        ]
+        return instant, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
+
+    def _check_numbers(self, numbers: np.ndarray) -> None:
+        """Numbers (units, 5) are none where they left their bounds, see `Unit.numbers`."""
+        names = ("mu", "mu_static", "limit", "limit_static", "restitution")
+        for k, place in np.argwhere(np.isnan(numbers)):
+            bounds = "0 to 1" if names[place] == "restitution" else "0 on"
+            raise NoForces(f"{self.units[k].path}: {names[place]} is out of its bounds, from {bounds}")
 
     def step(
         self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float,
@@ -111,7 +127,7 @@ class Settler:
                 f"the gap is {gaps[deepest.row]:.3g} at the start: two bodies overlap, or a limit is broken.{others}",
                 path=deepest.path, fix="Start where nothing overlaps.",
             )  # fmt: skip
-        state, happened = self(time, state, inputs, parameters, (), step)
+        instant, happened = self._settle(time, state, inputs, parameters, (), step)
         kinds = len(LAW_EVENTS)
         units = [
             (number - self.first_event) // kinds
@@ -122,7 +138,13 @@ class Settler:
         if struck:
             what = "strikes" if len(struck) == 1 else "strike"
             warn(f"{', '.join(struck)} {what} at the start: speeds are those after that blow.", ModelWarning)
-        return state
+        idle = sorted({self.units[unit].path for unit in instant.idle})
+        if idle:
+            text = (
+                "joints or drives hold what touches here: it bears nothing and does not rub. Joints rub by DryFriction."
+            )
+            warn(f"{', '.join(idle)}: {text}", ModelWarning)
+        return instant.settled()
 
 
 def settler_of(kernel: Any, steps: bool = False, impacts: bool = False) -> Settler | None:

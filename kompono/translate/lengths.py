@@ -14,16 +14,18 @@ A pose that nobody can name from the structure of a model has its numbers in its
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from kompono.model.body import Carrier, Frame, Ground
+from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
+from kompono.spatial.rotation import skew
 from kompono.translate.declared.ours import is_ours
 from kompono.translate.numbers import OpenNumbers, like_places
 
@@ -67,13 +69,16 @@ def _frames(values: Mapping[Any, Any]) -> Iterator[tuple[str, Frame]]:
                 yield f"{name} {number}", one
 
 
-def named_lengths(model: Elaborated) -> dict[Element, tuple[str, ...]]:
-    """Attributes of joints and constraints of ours that are lengths, or an angle, and enter nothing but their laws."""
+def named_lengths(model: Elaborated, *, joints: bool) -> dict[Element, tuple[str, ...]]:
+    """Attributes of constraints of ours, and of `joints`, that are lengths, or an angle, and enter nothing but their
+    laws; without joints, nothing but conditions.
+    """
     found: dict[Element, tuple[str, ...]] = {}
-    for one in (*model.joints, *model.constraints):
+    for one in (*model.joints, *model.constraints) if joints else model.constraints:
         known = _SIZES if isinstance(one, Joint) else _LENGTHS
         names = tuple(name for name in known if type(vars(one).get(name)) is float)
-        if names and is_ours(type(one)):
+        enters = joints or (isinstance(one, Constraint) and type(one).holds is Constraint.holds)
+        if names and enters and is_ours(type(one)):
             found[one] = names
     return found
 
@@ -104,11 +109,14 @@ def put_in(model: Elaborated, name: str, values: np.ndarray) -> ca.SX:
 
 
 class OpenPoses:
-    """Poses of a model as symbols; what is found with other working axes has another `prefix`."""
+    """Poses of a model as symbols; what is found with other working axes has another `prefix`. `signed`: numbers that
+    differ in their signs are two symbols, so that no sign is changed at run time.
+    """
 
-    def __init__(self, model: Elaborated, prefix: str) -> None:
+    def __init__(self, model: Elaborated, prefix: str, *, signed: bool = False) -> None:
         assert model.numbers is not None
         self._model, self._prefix, self._numbers = model, prefix, model.numbers
+        self._places = _equal_places if signed else like_places
 
     def frame(self, frame: Frame, place: Pose, working: Pose) -> Pose:
         """Where a frame is in the `working` frame of its body, by its own name: nowhere else, where it misses the
@@ -116,19 +124,31 @@ class OpenPoses:
         """
         made_of = [part for part in (frame.pose.position, working.position) if _constant(part)]
         size = max((float(np.abs(ca.DM(part).full()).max()) for part in made_of), default=0.0)
-        return self.pose(f"{self._named(frame)} place", place, size)
+        return self.pose(f"{self._name(frame)} place", place, size)
 
     def declared(self, frame: Frame) -> Pose:
         """Where a frame is on its body."""
-        return self.pose(f"{self._named(frame)} declared", frame.pose)
+        return self.pose(f"{self._name(frame)} declared", frame.pose)
 
-    def _named(self, frame: Frame) -> str:
+    def _name(self, frame: Frame) -> str:
         frames = self._numbers.frames or {}
         if frame in frames:
             return frames[frame]
         if isinstance(frame, Carrier):
             return self._model.path(frame) or "world"
         return f"{self._model.path(frame.body)} {told_pose(frame.pose)}"
+
+    def back(self, frame: Frame, place: Pose, working: Pose) -> Pose:
+        """What a frame that is at a place of numbers sees its body at."""
+        found, origin = self.frame(frame, place, working), ca.DM(place.inverse().position).full().ravel()
+        return Pose(self.values(f"{self._name(frame)} back", _without_rounding(origin)), found.rotation.T)
+
+    def lever(self, frame: Frame, place: Pose) -> ca.SX:
+        """What turning a body moves a frame of it by that is at a place of numbers: the block (3, 3) of a twist
+        matrix.
+        """
+        block = ca.DM(-place.rotation.T @ skew(place.position)).full()
+        return self.values(f"{self._name(frame)} lever", _without_rounding(block))
 
     def pose(self, name: str, pose: Pose, size: float = 0.0) -> Pose:
         """Symbols for what of a pose is numbers; its position is made of some of a `size`."""
@@ -137,7 +157,7 @@ class OpenPoses:
             position = self.values(f"{name} at", _without_rounding(ca.DM(position).full().ravel(), size))
         if _constant(rotation):
             values = _put_right(ca.DM(rotation).full())
-            places = like_places(values.ravel().tolist())
+            places = self._places(values.ravel().tolist())
             rotation = self._numbers.found(f"{self._prefix}{name} turned", values, places=places, ones=True)
         return Pose(position, rotation)
 
@@ -147,7 +167,7 @@ class OpenPoses:
         return self._numbers.found(f"{self._prefix}{name}", values, places=places, ones=True)
 
     def values(self, name: str, values: np.ndarray) -> ca.SX:
-        """Symbols for numbers (n,); 1 and -1 stay, for products vanish by them."""
+        """Symbols for numbers (n,) or (n, m); 1 and -1 stay, for products vanish by them."""
         return self._numbers.found(f"{self._prefix}{name}", values, ones=True)
 
 
@@ -166,7 +186,13 @@ def told_pose(pose: Pose) -> str:
     return repr([ca.DM(part).full().ravel().tolist() for part in (pose.position, pose.rotation)])
 
 
-def _without_rounding(position: np.ndarray, size: float) -> np.ndarray:
+def _equal_places(values: Sequence[float]) -> list[int]:
+    """For each value the number of those that are the same, counted from 1; 0 for zeros."""
+    known = {value: place for place, value in enumerate(dict.fromkeys(value for value in values if value), 1)}
+    return [known.get(value, 0) for value in values]
+
+
+def _without_rounding(position: np.ndarray, size: float = 0.0) -> np.ndarray:
     return np.where(np.abs(position) < ROUNDING * max(size, np.abs(position).max()), 0.0, position)
 
 

@@ -107,6 +107,8 @@ class OpenNumbers:
         self.coupled: frozenset[Element] = frozenset()  # couplings whose numbers are
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
+        self.decide: Callable[[], object] | None = None  # notes what declared numbers decide about networks
+        self.networks: dict[Element, Any] = {}  # with symbols in their equations
         self._symbols: dict[str, ca.SX] = {}
         self._names: dict[int, str] = {}  # by hash of the symbol
         self._values: dict[str, float] = {}
@@ -178,8 +180,10 @@ class OpenNumbers:
 
     def _completed(self) -> None:
         find, self.find = self.find, None
-        if find is not None:
-            find()
+        decide, self.decide = self.decide, None
+        for one in (find, decide):
+            if one is not None:
+                one()
 
     def among(self, symbols: Iterable[ca.SX]) -> list[str]:
         """The names of those symbols that stand for numbers."""
@@ -192,6 +196,19 @@ class OpenNumbers:
             if not names <= self._values.keys():
                 find()
         return names <= self._values.keys()
+
+    def worth(self, expression: ca.SX) -> ca.DM | None:
+        """What an expression of numbers alone comes to; nothing if there is anything else in it."""
+        symbols = ca.symvar(expression)
+        names = self.among(symbols)
+        if len(names) < len(symbols):
+            return None
+        return ca.DM(ca.evalf(ca.substitute(expression, ca.vertcat(*symbols), ca.DM(self.values(names)))))
+
+    @property
+    def deciding(self) -> bool:
+        """Whether declared numbers decide anything."""
+        return self.decide is not None or bool(self.networks)
 
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether these numbers need not be found."""
@@ -213,9 +230,12 @@ class OpenNumbers:
         symbols = ca.SX.sym("x", opened.code.nnz_in(0) - opened.table.nnz_out(0))
         entries = opened.table(ca.DM([self._values[name] for name in opened.names]))
         kernel = add_kernel(kernels, symbols, opened.code(ca.vertcat(symbols, entries)))
+        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
+        if kernel in self.coded and self.coded[kernel].digest != digest:  # other code that comes to the same
+            same, kernel = kernels[kernel], hashlib.sha256(f"{kernel} {digest}".encode()).hexdigest()[: len(kernel)]
+            kernels[kernel] = same
         self.opened[kernel] = opened
         called = tuple(function.name() for function in opened.code.find_functions())
-        digest = hashlib.sha256(opened.texts[0].encode()).hexdigest()
         timed = reads(opened.code, [0], opened.texts[0])
         self.coded[kernel] = Coded(
             lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed

@@ -26,7 +26,7 @@ from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose, symbolic_motion
 from kompono.translate.declared.laws import ask_holds
-from kompono.translate.declared.open_laws import open_constants
+from kompono.translate.declared.open_laws import opened
 from kompono.translate.declared.ours import is_ours
 from kompono.translate.lengths import named_grounds, with_lengths
 from kompono.translate.numbers import OpenNumbers
@@ -125,14 +125,14 @@ class OpenPair(Lasting):
         asked = with_lengths(model, declared, element)
         arguments, answers = _asked(asked, laws)
         columns = [ca.SX(part) for parts in answers.values() for part in parts or ()]
-        found = open_constants(columns, [], rounding=ROUNDING)
-        opened, symbols, values = found or (tuple(columns), (), ())
+        found = opened(columns, [], rounding=ROUNDING)
+        expressions, symbols, values = found or (tuple(columns), (), ())
         for k, (symbol, value) in enumerate(zip(symbols, values, strict=True)):
             numbers.note(f"{name} {k}", symbol, value)
-        parts = iter(opened)
+        parts = iter(expressions)
         self._laws = {law: [next(parts) for _ in answer or ()] for law, answer in answers.items()}
         self._arguments, self._functions = arguments, dict[str, Instance]()
-        numbers.decided(name, _text(arguments, opened, symbols))
+        numbers.decided(name, _text(arguments, expressions, symbols))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._element, name)

@@ -21,7 +21,7 @@ from kompono.translate.kernels import add_kernel, recipes_of
 from kompono.translate.numbers import OpenNumbers, Schedule
 from kompono.translate.program import Call, Routine
 from kompono.translate.recipes import Recipe, same_function
-from kompono.translate.symbolic import Matrix, Scalar, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector, constants_kept, entries_of, sparse, with_entries
 
 
 class Tracer(ABC):
@@ -141,26 +141,6 @@ class InlineTracer(Tracer):
         return Routine(name, self.inputs, sizes, calls, tuple(result), count + len(computed))
 
 
-def sparse(value: Any) -> ca.SX:
-    """An SX matrix without stored zeros."""
-    return ca.sparsify(value if type(value) is ca.SX else ca.SX(value))
-
-
-def entries_of(value: ca.SX) -> list[ca.SX]:
-    """The stored entries of a sparse matrix, each a scalar."""
-    return ca.vertsplit(ca.vec(value.nz[:])) if value.nnz() else []
-
-
-def with_entries(pattern: ca.SX, entries: Sequence[ca.SX]) -> ca.SX:
-    """A matrix with the sparsity of `pattern` and these entries."""
-    return ca.SX(pattern.sparsity(), ca.vertcat(*entries)) if entries else ca.SX(*pattern.shape)
-
-
-def constants_kept(value: ca.SX) -> ca.SX:
-    """A matrix of fresh symbols in place of all entries that are not constant."""
-    return with_entries(value, [e if e.is_constant() else ca.SX.sym("x") for e in entries_of(value)])
-
-
 class SharingTracer(Tracer):
     """Values are slots of a workspace; kernels are shared by content."""
 
@@ -170,6 +150,7 @@ class SharingTracer(Tracer):
         self.slots: dict[int, int] = {}  # element hash of a slot symbol -> slot
         self._alive: list[ca.SX] = []
         self._number_slots: dict[str, ca.SX] = {}  # of numbers that are put in after tracing
+        self._made_of_numbers: dict[int, tuple[ca.SX, ca.SX]] = {}  # expressions of these, and their slots, by hash
         self._recipes: dict[Any, Recipe] = recipes_of(kernels)  # what calls came to, by function and pattern of values
         self.values = {name: self._allocate(symbols.numel()) for name, symbols in inputs}
         slots = ca.vertcat(*self.values.values())
@@ -199,6 +180,9 @@ class SharingTracer(Tracer):
         given = [value if type(value) is ca.SX else ca.SX(value) for value in values]
         same = None if free else same_function(function)
         pattern, slots = self._pattern(given) if same is not None else (None, {})
+        if same is not None and pattern is None:
+            given = [self._slotted(value) for value in given]
+            pattern, slots = self._pattern(given)
         known = self._recipes.get((same, pattern)) if pattern is not None else None
         if known is not None:
             return self._repeat(known, list(slots), path)
@@ -274,19 +258,31 @@ class SharingTracer(Tracer):
             if entry.is_constant():
                 entries.append(entry)
                 continue
-            key = entry.element_hash()
-            if key not in table:
-                slot = entry if key in self.slots else self._of_numbers(entry)
-                table[key] = (ca.SX.sym("x"), slot)
-            entries.append(table[key][0])
+            slot = self._in_slot(entry)
+            entries.append(table.setdefault(slot.element_hash(), (ca.SX.sym("x"), slot))[0])
         return with_entries(value, entries)
 
+    def _slotted(self, value: ca.SX) -> ca.SX:
+        """A value with slots in the place of what is made of numbers."""
+        return with_entries(value, [e if e.is_constant() else self._in_slot(e) for e in entries_of(value)])
+
+    def _in_slot(self, entry: ca.SX) -> ca.SX:
+        return entry if entry.element_hash() in self.slots else self._of_numbers(entry)
+
     def _of_numbers(self, entry: ca.SX) -> ca.SX:
-        """The slot of a value that is made of numbers alone."""
+        """The slot of a value that is made of numbers alone, or of inputs that mean what they are."""
+        known = self._made_of_numbers.get(entry.element_hash())
+        if known is not None:
+            return known[1]
         symbols = ca.symvar(entry)
-        if self.numbers is None or len(self.numbers.among(symbols)) != len(symbols):
+        apart = len(self.numbers.among(symbols)) if self.numbers is not None else 0
+        inputs = self._inputs.keys() - self._providers.keys()
+        if apart + sum(symbol.element_hash() in inputs for symbol in symbols) < len(symbols):
             raise TranslationError("internal: a traced value is not a slot")
-        return ca.SX(self.lookup(entry)) if entry.is_symbolic() else self.call(lambda: entry)
+        slot = ca.SX(self.lookup(entry)) if entry.is_symbolic() else self.call(lambda: entry)
+        if apart == len(symbols):
+            self._made_of_numbers[entry.element_hash()] = entry, slot
+        return slot
 
     def _resolve_free_symbols(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]]) -> list[ca.SX]:
         known = {local.element_hash() for local, _ in table.values()}
@@ -327,8 +323,7 @@ class SharingTracer(Tracer):
         return results, plan
 
     def _slot(self, entry: ca.SX) -> int:
-        key = entry.element_hash()
-        return self.slots[key if key in self.slots else self._of_numbers(entry).element_hash()]
+        return self.slots[self._in_slot(entry).element_hash()]
 
     def _record(self, computed: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]], path: str) -> list[ca.SX]:
         column = ca.vertcat(*computed)

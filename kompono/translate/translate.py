@@ -22,7 +22,8 @@ from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.open_laws import open_law
+from kompono.translate.declared.open_networks import decide_networks
+from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
@@ -162,21 +163,15 @@ def translated(
 def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    numbers = OpenNumbers(bodies, functools.partial(_open_laws, model, entry.by_joints))
+    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
+    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
+    if model.networks:
+        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
+    numbers.frames = named_frames(model, topology)
+    numbers.lengths = named_lengths(model, joints=entry.by_joints)
     if entry.by_joints:
-        numbers.frames, numbers.lengths = named_frames(model, topology), named_lengths(model)
         open_elements(numbers, model, topology, declared)
     return numbers
-
-
-def _open_laws(model: Elaborated, coupled: bool, asked: dict[Element, Any]) -> dict[str, tuple[Element, Any]]:
-    """Forces, efforts and, if `coupled`, couplings by path, with symbols in the place of their numbers; those that were
-    not `asked` before are asked now.
-    """
-    kinds: dict[type, bool] = {}
-    elements = (*model.forces, *model.efforts, *(model.couplings if coupled else ()))
-    opened = [(e, asked[e] if e in asked else open_law(e, kinds)) for e in elements]
-    return {model.path(element): (element, law) for element, law in opened if law is not None}
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from laws.mechanisms import Case, difference, evaluate, loops, nestings, redundant_loops, trees
 
-from kompono import Body, Ground, Simulation, Subsystem, time
+from kompono import Body, Ground, Simulation, Subsystem, simulate, time
 from kompono.library import (
     Cylindrical,
     Drive,
@@ -53,6 +53,23 @@ def test_the_projection_does_not_change_the_accelerations() -> None:
         found = accelerations(other, at, placed("squeezer", other, at))
         values = np.array([found[key] for key in expected])
         assert difference(values, np.array(list(expected.values()))) < 1e-9, projection
+
+
+@pytest.mark.parametrize("lever", [0.0, 0.3, 3e2])
+def test_a_body_held_by_one_joint(lever: float) -> None:
+    """Its conditions are far from depending on each other, and nothing is solved twice, or it is on a long lever."""
+
+    class Held(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.gravity = Ground(), Gravity()
+            self.body = Body(solids.box(mass=2.0, size=(0.3, 0.2, 0.1)))
+            self.pin = Revolute(self.ground, self.body.at(lever, 0.1, 0.05), axis=(1, 2, 3), angle=0.4, angle_rate=3.0)
+
+    motions = []
+    for engine in ("relative", "absolute"):
+        result = simulate(Held(), until=1e-3, step=1e-3, engine=engine, progress=False)
+        motions.append([result[f"{path}.{axis}"][0] for path in ("body.acceleration", "pin.force") for axis in "xyz"])
+    assert difference(np.array(motions[1]), np.array(motions[0])) < 1e-13
 
 
 @FEW

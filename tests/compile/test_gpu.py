@@ -17,6 +17,7 @@ import pytest
 from kompono import Body, Ground, Parameter, RunError, Simulation, Subsystem, simulate
 from kompono.compile.block import Block, layout
 from kompono.compile.gpu import ENTRY, gpu_module, kernel_text
+from kompono.compile.law_state import HOLDS
 from kompono.library import Gravity, Revolute, SpringDamper, solids
 
 STEP, STEPS = 1e-3, 200
@@ -83,7 +84,7 @@ def counted_through(simulation: Simulation, starts: np.ndarray, parameters: np.n
         block.memory, block.parameters = vectors[k].ctypes.data, table[k].ctypes.data
         block.stop, block.table_times, block.table_values = stop.ctypes.data, times.ctypes.data, times.ctypes.data
         block.table_rows, block.record_count, block.recorded, block.every = 1, 2**62, 2**62, 2**40
-        block.projecting, block.acting, block.guard_checks, block.budget = 1, 1, 1, STEPS
+        block.projecting, block.acting, block.guard_checks, block.budget = 1, HOLDS, 1, STEPS
         block.step_size, block.old_error = STEP, 1e-4
         vectors[k, room["lost"][0]] = np.inf
         vectors[k, room["state"][0] :][: len(start)] = start

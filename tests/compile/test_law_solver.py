@@ -20,24 +20,24 @@ from kompono.compile.law_work import MOST
 from kompono.errors import CompileError
 from kompono.solve.laws.forces import System, solve, state_of
 from kompono.solve.laws.units import Kind, LawProblem, SolvedUnit, UnitChoice, UnitMode
-from kompono.translate.laws.naming import HELD, OFF, OWN, PUSHES, SLIDES, Sizes, is_solver, sizes
+from kompono.translate.laws.naming import HELD, OFF, OWN, PUSHES, SLIDES, Sizes, is_solver, sizes, told_name
 from kompono.translate.laws.stand_in import make_stand_in
 
 
-def respond_of(rows: int, measures: int) -> ca.Function:
+def respond_of(rows: int, measures: int, name: str = "") -> ca.Function:
     """A machine that is given as matrices: its factor is A and B, column by column."""
     factor = (rows + measures) * rows
     x = ca.SX.sym("x", factor + rows)
     matrix = ca.reshape(x[:factor], rows + measures, rows)
     answer = ca.densify(matrix @ x[factor:])
-    return ca.Function(f"respond{rows}_{measures}", [x], [answer], {"never_inline": True})
+    return ca.Function(name or f"respond{rows}_{measures}", [x], [answer], {"never_inline": True})
 
 
 @cache
-def solver(rows: int, measures: int) -> Kernel:
+def solver(rows: int, measures: int, name: str = "") -> Kernel:
     """A program that calls the solver alone: its state is the solver's column."""
     factor = (rows + measures) * rows
-    stand_in = make_stand_in(respond_of(rows, measures), factor, rows, measures)
+    stand_in = make_stand_in(respond_of(rows, measures, name), factor, rows, measures)
     return Kernel(model(stand_in.nnz_in(), lambda t, y, u, p: [stand_in(y)]), cache=False)
 
 
@@ -65,11 +65,11 @@ class Laws:
         self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count, row]
         return self
 
-    def solve(self) -> np.ndarray:
+    def solve(self, name: str = "") -> np.ndarray:
         """What the native solver gives."""
         factor = np.vstack([self.a, self.big_b]).ravel(order="F")
         given = np.concatenate([factor, self.table.ravel(order="F"), self.n0])
-        return solver(len(self.b), len(self.n0)).evaluate("derivative", 0.0, given)[0]
+        return solver(len(self.b), len(self.n0), name).evaluate("derivative", 0.0, given)[0]
 
     def residual(self, z: np.ndarray) -> np.ndarray:
         """How far multipliers are from the laws."""
@@ -118,6 +118,22 @@ def test_what_is_no_solver_is_refused() -> None:
         define_lanes("respond", Lanes(4))
     with pytest.raises(CompileError, match="not the name"):
         law_solver.define("respond", ONE)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_solver_that_is_told_asks_nobody(rows: int) -> None:
+    """The same bits, and a reaction that turns with the forces is found."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        root_of_a = rng.normal(size=(rows, rows))
+        laws = Laws(
+            root_of_a @ root_of_a.T, rng.normal(size=rows), 0.5 * rng.normal(size=(3, rows)), rng.normal(size=3)
+        )
+        laws.slide(0, rng.choice([-1.0, 1.0]), mu=0.6, limit=0.1, count=3).hold(*range(1, rows))
+        asked, told = laws.solve(), laws.solve(told_name(rows, 3))
+        np.testing.assert_array_equal(asked, told)
+        if np.isfinite(told).all():
+            assert np.abs(laws.residual(told)).max() < 1e-12 * max(1.0, np.abs(told).max())
 
 
 @pytest.mark.parametrize(("rows", "measures"), [(1, 0), (3, 4), (6, 3), (8, 2)])

@@ -173,6 +173,21 @@ def test_a_drive_is_followed_exactly(method: str) -> None:
     assert np.abs(result["pin.angle.acceleration"] + 4 * np.sin(2 * t)).max() < 1e-10
 
 
+@pytest.mark.parametrize("place", [0.0, 0.3])
+def test_one_drive_moves_and_another_holds(place: float) -> None:
+    class Pair(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.first, self.second = (Body(mass=1, inertia=(1, 1, 1)) for _ in range(2))
+            self.pin1 = Revolute(self.ground, self.first, angle_rate=1.0)
+            self.pin2 = Revolute(self.ground, self.second, angle=place)
+            self.moves, self.holds = Drive(self.pin1, ca.sin(time)), Drive(self.pin2, place)
+
+    result = simulate(Pair(), until=1.0, step=0.01)
+    assert np.abs(result["pin1.angle"] - np.sin(result.time)).max() < 1e-12
+    assert np.abs(result["pin2.angle"] - place).max() < 1e-12
+
+
 def test_a_drive_can_pick_one_coordinate() -> None:
     class Drill(Subsystem):
         def __init__(self) -> None:

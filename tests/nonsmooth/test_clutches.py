@@ -162,6 +162,7 @@ def _joint(kind: type = Revolute) -> Any:
         (lambda: Clutch(3, 4, limit=1.0), "connects two frames"),
         (lambda: Brake(_joint(Planar), limit=1.0), "Say which"),
         (lambda: FreeWheel(_joint(), None), "between two shafts"),
+        (lambda: FreeWheel(*[_joint()] * 2), "the same joint"),
     ],
 )
 def test_wrong_arguments(make: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -235,3 +236,19 @@ def test_what_overlaps_at_the_start_is_named() -> None:
 
     with pytest.raises(Exception, match=r"floor: the gap is -0\.1"):
         simulate(Sunk(), until=0.1, progress=False)
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+def test_what_joints_hold_bears_nothing_and_that_is_told(engine: str) -> None:
+    class Guided(Subsystem):
+        def __init__(self, axis: str) -> None:
+            self.floor, self.gravity = Ground(), Gravity()
+            self.block = Body(mass=1.0, inertia=(1, 1, 1))
+            self.rail = Prismatic(self.floor, self.block, axis=axis)
+            self.feet = Contact(self.floor.plane(), self.block.points((1, 0, 0), (-1, 0, 0)), mu=0.3)
+
+    with pytest.warns(match=r"feet\.0, feet\.1: joints or drives hold what touches"):
+        simulate(Guided("x"), until=0.01, engine=engine)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(Guided("z"), until=0.01, engine=engine)

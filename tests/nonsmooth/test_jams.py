@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kompono import AssemblyError, Body, Ground, ModelWarning, Result, Subsystem, simulate
+from kompono import AssemblyError, Body, Ground, ModelWarning, Result, Subsystem, simulate, simulate_many
 from kompono.library import Contact, EndStops, Gravity, JointEffort, Planar, Prismatic, solids
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.RunWarning", "ignore:tip strikes")
@@ -101,3 +101,17 @@ def test_the_deepest_overlap_is_named() -> None:
 
     with pytest.raises(AssemblyError, match=r"touch1: the gap is -0\.05 at the start.*1 more gap overlaps less"):
         simulate(Balls(), until=0.01)
+
+
+def test_one_run_that_overlaps_does_not_disturb_the_others() -> None:
+    class Ball(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.gravity = Ground(), Gravity()
+            self.ball = Body(solids.sphere(mass=1.0, radius=0.1))
+            self.rail = Prismatic(self.ground, self.ball, axis="z", displacement=1.0, limits=(0.1, None))
+
+    heights = [0.5, 0.05, 0.1]
+    many = simulate_many(Ball(), until=0.1, initial={"rail.displacement": heights}, channels="rail.displacement")
+    assert many.failed == [1]
+    assert "rail.limits.lower: the gap is -0.05 at the start" in many.status[1].message
+    assert abs(many["rail.displacement"][[0, 2], -1] - [0.5 - 9.81 * 0.005, 0.1]).max() < 1e-12

@@ -88,6 +88,16 @@ def test_native_events_are_those_of_python(machine: str, method: str, monkeypatc
         np.testing.assert_array_equal(native[name], python[name], err_msg=name)
 
 
+def test_native_events_by_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both say alike whether something is held, which decides what is projected."""
+    native = simulate(OnRail("dry"), until=1.0, step=2e-3, engine="absolute", progress=False)
+    monkeypatch.setattr(Settler, "natively", False)
+    python = simulate(OnRail("dry"), until=1.0, step=2e-3, engine="absolute", progress=False)
+    assert {event.split(".")[-1] for _, event in native.statistics["events"]} >= {"sticks", "slips"}
+    for name in python.names:
+        np.testing.assert_array_equal(native[name], python[name], err_msg=name)
+
+
 def test_events_that_crowd_are_counted_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
     """A light mass between stops that close: one step over all of it, from Python, wherever the events were settled."""
     found = []

@@ -73,6 +73,9 @@ def test_a_plate_rubs_along_the_direction_of_slip() -> None:
     assert abs(times(result)[0] - 1 / (0.1 * G)) < 1e-9
     way = 0.5 / (0.1 * G)
     assert np.allclose([result["joint.x"][-1], result["joint.y"][-1]], [0.6 * way, 0.8 * way], rtol=0, atol=1e-9)
+    alone = run(Block(joint, lambda j: DryFriction(j, mu=0.1, coordinate="slide")), until=2.0)
+    assert names(alone) == ["law.sticks"]
+    assert times(alone) == times(result)
 
 
 def test_a_screw_rubs_by_the_force_along_its_axis() -> None:

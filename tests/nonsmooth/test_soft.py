@@ -93,6 +93,7 @@ def sticks(result: Any) -> tuple[float, float]:
 def test_a_ball_bounces_by_its_restitution_at_all_speeds_and_rests(engine: str, step: float) -> None:
     result = simulate(Ball(), until=5.0, step=step, every=round(1e-3 / step), engine=engine, contact="soft")
     assert result.status.ok
+    assert result.statistics["events"] == []
     assert apexes(result)[:4] == pytest.approx([0.8 ** (2 * k) for k in range(1, 5)], rel=0.04)
     assert abs(result["slide.displacement"][-1]) < 1.1e-4  # it rests on its spring, m g / k deep
     assert abs(result["slide.displacement.rate"][-1]) < 1e-9

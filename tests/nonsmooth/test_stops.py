@@ -209,6 +209,7 @@ def _joint(kind: type = Revolute, **given: Any) -> Any:
         (lambda: _joint(Spherical, limits={"e1": (0, 1)}), "no limit of 'e1'"),
         (lambda: Gear(_joint(), _joint(), ratio=1.0, backlash=-1.0), "not positive"),
         (lambda: Gear(_joint(), _joint(), ratio=0.0, backlash=1.0), "ratio 0"),
+        (lambda: Gear(*[_joint()] * 2, ratio=2.0, backlash=0.1), "the same coordinate"),
         (lambda: Gear(_joint(), _joint(), ratio=1.0, backlash="much"), "not a number"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from nonsmooth.law_machines import DenHartog, DryGuide, DryPin
 from nonsmooth.rubbing_machines import Belt, Oscillator
 from nonsmooth.rubbing_parts import Carried, Double, Heavy, Rocked, Rough, Skid, Swung, Tray
+from nonsmooth.same_events import same_events
 from nonsmooth.test_soft_parts import Floored, Hung
 
 from kompono import Body, Ground, Input, ModelError, Sealed, SealedError, State, Subsystem, seal, simulate
@@ -24,18 +25,6 @@ from kompono.sealed.shape_data import from_data, to_data
 LONG = bool(os.environ.get("KOMPONO_LAWS"))
 HERE = [targets.fitting(targets.TARGETS) or "wasm32"]
 RUN: dict[str, Any] = {"until": 1.0, "step": 1e-3, "progress": False}
-
-
-def check_events(first: Any, second: Any, least: int = 3) -> None:
-    """The same times; what is not public has no name."""
-    for result in (first, second):
-        result.check()
-    events = [result.statistics["events"] for result in (first, second)]
-    assert len(events[0]) == len(events[1]) >= least
-    assert [name.rpartition(".")[2] for _, name in events[0]] == [name.rpartition(".")[2] for _, name in events[1]]
-    apart = np.abs(np.subtract(*[[when for when, _ in found] for found in events]))
-    assert apart[:10].max() < 1e-12
-    assert apart.max() < 1e-10  # rounding that grows from strike to strike
 
 
 @pytest.mark.parametrize(
@@ -61,7 +50,7 @@ def test_a_sealed_part_is_like_an_open_one(
     seal(kind, file, author=me, targets=HERE)
     models = (machine(), machine(lambda: Sealed(file)))
     first, second = (simulate(model, engine=engine, **RUN) for model in models)
-    check_events(first, second)
+    same_events(first, second, 3, named=False)
     for name in names:
         assert np.abs(first[name] - second[name]).max() < exact, name
 
@@ -109,7 +98,7 @@ def test_behind_walls(tmp_path: Path, me: keys.Identity) -> None:
     first = simulate(Rocked(), **RUN)
     for wall in ("process", "wasm") if LONG else ("process",):
         second = simulate(Rocked(lambda wall=wall: Sealed(file, wall=wall)), **RUN)
-        check_events(first, second)
+        same_events(first, second, 3, named=False)
         assert np.abs(first["pin.angle"] - second["pin.angle"]).max() < 1e-11
 
 
@@ -166,9 +155,9 @@ def test_known_problems(name: str, tmp_path: Path, me: keys.Identity) -> None:
     seal(shown(), file, author=me, targets=HERE)
     options = {**RUN, "until": until}
     first = simulate(Alone(shown()), **options)
-    check_events(first, simulate(Alone(shown()), closed=["part"], **options))
+    same_events(first, simulate(Alone(shown()), closed=["part"], **options), 3)
     for wall in (None, "process") if LONG else (None,):
-        check_events(first, simulate(Alone(Sealed(file, wall=wall)), **options))
+        same_events(first, simulate(Alone(Sealed(file, wall=wall)), **options), 3, named=False)
 
 
 def test_the_servo_of_the_examples(tmp_path: Path, me: keys.Identity) -> None:
@@ -186,4 +175,4 @@ def test_the_servo_of_the_examples(tmp_path: Path, me: keys.Identity) -> None:
             self.flange = Weld(self.servo.shaft.at(0, 0, 0.03), self.arm.at(-0.12, 0, 0))
 
     for second in (simulate(Servo(), **options), simulate(Turned(), **options)):
-        check_events(first, second, 8)
+        same_events(first, second, 8, named=False)

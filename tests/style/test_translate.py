@@ -13,7 +13,7 @@ TREES = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")
 
 # Where things are compared that need not be elements, nor hashable.
 ADDRESSES = {
-    "declared/sameness.py": "values of attributes, of any class",
+    "declared/words.py": "values of attributes, of any class",
     "declared/law_checks.py": "an element that holds more than numbers is like itself only",
     "engines/large/likeness.py": "an object of an unknown class is like itself only; solids of many bodies are one",
     "engines/large/tables.py": "code of a type of cells",

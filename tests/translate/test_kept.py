@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from reference.support import example
 
-from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Wrench, simulate
-from kompono.library import Gravity, Revolute, SpringDamper, solids
+from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Wrench, simulate, time
+from kompono.library import Drive, EndStops, Gravity, Revolute, SpringDamper, solids
 from kompono.spatial.rotation import about
 from kompono.translate.declared.sameness import Nameless, fingerprint
 from kompono.translate.engines.absolute import AbsoluteEngine
@@ -81,6 +81,23 @@ def test_a_second_run_traces_nothing_and_gives_the_same_bits(
     first = run()
     forbid(no_tracing)
     assert np.array_equal(run(), first)
+
+
+def test_codes_that_come_to_the_same_kernel_are_told_apart() -> None:
+    """Where all is driven, rates do not depend on the force of a stop: those with it and without are one kernel."""
+
+    class Driven(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.rotors = [Body(mass=1, inertia=(1, 1, 1)) for _ in range(2)]
+            self.pins = [Revolute(self.ground, rotor) for rotor in self.rotors]
+            self.drives = [Drive(pin, turn) for pin, turn in zip(self.pins, (ca.sin(time), 0.3), strict=True)]
+            self.stop = EndStops(self.pins[1], -2.0, 2.0)
+
+    def run() -> np.ndarray:
+        return simulate(Driven(), until=1.0, engine="absolute").check().table
+
+    assert np.array_equal(run(), run())
 
 
 def test_what_is_declared_counts() -> None:

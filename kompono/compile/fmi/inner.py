@@ -15,6 +15,7 @@ from kompono.compile.block import Block, ChunkEnd, NativeBlock
 from kompono.compile.emit import BOOL, INT, REAL, Array, Code, Value, always
 from kompono.compile.fmi.instance import LOG_ROWS, FmuModel
 from kompono.compile.fmi.tangent import PULL
+from kompono.compile.law_state import HOLDS
 from kompono.compile.loops import LOOPS
 from kompono.compile.machine import Machine
 from kompono.compile.staying import come_back
@@ -53,7 +54,7 @@ def _fill(model: FmuModel) -> str:
         address = whole.at(places[place]).pointer
         block.set(name, Value(code, address, "ptr"))
     integers = {
-        "table_rows": 1, "projecting": 1, "acting": 1, "guard_checks": 1, "every": 1 << 40, "record_count": FAR,
+        "table_rows": 1, "projecting": 1, "acting": HOLDS, "guard_checks": 1, "every": 1 << 40, "record_count": FAR,
         "recorded": FAR, "log_capacity": LOG_ROWS + model.guards,
     }  # fmt: skip
     for name, number in integers.items():

@@ -15,6 +15,7 @@ from kompono.translate.program import LawUnit
 class UnitTable:
     """Of each unit: its row, its contact (-1: none; its own number if it is one), whether it is a gap, or one on
     speeds, whether measures limit it, and the place of its first mode; all places of modes with the units they have.
+    Numbers of the planar ones, and the places (.., 2) of their directions.
     """
 
     def __init__(self, units: Sequence[LawUnit]) -> None:
@@ -27,6 +28,8 @@ class UnitTable:
         self.measured = np.array([unit.count > 0 for unit in units], dtype=bool)
         self.first_mode = np.array([unit.modes[0] for unit in units], dtype=int)
         self.places = np.array([place for unit in units for place in unit.modes], dtype=int)
+        self.planar = np.array([k for k, unit in enumerate(units) if unit.kind == Kind.PLANAR], dtype=int)
+        self.direction = np.array([units[k].modes[1:] for k in self.planar.tolist()], dtype=int).reshape(-1, 2)
         self.owner = np.repeat(numbers, [len(unit.modes) for unit in units])
 
     def of_contact(self, gaps: np.ndarray, without: bool) -> np.ndarray:

@@ -74,8 +74,8 @@ class Elaborated:
         """Mass and inertia of a body, perhaps as symbols of numbers."""
         return self.numbers.solids.get(body, body.solid) if self.numbers is not None else body.solid
 
-    def law(self, element: Force | Effort | Coupling) -> Any:
-        """A force, effort or coupling, perhaps with symbols of numbers in its expressions."""
+    def law(self, element: Element) -> Any:
+        """A force, effort, field, coupling, law or signal, perhaps with symbols of numbers in its expressions."""
         return element if self.numbers is None else self.numbers.laws.get(element, element)
 
     def pair(self, element: Any, turned: Any = None) -> Any:

@@ -8,7 +8,8 @@ factor may be eliminated, after all others in it are known; what is not linear t
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -16,22 +17,31 @@ import numpy as np
 from kompono.translate.declared.network_newton import Told, newton
 from kompono.translate.symbolic import Vector
 
+Chosen = tuple[tuple[int, int], ...]  # what is eliminated, one after the other: equation and unknown
 _CONSIDERED = 0.1  # a factor may be divided by if it is not smaller than this share of the largest in its equation
 
 
-def solve(system: Vector, unknowns: Vector, told: Told | None = None) -> tuple[Vector, ca.SX | None]:
-    """Expressions (n) for the unknowns (n) that make the system (n) zero; and, where they are iterated, whether that
-    ends (1 or 0). `told` knows numbers of other symbols at the start.
+class Solved(NamedTuple):
+    """Expressions (n) for the unknowns; where they are iterated, whether that ends (1 or 0); what was eliminated."""
+
+    solution: Vector
+    done: ca.SX | None
+    chosen: Chosen
+
+
+def solve(system: Vector, unknowns: Vector, told: Told | None = None, chosen: Chosen | None = None) -> Solved:
+    """What makes the system (n) zero. `told` knows numbers of other symbols at the start. What is eliminated is found
+    here, or was `chosen` for the same system with numbers in the place of symbols.
     """
     left, rows = list(range(unknowns.numel())), list(range(system.numel()))
     known: list[tuple[int, ca.SX]] = []
+    taken: list[tuple[int, int]] = []
     while rows:
-        column = ca.vertcat(*[unknowns[k] for k in left])
-        factors = ca.sparsify(ca.jacobian(system, column))
-        chosen = _pivot(factors)
-        if chosen is None:
+        found = _chosen(system, unknowns, rows, left, None if chosen is None else chosen[len(taken) :])
+        if found is None:
             break
-        row, place, factor = chosen
+        row, place, factor = found
+        taken.append((rows[row], left[place]))
         unknown = unknowns[left[place]]
         rest = ca.substitute(system[row], unknown, 0)
         known.append((left[place], -rest / factor))
@@ -39,7 +49,7 @@ def solve(system: Vector, unknowns: Vector, told: Told | None = None) -> tuple[V
         system = ca.substitute(ca.vertcat(ca.SX(0, 1), *[system[k] for k in others]), unknown, known[-1][1])
         rows = [rows[k] for k in others]
         del left[place]
-    found: dict[int, ca.SX] = {}
+    values_of: dict[int, ca.SX] = {}
     done: ca.SX | None = None
     if rows:
         column = ca.vertcat(*[unknowns[k] for k in left])
@@ -48,11 +58,23 @@ def solve(system: Vector, unknowns: Vector, told: Told | None = None) -> tuple[V
             values, done = newton(system, column, told)
         else:
             values = _linear(factors, ca.substitute(system, column, 0))
-        found = dict(zip(left, ca.vertsplit(values), strict=True))
+        values_of = dict(zip(left, ca.vertsplit(values), strict=True))
     for place, value in reversed(known):
-        old, new = ca.vertcat(*[unknowns[k] for k in found]), ca.vertcat(*found.values())
-        found[place] = ca.substitute(value, old, new) if found else value
-    return ca.vertcat(*[found[k] for k in range(unknowns.numel())]), done
+        old, new = ca.vertcat(*[unknowns[k] for k in values_of]), ca.vertcat(*values_of.values())
+        values_of[place] = ca.substitute(value, old, new) if values_of else value
+    return Solved(ca.vertcat(*[values_of[k] for k in range(unknowns.numel())]), done, tuple(taken))
+
+
+def _chosen(
+    system: Vector, unknowns: Vector, rows: Sequence[int], left: Sequence[int], chosen: Chosen | None
+) -> tuple[int, int, Any] | None:
+    """Which of the equations and unknowns that are left is next, and the factor of the one in the other."""
+    if chosen is None:
+        return _pivot(ca.sparsify(ca.jacobian(system, ca.vertcat(*[unknowns[k] for k in left]))))
+    if not chosen:
+        return None
+    row, place = rows.index(chosen[0][0]), left.index(chosen[0][1])
+    return row, place, ca.jacobian(system[row], unknowns[left[place]])
 
 
 def _linear(factors: ca.SX, constant: Vector) -> Vector:

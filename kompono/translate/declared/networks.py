@@ -21,6 +21,7 @@ from kompono.translate.symbolic import Vector
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
     from kompono.translate.declared.network_newton import Told
+    from kompono.translate.declared.network_solution import Chosen, Solved
 
 
 class Equation(Element):
@@ -29,7 +30,7 @@ class Equation(Element):
     terminals: tuple[Terminal, ...] = ()
 
     def __init__(self, owner: Subsystem, number: int, residual: ca.SX, pins: Sequence[Pin]) -> None:
-        self._owner, self._name = owner, f"require({number})"
+        self._owner, self._name, self.number = owner, f"require({number})", number
         self.residual, self.pins = residual, tuple(pins)
 
 
@@ -112,6 +113,7 @@ class Network(Element):
         self.junctions, self.terminals, self.shows = tuple(junctions), dict(terminals or {}), dict(shows or {})
         self._name = f"network of {self.nodes[0][0].label}"
         self.starts: Told | None = None  # numbers at the start, for who iterates
+        self.chosen: Chosen | None = None  # what is eliminated, if it was found before
         told = {pin for equation in equations for pin in equation.pins if pin.owner is equation.owner}
         self.told = tuple(pin for node in self.nodes for pin in node if pin in told)
 
@@ -154,15 +156,21 @@ class Network(Element):
         return ca.vertcat(*[ca.vertcat(ca.SX(pin.across), ca.SX(pin.through)) for pin in pins])
 
     @cached_property
-    def _solved(self) -> tuple[Vector, ca.SX | None]:
+    def solved(self) -> Solved:
+        """The solution, and how it was found."""
         from kompono.translate.declared.network_solution import solve
 
-        return solve(self.system, self.unknowns, self.starts)
+        return solve(self.system, self.unknowns, self.starts, self.chosen)
 
     @property
     def solution(self) -> Vector:
         """The unknowns as expressions of states, signals, time, motion, and of what is given at the border."""
-        return self._solved[0]
+        return self.solved.solution
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all equations are linear in the unknowns."""
+        return not ca.depends_on(ca.jacobian(self.system, self.unknowns), self.unknowns)
 
     def bent(self, model: Elaborated) -> str:
         """Paths of the components whose equations are not linear."""
@@ -174,7 +182,7 @@ class Network(Element):
     @property
     def done(self) -> ca.SX | None:
         """Where it has to be iterated: whether that ends, 1 or 0."""
-        return self._solved[1]
+        return None if self.linear else self.solved.done
 
     @cached_property
     def border(self) -> NetworkBorder:

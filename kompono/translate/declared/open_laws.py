@@ -1,10 +1,11 @@
-"""Laws of forces, efforts and couplings with symbols in the place of their numbers.
+"""Laws of forces, efforts, fields and couplings with symbols in the place of their numbers.
 
 A stiffness is a number in the expression a law returns. Those expressions are asked for once, on symbols for motion or
 coordinates, and each number in them becomes a symbol (see `numbers`): what is left is the same for every stiffness.
 0, 1/2, 1, 2 and their negatives stay, and so do exponents; numbers of a law that are equal are one symbol. All that is
 part of the expressions that are left, and so of the name of a translation. Elements of our own take expressions
-wherever they take a number, and are asked with symbols in its place: only zeros stay there.
+wherever they take a number, and are asked with symbols in its place: only zeros stay there. Laws with modes and signals
+are opened the same way, in `open_units` and `open_signals`; `opening` knows all of them.
 
 A law that cannot be asked on symbols, or calls a closed function, is left as it is.
 """
@@ -21,11 +22,11 @@ import numpy as np
 
 from kompono.model.constraint import Coupling
 from kompono.model.element import Element
-from kompono.model.force import Effort, Force
+from kompono.model.force import Effort, Field, Force
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Wrench
 from kompono.translate.algorithm import algorithm, operand_counts
-from kompono.translate.declared.laws import MOTION
+from kompono.translate.declared.laws import MOTION, PLACE
 from kompono.translate.declared.ours import is_ours
 from kompono.translate.symbolic import Matrix, Vector
 
@@ -35,7 +36,7 @@ Opened = tuple[tuple[Matrix, ...], tuple[ca.SX, ...], tuple[float, ...]]  # expr
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers, but for the sign, that are structure: terms vanish by them
 _NO_FORMULA = (0.0, 1.0)  # the same where nobody wrote a formula: couplings of ours
 _POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
-_MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
+MOVING = ca.veccat(MOTION.position, MOTION.rotation, MOTION.velocity, MOTION.angular_velocity)
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,15 @@ class OpenForce(OpenLaw):
 
     def wrench(self, motion: Motion) -> Wrench:
         """The load on the second frame."""
-        return Wrench(*self._at(slice(0, 2), *_parts(motion)))
+        return Wrench(*self._at(slice(0, 2), *parts_of(motion)))
 
     def potential(self, motion: Motion) -> Any:
         """Potential energy [J]."""
-        return self._at(slice(2, 3), *_parts(motion))[0]
+        return self._at(slice(2, 3), *parts_of(motion))[0]
 
     def readings(self, motion: Motion) -> dict[str, tuple[Any, str]]:
         """Channels of the law's own."""
-        values = self._at(slice(3, None), *_parts(motion)) if self.told else []
+        values = self._at(slice(3, None), *parts_of(motion)) if self.told else []
         return {name: (value, unit) for (name, unit), value in zip(self.told, values, strict=True)}
 
 
@@ -88,6 +89,18 @@ class OpenEffort(OpenLaw):
         return self._at(slice(1, 2), q)[0]
 
 
+class OpenField(OpenLaw):
+    """The face of a `Field`: acceleration, potential."""
+
+    def acceleration(self, position: Any) -> Any:
+        """Acceleration (3) of a free particle."""
+        return self._at(slice(0, 1), position)[0]
+
+    def potential(self, position: Any) -> Any:
+        """Potential per mass."""
+        return self._at(slice(1, 2), position)[0]
+
+
 class OpenCoupling(OpenLaw):
     """The face of a `Coupling`: conditions, velocity_conditions."""
 
@@ -101,10 +114,10 @@ class OpenCoupling(OpenLaw):
 
 
 def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
-    """A force, effort or coupling with symbols in the place of its numbers; nothing where that cannot be, or it has
-    none. `kinds` are the classes that were looked at already: whether they are ours.
+    """A force, effort, field or coupling with symbols in the place of its numbers; nothing where that cannot be, or it
+    has none. `kinds` are the classes that were looked at already: whether they are ours.
     """
-    if not isinstance(element, Force | Effort | Coupling):
+    if not isinstance(element, Force | Effort | Field | Coupling):
         return None
     kind = type(element)
     if kind not in kinds:
@@ -114,7 +127,7 @@ def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
     return (_asked(*_with_symbols(element)) if kinds[kind] else None) or _asked(element, [])
 
 
-def _with_symbols(element: Force | Effort) -> tuple[Force | Effort, Numbers]:
+def _with_symbols(element: Force | Effort | Field) -> tuple[Force | Effort | Field, Numbers]:
     """An element of ours with symbols in the place of its numbers, and these."""
     clone, numbers = object.__new__(type(element)), list[tuple[ca.SX, float]]()
     held: dict[str, Any] = vars(clone)
@@ -126,8 +139,10 @@ def _with_symbols(element: Force | Effort) -> tuple[Force | Effort, Numbers]:
     return clone, numbers
 
 
-def _asked(element: Force | Effort, numbers: Numbers) -> OpenForce | OpenEffort | None:
+def _asked(element: Force | Effort | Field, numbers: Numbers) -> OpenLaw | None:
     try:
+        if isinstance(element, Field):
+            return _open_field(element, numbers)
         return _open_force(element, numbers) if isinstance(element, Force) else _open_effort(element, numbers)
     except Exception:  # what is wrong with a law is told where it is used
         return None
@@ -139,8 +154,8 @@ def _open_force(force: Force, numbers: Numbers) -> OpenForce | None:
     made = [ca.SX(load.force), ca.SX(load.torque), ca.SX(force.potential(MOTION)), *values]
     if [expression.shape for expression in made] != [(3, 1), (3, 1), *[(1, 1)] * (1 + len(values))]:
         return None
-    found = open_constants(made, numbers)
-    return found and OpenForce(_MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
+    found = opened(made, numbers)
+    return found and OpenForce(MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
 
 
 def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
@@ -149,24 +164,33 @@ def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
     made = [ca.SX(effort.effort(q, v)), ca.SX(effort.potential(q))]
     if [expression.shape for expression in made] != [(joint.freedoms, 1), (1, 1)]:
         return None
-    found = open_constants(made, numbers)
+    found = opened(made, numbers)
     return found and OpenEffort(ca.vertcat(q, v), *found)
+
+
+def _open_field(field: Field, numbers: Numbers) -> OpenField | None:
+    made = [ca.SX(field.acceleration(PLACE)), ca.SX(field.potential(PLACE))]
+    if [expression.shape for expression in made] != [(3, 1), (1, 1)]:
+        return None
+    found = opened(made, numbers)
+    return found and OpenField(ca.SX(PLACE), *found)
 
 
 def _open_coupling(coupling: Coupling, plain: Sequence[float]) -> OpenCoupling | None:
     try:
         groups = [[ca.SX(group) for group in ask()] for ask in (coupling.conditions, coupling.velocity_conditions)]
-        found = open_constants([*groups[0], *groups[1]], [], plain)
+        found = opened([*groups[0], *groups[1]], [], plain)
     except Exception:  # what is wrong with it is told where it is used
         return None
     return found and OpenCoupling(ca.SX(0, 1), *found, (("conditions", str(len(groups[0]))),))
 
 
-def _parts(motion: Motion) -> tuple[Any, ...]:
+def parts_of(motion: Motion) -> tuple[Any, ...]:
+    """A motion in the order of `MOVING`."""
     return motion.position, motion.rotation, motion.velocity, motion.angular_velocity
 
 
-def open_constants(
+def opened(
     expressions: Sequence[Matrix], numbers: Numbers, plain: Sequence[float] = PLAIN, rounding: float = 0.0
 ) -> Opened | None:
     """The expressions with symbols for what numbers are left in them but `plain` ones, all symbols, and what they stand
@@ -180,7 +204,7 @@ def open_constants(
         return None
     left = read.constants[read.op == ca.OP_CONST]
     if np.all(np.isin(np.abs(left), plain) | ~np.isfinite(left)):
-        return _told(expressions, numbers)
+        return told(expressions, numbers)
     counts, rows = operand_counts(function, read.op), list(zip(*(column.tolist() for column in read[:4]), strict=True))
     exponents = _exponents(rows)
     registers, given = [ca.SX(0)] * (function.sz_w() + 1), ca.vertsplit(inputs) if inputs.numel() else []
@@ -204,7 +228,7 @@ def open_constants(
         end = begin + expression.nnz()
         made.append(ca.SX(expression.sparsity(), column[begin:end]) if end > begin else ca.SX(*expression.shape))
         begin = end
-    return _told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
+    return told(made, [*numbers, *((symbol, value) for value, symbol in symbols.items())])
 
 
 def _near(value: float, known: Sequence[float], rounding: float) -> float:
@@ -216,7 +240,8 @@ def _near(value: float, known: Sequence[float], rounding: float) -> float:
     return value
 
 
-def _told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+def told(expressions: Sequence[Matrix], numbers: Numbers) -> Opened | None:
+    """Expressions as they are, with all symbols of numbers and what these stand for; nothing if there are none."""
     if not numbers:
         return None
     return tuple(expressions), tuple(symbol for symbol, _ in numbers), tuple(value for _, value in numbers)

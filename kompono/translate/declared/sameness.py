@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from inspect import getattr_static
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import STARTS, Body, Carrier, Frame, Ground, MassProperties
+from kompono.model.body import STARTS, Body, Carrier, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
 from kompono.model.element import Element
@@ -28,23 +26,25 @@ from kompono.model.event import Event, Mode
 from kompono.model.force import Effort, Force
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw
-from kompono.model.lumped import Lump
 from kompono.model.sensor import Sensor
-from kompono.model.signal import Output, time
+from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
-from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
-from kompono.translate.declared.open_laws import OpenLaw, open_law
+from kompono.translate.declared.open_laws import OpenLaw
+from kompono.translate.declared.open_networks import OpenEquations
+from kompono.translate.declared.open_signals import WHERE, OpenSignals
+from kompono.translate.declared.open_units import OpenUnits, told_units
+from kompono.translate.declared.opening import OPENED, opened_element
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
-from kompono.translate.numbers import OpenNumbers, pattern_of
+from kompono.translate.declared.words import Nameless, Words, pose_bytes
+from kompono.translate.numbers import OpenNumbers
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _OWN = frozenset((
     "_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned",
     "_frames", "_users", "_taken_away", "_simulated", "_modes", "_rows", "_connections", "_fed_by", "_has_source",
-    "_next", "_function", "_held",
+    "_next", "_function", "_held", "this",  # of a symbol
 ))  # fmt: skip
 _HARMLESS = frozenset(
     ("run_defaults", "add", "expose", "connect")
@@ -76,17 +76,25 @@ def _counts(name: str, value: Any, opened: OpenLaw | None) -> bool:
     """Whether an attribute has part in a name; numbers and expressions of an `opened` law are in what it returns."""
     if opened is None or name in _OWN:
         return name not in _OWN
+    if isinstance(opened, OpenSignals):
+        return name not in WHERE
+    if isinstance(opened, OpenEquations):
+        return name != "_equations"
+    if isinstance(opened, OpenUnits):
+        return name in _CONNECTED
     number = type(value) is float or (isinstance(value, np.ndarray | np.generic) and value.dtype == float)
     return not number and not isinstance(value, ca.SX | ca.DM)
 
 
-def _pose_bytes(pose: Pose) -> list[bytes]:
-    """The numbers of a pose to the last bit."""
-    return [ca.DM(part).full().tobytes() for part in (pose.position, pose.rotation)]
+def _only_by_others(element: Element, opened: OpenLaw | None) -> bool:
+    """Whether numbers an element holds enter equations only by what is written down beside them: those of a component
+    by its elements, those of an `opened` law by what it returns.
+    """
+    return isinstance(element, Subsystem) or (opened is not None and not isinstance(opened, OpenSignals))
 
 
-class Nameless(Exception):
-    """Something a translation may depend on cannot be followed."""
+_EQUATIONS = ("_equations", "_junctions")  # of a component, beside its elements
+_CONNECTED = ("first", "second", "joints")  # what a law with modes has beside its units
 
 
 class Names(NamedTuple):
@@ -126,40 +134,36 @@ def names_of(
     return Names(hashlib.sha256(f"{opened} {scribe.numbers!r}".encode()).hexdigest(), opened)
 
 
-class _Scribe:
-    """Writes down a model: words (plain data) and expressions, in the order of declaration."""
+class _Scribe(Words):
+    """Writes down a model, in the order of declaration."""
 
     def __init__(self, model: Elaborated, options: Any, numbers: OpenNumbers | None) -> None:
-        self._frames: Collection[Frame] = () if numbers is None else numbers.frames or ()  # whose poses are numbers
+        self._elements: list[Element] = [model.model, *model.model.walk()]
+        super().__init__(self._elements, () if numbers is None else numbers.frames or (), model.bodies)
         self._lengths = {} if numbers is None else numbers.lengths
         self._directions = {} if numbers is None else numbers.directions
         self._coupled = frozenset[Element]() if numbers is None else numbers.coupled
         self._grounds = frozenset[Element]() if numbers is None else numbers.grounds
-        self.words: list[Any] = [sources(), ca.CasadiMeta.version(), altered()]
+        self._lumped = bool(self._coupled)
+        self._model = model
+        self.words += [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
-        self.numbers: list[Any] = []  # of solids and laws, apart from the words
         self.asked: dict[Element, OpenLaw | None] = {}
         self.traced = False
-        self._strict = False  # whether any attribute may matter
         self._ours: dict[type, bool] = {}
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
-        self._expressions: list[ca.SX | ca.DM] = []
-        self._elements: list[Element] = [model.model, *model.model.walk()]
-        self._numbers = {id(element): number for number, element in enumerate(self._elements)}
-        self._open: set[int] = set()
         opens = numbers is not None and numbers.pairs is not None  # what mates come to is found anew
         self._loose = opens or not model.constraints  # whether starts of bodies are nothing but that
-        self._solids = {id(solid): solid for body in model.bodies if isinstance(solid := body.solid, MassProperties)}
         self.visit(options)
         for element in self._elements:
-            self.words.append(("element", model.path(element), self._numbers.get(id(element.owner))))
+            self.words.append(("element", model.path(element), self.place(element.owner)))
             self._element(element)
 
     def content(self) -> bytes:
         """All of it but the numbers as bytes; expressions as one function of all symbols, those of the model first."""
         known = [time, *ARGUMENTS, *self._signals()]
-        column = ca.veccat(*[ca.densify(expression) for expression in (*known, *self._expressions)])
+        column = ca.veccat(*[ca.densify(expression) for expression in (*known, *self.expressions)])
         text = ca.Function("all", [ca.vertcat(*ca.symvar(column))], [column]).serialize()
         return repr(self.words).encode() + text.encode()
 
@@ -192,11 +196,12 @@ class _Scribe:
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opens = not isinstance(element, Coupling) or element in self._coupled
-        opened = open_law(element, self._ours) if opens else None
-        if isinstance(element, Force | Effort | Coupling):
+        opened = opened_element(element, self._model, self._coupled, self._ours)
+        if isinstance(element, OPENED):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
+        if isinstance(element, Event):
+            self.visit([changed for changed, _ in element.changes])
         if isinstance(element, Joint | Constraint):
             begins += self._sizes(element)
         if self._ours[kind] and self._attributes(element, opened, begins):
@@ -213,14 +218,16 @@ class _Scribe:
         """Write down class and attributes of an element of ours; False if one of them is not plain data. Numbers of an
         `opened` law count by what it returns; how it `begins` is told.
         """
-        words, expressions = len(self.words), len(self._expressions)
+        words, expressions = len(self.words), len(self.expressions)
         self._strict = True
         self.words.append(("ours", type(element).__module__, type(element).__qualname__))
         held = {name: value for name, value in vars(element).items() if _counts(name, value, opened)}
         try:
-            self._mapping({name: value for name, value in held.items() if name not in begins})
+            apart = _only_by_others(element, opened)
+            for name in (name for name in held if name not in begins):
+                self.attribute(name, held[name], apart and name not in _EQUATIONS)
         except Nameless:
-            del self.words[words:], self._expressions[expressions:]
+            del self.words[words:], self.expressions[expressions:]
             return False
         finally:
             self._strict = False
@@ -234,10 +241,16 @@ class _Scribe:
         if isinstance(element, Joint):
             self.words.append(("start", tuple(element.start)))
             self.numbers.append(tuple(element.start.values()))
-            return ("start",)
+            return "start", "limits"  # what keeps the limits is an element of its own
         if isinstance(element, Mode | State):
             self.numbers.append(element.start)
             return ("start",)
+        if isinstance(element, Parameter):
+            self.numbers.append(element.value)
+            return ("value",)
+        if isinstance(element, Input) and isinstance(element.value, int | float):
+            self.numbers.append((element.value, [part.tobytes() for part in element.table or ()]))
+            return "value", "table"
         if isinstance(element, Body) and self._loose:
             names = tuple(f"start_{kind}" for kind in STARTS)
             self.words.append(("start", element.given_start))
@@ -245,7 +258,7 @@ class _Scribe:
             return names
         if isinstance(element, Ground) and element in self._grounds:
             self.words.append("rests")
-            self.numbers.append(_pose_bytes(element.motion))
+            self.numbers.append(pose_bytes(element.motion))
             return ("motion",)
         return ()
 
@@ -261,6 +274,8 @@ class _Scribe:
         """Write down expressions and, apart, the numbers in them."""
         if opened is not None:
             self.words.append(("open law", opened.told, len(opened.expressions)))
+            if isinstance(opened, OpenUnits):
+                self.visit([told_units(opened), [unit.reaction for unit in opened.shapes]])
             for part in (opened.arguments, ca.vertcat(*opened.symbols), *opened.expressions):
                 self.visit(part)
             self.numbers.append(opened.values)
@@ -283,9 +298,9 @@ class _Scribe:
         self._strict = False
         for name, value in vars(element).items():
             if _counts(name, value, opened) and name not in begins:
-                self._held(element, name, value)
+                self._held(element, name, value, _only_by_others(element, opened))
         self._law(opened)
-        self.traced |= opened is not None
+        self.traced |= opened is not None and not isinstance(opened, OpenSignals | OpenEquations)
         for name, expressions in laws(element) if opened is None else ():
             self.traced = True
             self.words.append(("law", name, None if expressions is None else len(expressions)))
@@ -301,91 +316,12 @@ class _Scribe:
         else:
             raise Nameless(f"{element.label}.{name}, a method nobody here knows")
 
-    def _held(self, element: Element, name: str, value: Any) -> None:
+    def _held(self, element: Element, name: str, value: Any, apart: bool) -> None:
         """An attribute of a user's element: its laws are traced anyway, so only what can be looked at counts."""
-        words, expressions = len(self.words), len(self._expressions)
+        words, expressions = len(self.words), len(self.expressions)
         try:
-            self.visit(name)
-            self.visit(value)
+            self.attribute(name, value, apart and name not in _EQUATIONS)
         except Nameless:
             if isinstance(element, Subsystem):
                 raise
-            del self.words[words:], self._expressions[expressions:]
-
-    # -- values
-
-    def visit(self, value: Any) -> None:
-        """Write down a value and all it holds."""
-        if type(value) in _PLAIN:
-            self.words.append(value)
-        elif isinstance(value, np.ndarray | np.generic):
-            array = np.asarray(value)
-            if array.dtype == object:
-                raise Nameless("an array of objects")
-            self.words.append((str(array.dtype), array.shape, array.tobytes()))
-        elif isinstance(value, ca.SX | ca.DM):
-            self.words.append(("expression", value.shape))
-            if not value.is_dense():
-                pattern = value.sparsity()
-                self.words.append((tuple(pattern.row()), tuple(pattern.colind())))
-            self._expressions.append(value)
-        elif id(value) in self._numbers:
-            self.words.append(("element", self._numbers[id(value)]))
-        elif isinstance(value, Frame) and not isinstance(value, Element):
-            self._frame(value)
-        elif isinstance(value, Element):
-            raise Nameless(f"{value.label}, which is not part of the model")
-        elif id(value) in self._open:
-            self.words.append("within")
-        else:
-            self._open.add(id(value))
-            try:
-                self._compound(value)
-            finally:
-                self._open.discard(id(value))
-
-    def _frame(self, frame: Frame) -> None:
-        self.words.append(("frame", self._numbers.get(id(frame.body))))
-        if id(frame.body) not in self._numbers:
-            raise Nameless("a frame of another model")
-        if frame in self._frames:
-            self.words.append("open")
-            self.numbers.append(_pose_bytes(frame.pose))
-            return
-        self.visit(frame.pose.position)
-        self.visit(frame.pose.rotation)
-
-    def _compound(self, value: Any) -> None:
-        if type(value) in (list, tuple):
-            self._sequence(type(value).__name__, value)
-        elif isinstance(value, Mapping):
-            self._mapping(value)
-        elif isinstance(value, set | frozenset):
-            self._sequence("set", sorted(value, key=repr))
-        elif id(value) in self._solids and (pattern := pattern_of(value)) is not None:
-            self.words.append(("solid", pattern))
-            self.numbers.append((value.mass, value.inertia.tobytes()))
-        elif isinstance(value, Lump) and self._coupled and type(value.inertia) is type(value.ratio) is float:
-            self.words.append("lump")
-            self.numbers.append((value.inertia, value.ratio))
-            self._mapping({"joint": value.joint, "place": value.place, "shown": value.shown})
-        elif is_dataclass(value) and written_by_us(type(value)):
-            self.words.append(type(value).__qualname__)
-            self._mapping({f.name: getattr(value, f.name) for f in fields(value) if f.name != "shape"})
-        else:
-            self._object(value)
-
-    def _object(self, value: Any) -> None:
-        """Code and other objects. What they do shows in the laws that use them, so of a user's they count by name."""
-        if self._strict or not hasattr(value, "__dict__"):
-            raise Nameless(f"a {type(value).__name__}")
-        self.words.append(("object", getattr(value, "__qualname__", type(value).__qualname__)))
-
-    def _sequence(self, kind: str, values: Iterable[Any]) -> None:
-        listed = list(values)
-        self.words.append((kind, len(listed)))
-        for part in listed:
-            self.visit(part)
-
-    def _mapping(self, values: Mapping[Any, Any]) -> None:
-        self._sequence("mapping", [part for name in values for part in (name, values[name])])
+            del self.words[words:], self.expressions[expressions:]

@@ -166,7 +166,7 @@ class KeptTranslation:
 
     def _told(self, names: Sequence[str]) -> dict[str, Any]:
         assert self.numbers is not None
-        given = self.numbers.frames is None and self.numbers.are_declared(names)
+        given = self.numbers.frames is None and not self.numbers.deciding and self.numbers.are_declared(names)
         return {"numbers": names, "pattern": "" if given else self.numbers.pattern}
 
     def _schedule(self, routine: Routine) -> Schedule | None:

@@ -65,12 +65,13 @@ class Pivot:
 
 @dataclass(frozen=True)
 class PivotReference:
-    """What pivots of a set of condition rows are compared with (rows,), and what is added to their block (rows, rows)
-    because of slips.
+    """What pivots of a set of condition rows are compared with (rows,), what is added to their block (rows, rows)
+    because of slips, and whether these rows are known to be far from depending on each other.
     """
 
     sizes: Vector
     slip: Matrix | None = None
+    apart: bool = False
 
     @staticmethod
     def of(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 
@@ -112,6 +113,16 @@ class Mobility:
         for depth, level in enumerate(levels):
             self._condense(closures[level.element], level, depth)
 
+    @cached_property
+    def _one_by_one(self) -> bool:
+        """Whether every body is held by one element, and that by conditions which are far from depending on each other:
+        there are no chains, and the first answer is as good as its numbers.
+        """
+        held = [element for element, closure in self.closures.items() if closure.size]
+        bodies = [body for element in held for body in self.closures[element].columns]
+        alone = len(bodies) == len(held) == len(set(bodies))
+        return alone and all(self.references[element].apart for element in held)
+
     def _condense(self, closure: Closure[Body], level: MobilityLevel, depth: int) -> None:
         rows = Unknown.rows(closure.element)
         waiting = {self._wrench[body] for body in closure.columns}
@@ -151,6 +162,8 @@ class Mobility:
         """`solve`, then once more for what the first answer left of the conditions: long chains of wrenches cancel."""
         call, path = self.tracer.call, self.model.path
         changes, multipliers = self.solve(free, right)
+        if self._one_by_one:
+            return changes, multipliers
         left = {}
         for key, closure in self.closures.items():
             rest = right[key]

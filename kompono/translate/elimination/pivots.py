@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import casadi as ca
+import numpy as np
 
 from kompono.spatial.vectors import symmetric
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -21,6 +22,7 @@ from kompono.translate.symbolic import Matrix, Scalar, Vector
 TOLERANCE = 1e-6  # of a pivot, relative to its reference: an angle of 1e-3
 IMPLIED = 1e-9  # a pivot below this, where the conditions hold, is that of a row others imply, and no sign of danger
 WELL_ABOVE = 1e-2  # what counts as a good pivot in the first round
+ALWAYS = 1e-300  # a reference every pivot exceeds: that of rows which nothing else can imply
 
 
 def inverse_of(matrix: Matrix) -> Matrix:
@@ -36,9 +38,11 @@ def inverse_of(matrix: Matrix) -> Matrix:
 def generalized_inverse(matrix: Matrix, reference: Vector, tolerance: Scalar) -> tuple[Matrix, Vector, Scalar]:
     """A symmetric K with A K A = A for a positive semidefinite A, which rows it keeps (the rest are zero in K), and the
     smallest pivot relative to its reference, implied rows apart. Rows whose reference is a constant zero are never
-    taken.
+    taken; if nothing can imply any of them, nobody looks at their pivots.
     """
     size = matrix.shape[0]
+    if reference.is_constant() and not np.any(ca.DM(reference).full() != ALWAYS):
+        return inverse_of(matrix), ca.SX.ones(size), ca.SX(1)
     entries = [matrix[i, j] for i in range(size) for j in range(i, size)]
     pattern = tuple(not entry.is_zero() for entry in entries)
     alive = tuple(not reference[k].is_zero() for k in range(size))

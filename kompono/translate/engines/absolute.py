@@ -30,8 +30,10 @@ from kompono.spatial.vectors import symmetric
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.mobility_form import Mobility, MobilityLevel, flat_levels, levels_by_component
-from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.elimination.pivots import ALWAYS
+from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.channels import ChannelWriter
+from kompono.translate.engines.decided import find_places, told_tree
 from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
@@ -42,12 +44,12 @@ from kompono.translate.engines.traced import Present
 from kompono.translate.laws.acting import act, correct
 from kompono.translate.laws.by_bodies import moved, pushed, trace_rows
 from kompono.translate.laws.stress import SelfStress, redundancy_of
-from kompono.translate.motion.conditions import Closure, trace_violation
+from kompono.translate.motion.conditions import Closure, Laws, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
 from kompono.translate.rank.assembled import at_positions
-from kompono.translate.rank.sizes import ALWAYS, absolute_references
+from kompono.translate.rank.sizes import absolute_references
 from kompono.translate.structure.topology import Topology, find_topology
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
@@ -127,7 +129,7 @@ class AbsoluteEngine(SolvedEngine):
         if unit not in self._references:
             tree = self._by_joints
             live = tree.live if not unit else tree.find_live(unit=True)
-            free = absolute_references(self.model, self.laws, tree.topology, live, unit, self._mobilities)
+            free = absolute_references(self.model, self._known_laws, tree.topology, live, unit, self._mobilities)
             found = free if self._mobilities else self._at_positions(free, unit)
             self._references[unit] = self._numbered(found, unit) if self.model.numbers is not None else found
         return self._references[unit]
@@ -141,16 +143,21 @@ class AbsoluteEngine(SolvedEngine):
             judged = sizes.max(initial=0.0) > ALWAYS
             numbers.decided(f"{name} judged", judged)
             slip = None if one.slip is None else numbers.found(f"{name} slip", ca.DM(one.slip).full())
-            found[element] = PivotReference(numbers.found(f"{name} reference", sizes) if judged else one.sizes, slip)
+            numbers.decided(f"{name} apart", one.apart)
+            sizes = numbers.found(f"{name} reference", sizes) if judged else one.sizes
+            found[element] = PivotReference(sizes, slip, one.apart)
         return found
 
     def _find_numbers(self) -> None:
         """Have all numbers that follow from masses, and go into the equations, among those of the model."""
+        assert self.model.numbers is not None
         find_inverses(self.model)
         for unit in {False, self.metric == "identity"}:
             self.references(unit=unit)
         self._allowed_gap()
+        find_places(self._start(shared=False)[1], self.closing)
         if self.law_rows.of_joints:
+            self.model.numbers.decided("tree", told_tree(self.model, self._by_joints.topology))
             redundancy_of(self.model, self._by_joints.topology, self._by_joints.live)
 
     def _at_positions(self, references: dict[Element, PivotReference], unit: bool) -> dict[Element, PivotReference]:
@@ -159,7 +166,12 @@ class AbsoluteEngine(SolvedEngine):
         def order(closures: dict[Element, Closure[Body]]) -> list[Element]:
             return [level.element for level in self._levels(closures)]
 
-        return at_positions(self._by_joints.probe, self.closing, self.laws, order, references, unit=unit)
+        return at_positions(self._by_joints.probe, self.closing, self._known_laws, order, references, unit=unit)
+
+    @cached_property
+    def _known_laws(self) -> Laws:
+        """Conditions with their lengths as numbers."""
+        return Laws()
 
     @property
     def _mobilities(self) -> Mapping[Body, np.ndarray]:
@@ -226,39 +238,47 @@ class AbsoluteEngine(SolvedEngine):
 
     def _projection(self, name: str, *, held: bool) -> Routine:
         tracer, kinematics = self._start()
-        q, v = kinematics.q, kinematics.v
-        standard = self.projection == "standard"
-        q = self._project_together(tracer, kinematics) if standard else self._normalized(tracer, q)
-        kinematics = self._rebind(tracer, q, v)
-        closures = self._closures(kinematics, None)
-        references = self.references(unit=self.metric == "identity")
-        weights, levels = self._weights(kinematics), self._levels(closures)
-        mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
-        if not standard:
-            for _ in range(2):
-                changes, _ = mobility.solve({}, self._violations(tracer, q, v, "residual"))
-                q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes))
-        for _ in range(2):
-            changes, _ = mobility.solve({}, self._violations(tracer, q, v, "rate"))
-            v = self._faster(tracer, kinematics, v, changes)
-        if held and self.law_rows.size:
-            q, v = self._held(tracer, q, v)
-        near = mobility.elimination.nearness()
+        q, v, standard = kinematics.q, kinematics.v, self.projection == "standard"
+        held = held and bool(self.law_rows.size)
+        q = self._project_together(tracer, kinematics) if standard else q
+        at = self._factored(tracer, q, v)
+        near = at[1].elimination.nearness()
+        for _ in range(2 if not standard else held):
+            changes = self._correction(at, q, v, "residual", held, conditions=not standard)
+            q = self._moved(tracer, at[0], q, changes)
+        q = self._normalized(tracer, q) if held or not standard else q
+        at = self._factored(tracer, q, v) if held else at
+        for last in (False, True):
+            v = self._faster(tracer, at[0], v, self._correction(at, q, v, "rate", held and last))
         return tracer.routine(name, [("state", self._state(tracer, q, v)), ("near", near)])
 
-    def _held(
-        self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
-    ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
-        """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
+    def _factored(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> tuple[Kinematics, Mobility]:
+        """The motion at these coordinates and speeds, and factors of corrections there."""
         kinematics, references = self._rebind(tracer, q, v), self.references(unit=self.metric == "identity")
         closures = self._closures(kinematics, None)
         weights, levels = self._weights(kinematics), self._levels(closures)
-        mobility = Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
-        rows, answer = trace_rows(kinematics, self.law_rows, self.laws, None), partial(pushed, mobility)
-        found = [correct(self.law_rows, tracer, rows, answer, level) for level in ("residual", "rate")]
-        changes = [{body: one.body(body) for body in self.model.bodies} for one in found]
-        q = self._normalized(tracer, self._moved(tracer, kinematics, q, changes[0]))
-        return q, self._faster(tracer, kinematics, v, changes[1])
+        return kinematics, Mobility(tracer, self.model, closures, weights, references, levels, PROJECTION_TOLERANCE)
+
+    def _correction(
+        self, at: tuple[Kinematics, Mobility], q: dict[Joint, Vector], v: dict[Joint, Vector], level: str, held: bool,
+        conditions: bool = True,
+    ) -> dict[Body, Vector]:  # fmt: skip
+        """Changes that undo violations of conditions, and with them bring back what laws hold: closed gaps ("residual")
+        or speeds ("rate"); factors and rows are those `at` a state.
+        """
+        (kinematics, mobility), tracer = at, at[0].tracer
+        changes = {body: ca.SX(6, 1) for body in self.model.bodies}
+        if conditions:
+            changes, _ = mobility.solve({}, self._violations(tracer, q, v, level))
+        if not held or (level == "residual" and not self.law_rows.has_gaps):
+            return changes
+        rows, off = (
+            trace_rows(state, self.law_rows, self.laws, None) for state in (kinematics, self._rebind(tracer, q, v))
+        )
+        before = Solution({Unknown.body(body): change for body, change in changes.items()})
+        answer = partial(pushed, mobility, refined=level == "rate")  # coordinates are corrected twice
+        found = correct(self.law_rows, tracer, rows, answer, off, level, before)
+        return {body: found.body(body) for body in self.model.bodies}
 
     def _weights(self, kinematics: Kinematics) -> dict[Body, Matrix]:
         if self.metric == "mass":

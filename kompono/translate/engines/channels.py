@@ -19,6 +19,7 @@ from kompono.model.sensor import SENSED, Sensor
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import matrix_quaternion
 from kompono.spatial.vectors import carry_wrench_back
+from kompono.translate.declared.open_signals import said
 from kompono.translate.elimination.inertia_form import ground_acceleration, lump_block
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.seen import LawReadings
@@ -268,12 +269,12 @@ class ChannelWriter:
             outer, inner = frames.locate(element.first), frames.locate(element.second)
 
             def trace(
-                gamma: Matrix, multiplier: Vector, p: Vector, r: Matrix, outer: Pose = outer, inner: Pose = inner
+                gamma: Matrix, multiplier: Vector, p: Vector, r: Matrix, op: Vector, orr: Matrix, ip: Vector, ir: Matrix
             ) -> tuple[Vector, Vector]:
                 load = -(gamma.T @ multiplier)
                 force, torque = load[:3], load[3:]
-                on_second = carry_wrench_back(inner, ca.vertcat(r.T @ force, r.T @ torque))
-                return on_second, carry_wrench_back(outer, ca.vertcat(-force, -torque - ca.cross(p, force)))
+                on_second = carry_wrench_back(Pose(ip, ir), ca.vertcat(r.T @ force, r.T @ torque))
+                return on_second, carry_wrench_back(Pose(op, orr), ca.vertcat(-force, -torque - ca.cross(p, force)))
 
             wrenches = self.tracer.call(
                 trace,
@@ -281,6 +282,10 @@ class ChannelWriter:
                 self.solution.rows(key),
                 motion.position,
                 motion.rotation,
+                outer.position,
+                outer.rotation,
+                inner.position,
+                inner.rotation,
                 path=self.model.path(element),
             )
             for frame, wrench in zip((element.second, element.first), wrenches, strict=True):
@@ -321,9 +326,8 @@ class ChannelWriter:
             for field in self.model.fields:
                 if field.owner is not None and field.owner.contains(body):
                     position, mass = self.kinematics.motion(None, body).position, self.model.solid(body).mass
-                    potential = call(
-                        lambda e, x, f=field, m=mass: e + m * f.potential(x), potential, position, free=True
-                    )
+                    law = self.model.law(field)
+                    potential = call(lambda e, x, f=law, m=mass: e + m * f.potential(x), potential, position, free=True)
         for force in self.model.forces:
             m, law = self.kinematics.motion(force.first, force.second), self.model.law(force)
             potential = call(
@@ -345,7 +349,7 @@ class ChannelWriter:
         bind_signals(self.tracer, self.kinematics, self.acceleration, self.readings)
         for output in self.model.outputs:
             path = self.model.path(output)
-            value = self.tracer.call(lambda o=output: o.expression, path=path, free=True)
+            value = self.tracer.call(lambda o=output: said(self.model, o)[0], path=path, free=True)
             self.write("", (path,), output.unit, value)
         for signal in self.model.fed:
             value = self.tracer.call(lambda s=signal: ca.SX(s), path=self.model.path(signal), free=True)

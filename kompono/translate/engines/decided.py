@@ -17,7 +17,7 @@ from kompono.model.constraint import Coupling
 from kompono.model.element import Element
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.linear import Form, LinearSet
-from kompono.translate.lengths import is_number, told_pose
+from kompono.translate.lengths import is_number, told_pose, with_lengths
 from kompono.translate.motion.conditions import Closing
 from kompono.translate.motion.hanging import find_poses
 from kompono.translate.motion.kinematics import Kinematics
@@ -48,8 +48,9 @@ def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
     fields = [uniform_field(kinematics.model, field) for field in kinematics.model.fields]
     kinematics.in_working_axes(sum((value for value in fields if value is not None), ca.SX(3, 1)))
     numbers, pair = kinematics.model.numbers, kinematics.model.pair
+    opens = numbers is not None and numbers.pairs is not None
     for element in () if numbers is None else (*numbers.lengths, *numbers.directions):
-        pair(element)
+        pair(element) if opens else with_lengths(kinematics.model, element, element)
     if kinematics.axes is not None:
         for element, one in (*kinematics.axes.joints.items(), *kinematics.axes.closing.items()):
             pair(element, one.element)

@@ -154,11 +154,11 @@ class JudgingEngine(SolvedEngine):
         return tuple(sorted(place for q, v in self.probe.places(self.locked) for place in (q, self.nq + v)))
 
     def _locked_in(self, q: dict[Joint, Vector]) -> dict[Joint, tuple[int, ...]]:
-        """Freedoms whose coordinates are numbers."""
-        if self.shared or not self.locks:
-            return {}
-        found = {joint: _numbers(value) for joint, value in q.items() if type(joint).rate is Joint.rate}
-        return {joint: places for joint, places in found.items() if places}
+        """Locked freedoms whose coordinates are numbers: somebody left them out. What a drive holds at zero is a number
+        once it was put right, too, but not left out.
+        """
+        known: dict[Joint, tuple[int, ...]] = self.__dict__.get("locked", {})  # nobody left out what was not looked for
+        return {joint: places for joint, places in known.items() if joint in q and places == _numbers(q[joint])}
 
     def _without_locked(
         self, q: dict[Joint, Vector], v: dict[Joint, Vector]

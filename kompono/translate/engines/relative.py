@@ -29,6 +29,7 @@ from kompono.translate.program import Routine
 from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
+    from kompono.translate.elimination.inertia_form import Condensation
     from kompono.translate.elimination.linear import Substituted
     from kompono.translate.elimination.unknowns import Solution
     from kompono.translate.motion.kinematics import Kinematics
@@ -169,38 +170,60 @@ class RelativeEngine(JudgingEngine):
         return Posed(tracer, kinematics, closures, columns)
 
     def _projection(self, name: str, *, held: bool) -> Routine:
-        from kompono.translate.elimination.inertia_form import Condensation
-
         tracer, kinematics = self._start()
         q, v, near = self._normalized(tracer, kinematics.q), kinematics.v, ca.SX.ones(2)
+        given, held = q, held and bool(self.law_rows.size)
+        solves = not self.linear and bool(self.loops or self.sets)
         if self.linear:
             q = self._move(tracer, q, self._shares(tracer, self._violations(tracer, q, v, "residual")))
             v = self._faster(tracer, v, self._shares(tracer, self._violations(tracer, q, v, "rate")))
-        elif self.loops or self.sets:
-            sets = (*self.sets, *self.solved)
-            plan = self._plan(self._multiplied, sets)
-            given = q
-            kinematics = self._moving(tracer, *self._without_locked(q, v))
-            q, v = kinematics.q, kinematics.v
-            references = self.judged(kinematics).references
-            closures = self._closures(kinematics, self._multiplied, sets)
-            condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
+        if solves:
+            q, v = self._without_locked(q, v)
+            at = self._factored(tracer, q, v, PROJECTION_TOLERANCE)
             for _ in range(2):
                 gaps = self._violations(tracer, q, v, "residual")
-                q = self._move(tracer, q, condensation.corrections(gaps))
+                q = self._move(tracer, q, self._correction(at, q, v, "residual", held, gaps))
             q = self._normalized(tracer, q)
-            kinematics = self._moving(tracer, q, v)
-            tolerance = self._closed_tolerance(tracer, gaps)
-            closures = self._closures(kinematics, self._multiplied, sets)
-            condensation = Condensation(kinematics, plan, closures, references, tolerance)
-            for _ in range(2):
-                change = condensation.corrections(self._violations(tracer, q, v, "rate"))
-                v = self._faster(tracer, v, change)
-            near = condensation.elimination.nearness()
-            q = self._checked(tracer, q, given)
-        if held and self.law_rows.size:
-            q, v = self._held(tracer, q, v)
+            at = self._factored(tracer, q, v, self._closed_tolerance(tracer, gaps))
+            for last in (False, True):
+                gaps = self._violations(tracer, q, v, "rate")
+                v = self._faster(tracer, v, self._correction(at, q, v, "rate", held and last, gaps))
+            q, near = self._checked(tracer, q, given), at[1].elimination.nearness()
+        elif held:
+            at = self._factored(tracer, q, v, PROJECTION_TOLERANCE)
+            if self.law_rows.has_gaps:
+                q = self._normalized(tracer, self._move(tracer, q, self._correction(at, q, v, "residual", held)))
+            v = self._faster(tracer, v, self._correction(at, q, v, "rate", held))
         return tracer.routine(name, [("state", self._state(tracer, q, v)), ("near", near)])
+
+    def _factored(
+        self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector], tolerance: Scalar | float
+    ) -> tuple[Kinematics, Condensation]:
+        """The motion at these coordinates and speeds, and factors of corrections there."""
+        from kompono.translate.elimination.inertia_form import Condensation
+
+        kinematics, sets = self._moving(tracer, q, v), (*self.sets, *self.solved)
+        closures, references = self._closures(kinematics, self._multiplied, sets), self.judged(kinematics).references
+        plan = self._plan(self._multiplied, sets)
+        return kinematics, Condensation(kinematics, plan, closures, references, tolerance)
+
+    def _correction(
+        self, at: tuple[Kinematics, Condensation], q: dict[Joint, Vector], v: dict[Joint, Vector], level: str,
+        held: bool, gaps: dict[Element, Vector] | None = None,
+    ) -> Solution:  # fmt: skip
+        """Changes that undo violations of conditions, and with them bring back what laws hold: closed gaps ("residual")
+        or speeds ("rate"); factors and rows are those `at` a state.
+        """
+        from kompono.translate.laws.acting import correct
+        from kompono.translate.laws.by_joints import trace_rows
+
+        (kinematics, condensation), tracer = at, at[0].tracer
+        before = condensation.corrections(gaps) if gaps is not None else None
+        if before is not None and (not held or (level == "residual" and not self.law_rows.has_gaps)):
+            return before
+        states = kinematics, self._moving(tracer, q, v)
+        rows, off = (trace_rows(state, self.law_rows, self.laws, condensation.flying) for state in states)
+        return correct(self.law_rows, tracer, rows, condensation.pushed, off, level, before)
 
     def _checked(self, tracer: Tracer, q: dict[Joint, Vector], given: dict[Joint, Vector]) -> dict[Joint, Vector]:
         """Coordinates of which locked ones are no numbers where they were not near zero: another way to assemble the
@@ -212,21 +235,6 @@ class RelativeEngine(JudgingEngine):
             for place in places:
                 q[joint][place] = tracer.call(lambda x: ca.if_else(ca.fabs(x) > NEAR, np.nan, 0), given[joint][place])
         return q
-
-    def _held(
-        self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]
-    ) -> tuple[dict[Joint, Vector], dict[Joint, Vector]]:
-        """Coordinates and speeds with closed gaps closed, and what sticks at rest."""
-        from kompono.translate.elimination.inertia_form import Condensation
-        from kompono.translate.laws.acting import correct
-        from kompono.translate.laws.by_joints import trace_rows
-
-        plan, kinematics = self._plan(self.loops, self.sets), self._moving(tracer, q, v)
-        closures, references = self._closures(kinematics, self.loops, self.sets), self.judged(kinematics).references
-        condensation = Condensation(kinematics, plan, closures, references, PROJECTION_TOLERANCE)
-        rows = trace_rows(kinematics, self.law_rows, self.laws, condensation.flying)
-        changes = [correct(self.law_rows, tracer, rows, condensation.pushed, level) for level in ("residual", "rate")]
-        return self._normalized(tracer, self._move(tracer, q, changes[0])), self._faster(tracer, v, changes[1])
 
     def _shares(self, tracer: Tracer, gaps: dict[Element, Vector]) -> Solution:
         """The least changes of speeds that undo violations of linear conditions."""

@@ -51,12 +51,12 @@ class SolvedEngine(TracedEngine):
         made = super().routines()
         if self.projects:
             made["project"] = self.project
-        if self.opens and self.projects and self.projects_open:
+        if self.loosens and self.projects and self.projects_open:
             made["open_project"] = self.open_project
         return made
 
     def open_project(self) -> Routine:
-        """state -> state on the conditions while all gaps are open."""
+        """state -> state on the conditions while laws hold nothing."""
         return self._projection("open_project", held=False)
 
     def project(self) -> Routine:

@@ -12,6 +12,7 @@ import casadi as ca
 
 from kompono.model.element import Element
 from kompono.translate.declared.networks import Network
+from kompono.translate.declared.open_signals import said
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
@@ -95,6 +96,11 @@ class TracedEngine(PosedEngine):
     def opens(self) -> bool:
         """Whether nothing acts while all gaps are open, so that routines need not look: those called `open_...`."""
         return self.law_rows.waits
+
+    @property
+    def loosens(self) -> bool:
+        """Whether there is nothing of laws to bring back while they hold nothing."""
+        return bool(self.law_rows.size)
 
     def soft_shares(self) -> Routine:
         """h^2 k a of laws that are forces, as far as their stiffness is given."""
@@ -192,7 +198,9 @@ class TracedEngine(PosedEngine):
     def _event_guards(self) -> list[Vector]:
         self._bind_results()
         call, path = self.present.tracer.call, self.model.path
-        return [call(lambda e=event: e.guard, path=path(event), free=True) for event in self.model.events]
+        return [
+            call(lambda e=event: said(self.model, e)[0], path=path(event), free=True) for event in self.model.events
+        ]
 
     def _open_guards(self) -> Routine:
         """The same while all gaps are open."""
@@ -261,7 +269,7 @@ class TracedEngine(PosedEngine):
         self._bind_results()
         tracer, event = self.present.tracer, self.model.events[number]
         state = ca.SX(tracer.values["state"])
-        for mode, value in event.changes:
+        for (mode, _), value in zip(event.changes, said(self.model, event)[1:], strict=True):
             place = next(i for i, known in enumerate(self.model.memory) if known is mode)
             new = tracer.call(lambda value=value: value, path=self.model.path(event), free=True)
             state[self.nq + self.nv + place] = new

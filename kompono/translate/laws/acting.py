@@ -53,24 +53,33 @@ def act(
     return solve_laws(rows, kinematics.tracer, pushed, seen, rate, gap, rows.numbers(kinematics), fed)
 
 
-def correct(rows: LawRows, tracer: Tracer, closures: Rows, pushed: Moved, level: str) -> Solution:
-    """Changes of coordinates (level "residual") or speeds (level "rate") that bring back what laws hold; `pushed` gives
-    what forces alone do, all conditions being held.
+def correct(
+    rows: LawRows, tracer: Tracer, closures: Rows, pushed: Moved, off: Rows, level: str, before: Solution | None = None
+) -> Solution:
+    """Changes of coordinates (level "residual") or speeds (level "rate") that bring back what laws hold, from where it
+    is `off`, on top of those `before` that undo violations of conditions; `pushed` gives what forces alone do, all
+    conditions being held. Together they are the least changes that do both.
     """
 
     def moved(z: Vector) -> Vector:
         return row_accelerations(rows, closures, pushed(pushes(rows, closures, z)), bias=False)
 
-    z = correct_laws(rows, tracer, moved, rows.stacked(closures, level), level)
-    return pushed(pushes(rows, closures, z))
+    left = rows.stacked(off, level)
+    if before is not None:
+        left = left + row_accelerations(rows, closures, before, bias=False)
+    answer = pushed(pushes(rows, closures, correct_laws(rows, tracer, moved, left, level)))
+    return answer if before is None else Solution({key: change + answer[key] for key, change in before.items()})
 
 
 def pushes(rows: LawRows, closures: Rows, z: Vector) -> dict[Any, Vector]:
     """W^T z by joint or body."""
     found: dict[Any, list[Vector]] = {}
     for law, span in rows.spans.items():
-        for key, block in closures[law].columns.items():
-            found.setdefault(key, []).append(ca.SX(block).T @ z[span, :])
+        for key, *parts in _factors(closures[law]):
+            push = z[span, :]
+            for part in parts:
+                push = part.T @ push
+            found.setdefault(key, []).append(push)
     return {key: reduce(lambda a, b: a + b, terms) for key, terms in found.items()}
 
 
@@ -80,11 +89,21 @@ def row_accelerations(rows: LawRows, closures: Rows, solution: Solution, bias: b
     for law in rows.laws:
         closure = closures[law]
         total = ca.densify(ca.SX(closure.bias)) if bias else ca.SX.zeros(closure.size)
-        for key, block in closure.columns.items():
+        for key, *parts in _factors(closure):
             moved = solution.joint(key) if isinstance(key, Joint) else solution.body(key)
-            total = total + ca.SX(block) @ moved
+            for part in reversed(parts):
+                moved = part @ moved
+            total = total + moved
         found.append(total)
     return ca.vertcat(ca.SX(0, 1), *found)
+
+
+def _factors(closure: Closure[Any]) -> list[tuple[Any, ...]]:
+    """Joints or bodies, and what rows on their motion are the product of."""
+    if closure.through is None:
+        return [(key, ca.SX(block)) for key, block in closure.columns.items()]
+    assert closure.gamma is not None
+    return [(key, ca.SX(closure.gamma), *parts) for key, parts in closure.through.items()]
 
 
 def measured(rows: LawRows, kinematics: Kinematics, solution: Solution, z: Vector, reaction: Reaction) -> Vector:

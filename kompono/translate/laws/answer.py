@@ -21,7 +21,7 @@ from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.handed import handed_numbers
 from kompono.translate.laws.naming import OWN, PUSHES
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
-from kompono.translate.laws.split import split
+from kompono.translate.laws.split import coefficients, split, told
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Scalar, Vector
@@ -29,11 +29,12 @@ from kompono.translate.tracer import Tracer
 
 Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
+FEW = 1  # rows of which all is told that they do
 TINY = 1e-300
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
 BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
-NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it
+NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it, what sticks to a gap
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,12 @@ def solve_laws(
 ) -> LawAnswer:  # fmt: skip
     """Forces and motion at the present modes; accelerations of rows that hold are brought to -fed (0 if not given)."""
     free = pushed(ca.SX.zeros(rows.size))
+    if rows.size <= FEW:
+        pushed = superposed(rows.size, pushed, free)
     still = ca.densify(seen(free, ca.SX.zeros(rows.size)))
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
-    response = linear_part(rows.size, lambda z: seen(pushed(z), z))
+    response = linear_part(rows.size, lambda z: seen(pushed(z), z), rows.feet)
     z = solved(rows.size, rows.measures, response, table, n0)
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
@@ -79,13 +82,25 @@ def solve_laws(
     return LawAnswer(z, measures, gap, rate, numbers, b, n0, solution, pushed, seen, moving)
 
 
+def superposed(size: int, pushed: Pushed, free: Solution) -> Pushed:
+    """The same motion as the sum of that without forces and what one unit of each force adds."""
+    z = ca.SX.sym("z", size)
+    moved = pushed(z)
+    columns = {key: coefficients(ca.densify(ca.SX(value)), z) for key, value in moved.items()}
+
+    def summed(forces: Vector) -> Solution:
+        return Solution({key: ca.densify(ca.SX(free[key])) + columns[key] @ forces for key in columns})
+
+    return summed
+
+
 def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector], off: Vector, level: str) -> Vector:
     """Forces that bring closed gaps (level "residual") or held speeds (level "rate"), which are `off`, back to zero;
     `moved` gives what they do to the rows.
     """
     table = held_table(rows, tracer, level)(off)
     purpose = "back" if level == "residual" else "motion"  # speeds of what is held are zero, to the last digit
-    return solved(rows.size, 0, linear_part(rows.size, moved), table, ca.SX(0, 1), purpose)
+    return solved(rows.size, 0, linear_part(rows.size, moved, rows.feet), table, ca.SX(0, 1), purpose)
 
 
 def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], Vector]:
@@ -104,10 +119,10 @@ def held_table(rows: LawRows, tracer: Tracer, level: str) -> Callable[[Vector], 
     return table
 
 
-def linear_part(size: int, seen: Callable[[Vector], Vector]) -> tuple[Vector, ca.Function]:
+def linear_part(size: int, seen: Callable[[Vector], Vector], feet: int = 0) -> tuple[Vector, ca.Function]:
     """What changes with the forces, as factors and a function of them and forces."""
     z = ca.SX.sym("z", size)
-    return split(ca.densify(seen(z)), z)
+    return told(ca.densify(seen(z)), z) if size <= FEW else split(ca.densify(seen(z)), z, feet)
 
 
 def solved(
@@ -204,9 +219,9 @@ def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
 
 
 def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:
-    """What rises through zero when a gap closes: not while it widens."""
+    """What rises through zero when a gap closes: not while it widens, or is held at zero by something else."""
     gap, rate = answer.gap[unit.gap_row], answer.rate[unit.gap_row]
-    return -rate if unit.shape.gap is None else ca.if_else(rate > 0, ca.fmin(-gap, -TINY), -gap)
+    return -rate if unit.shape.gap is None else ca.if_else(rate > -NOISE, ca.fmin(-gap, -TINY), -gap)
 
 
 def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:

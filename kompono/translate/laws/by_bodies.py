@@ -10,7 +10,7 @@ import casadi as ca
 
 from kompono.model.body import Body, Carrier
 from kompono.model.element import Element
-from kompono.model.law import Law
+from kompono.model.law import Law, PairLaw
 from kompono.translate.elimination.inertia_form import ground_acceleration
 from kompono.translate.elimination.mobility_form import Mobility
 from kompono.translate.elimination.unknowns import Solution, Unknown
@@ -34,11 +34,16 @@ def trace_body_rows(kinematics: Kinematics, law: Law, laws: Laws, loads: Loads |
     def acceleration(ground: Carrier) -> Vector:
         return ground_acceleration(kinematics, loads, ground) if loads is not None else ca.SX(6, 1)
 
-    return trace_body_closure(kinematics, law._rows, laws, acceleration)
+    return trace_body_closure(kinematics, law._rows, laws, acceleration, through=isinstance(law, PairLaw))
 
 
 def moved(
-    mobility: Mobility, free: dict[Body, Vector], demands: dict[Element, Vector], pushes: dict[Body, Vector]
+    mobility: Mobility,
+    free: dict[Body, Vector],
+    demands: dict[Element, Vector],
+    pushes: dict[Body, Vector],
+    *,
+    refined: bool = True,
 ) -> Solution:
     """Accelerations of bodies and multipliers of conditions with wrenches (6) on bodies, and `free` accelerations
     without.
@@ -48,13 +53,13 @@ def moved(
     for body, push in pushes.items():
         before = free.get(body, ca.SX(6, 1))
         loaded[body] = call(lambda a, d, f: a + d @ f, before, mobility.weights[body], push, path=path(body))
-    changes, multipliers = mobility.refined(loaded, demands)
+    changes, multipliers = (mobility.refined if refined else mobility.solve)(loaded, demands)
     solution = Solution({Unknown.body(body): value for body, value in changes.items()})
     solution.update({Unknown.rows(element): value for element, value in multipliers.items()})
     return solution
 
 
-def pushed(mobility: Mobility, pushes: dict[Body, Vector]) -> Solution:
+def pushed(mobility: Mobility, pushes: dict[Body, Vector], *, refined: bool = True) -> Solution:
     """What wrenches alone do, conditions being held: changes of poses, or of twists."""
     still: dict[Element, Vector] = {key: ca.SX(closure.size, 1) for key, closure in mobility.closures.items()}
-    return moved(mobility, {}, still, pushes)
+    return moved(mobility, {}, still, pushes, refined=refined)

@@ -22,6 +22,7 @@ FIELDS = (
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
+_FEET = re.compile(r"respond\d+_feet(\d+)_")
 _NAME = re.compile(r"(laws|least|motion|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
@@ -45,6 +46,22 @@ class Sizes(NamedTuple):
     def transposed(self) -> bool:
         """Whether slopes are taken back."""
         return self.purpose in ("pull", "bear")
+
+    @property
+    def told(self) -> bool:
+        """Whether the factor is what the machine answers itself, column by column."""
+        return self.respond == told_name(self.rows, self.measures)
+
+    @property
+    def feet(self) -> int:
+        """How many rows are gaps of feet, if all others are their slips, foot by foot; else 0."""
+        found = _FEET.match(self.respond)
+        return 0 if found is None else int(found[1])
+
+    @property
+    def slips(self) -> int:
+        """How many slips each of these feet has."""
+        return (self.rows - self.feet) // self.feet if self.feet else 0
 
     @property
     def given(self) -> int:
@@ -77,9 +94,16 @@ class Sizes(NamedTuple):
         return f"{self.purpose}{directions}_{self.factor}_{self.rows}_{self.measures}_{self.respond}"
 
 
-def respond_name(rows: int, digest: str) -> str:
-    """The name of a function that answers forces on so many rows."""
-    return f"respond{rows}_{digest}"
+def respond_name(rows: int, digest: str, feet: int = 0) -> str:
+    """The name of a function that answers forces on so many rows; if the first of them are the gaps of feet, and the
+    others their slips, with the number of `feet`.
+    """
+    return f"respond{rows}_feet{feet}_{digest}" if feet else f"respond{rows}_{digest}"
+
+
+def told_name(rows: int, measures: int) -> str:
+    """The name of the one whose factor is what it answers, for one unit of each force."""
+    return respond_name(rows, f"told{measures}")
 
 
 def rows_asked(name: str) -> int | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ONE_SIDED, DRY, PLANAR = range(3)
 OFF, HELD, SLIDES = range(3)
+MOST_FEET = 4  # that are solved for together
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,16 @@ class LawRows:
                 found[row] = rows[0]
         return found
 
+    @property
+    def feet(self) -> int:
+        """How many gaps there are, if they come first, each has friction, and there is nothing else; up to four."""
+        count, slips = len(self.placed), {unit.shape.slips for unit in self.placed}
+        if not 1 < count <= MOST_FEET or len(slips) > 1 or slips == {0}:
+            return 0
+        (each,) = slips
+        rows = [(unit.gap_row, unit.slip_row) for unit in self.placed]
+        return count if rows == [(k, count + each * k) for k in range(count)] else 0
+
     def numbered(self) -> list[int]:
         """The placed unit that each `LawUnit` belongs to."""
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}
@@ -224,12 +235,13 @@ def _direction(slip: Vector, chosen: Vector, slow: Scalar) -> Vector:
 
 def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:
     """A function of traced values that gives the numbers of a law's units, and these values."""
+    said = kinematics.model.law(law)
     if isinstance(law, JointLaw):
-        return (lambda: ca.vertcat(*[unit.numbers() for unit in law.units_now()]),)
+        return (lambda: ca.vertcat(*[unit.numbers() for unit in said.units_now()]),)
     assert isinstance(law, PairLaw)
     motion = kinematics.motion(law.first, law.second)
 
     def trace(p: Vector, r: Matrix, v: Vector, w: Vector) -> Vector:
-        return ca.vertcat(*[unit.numbers() for unit in law.units_at(Motion(p, r, v, w))])
+        return ca.vertcat(*[unit.numbers() for unit in said.units_at(Motion(p, r, v, w))])
 
     return trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity

@@ -96,9 +96,10 @@ class LawReadings:
     def _point(self, law: PairLaw, number: int) -> Vector:
         """Where a unit acts, in the world (3)."""
         motion, base = self.kinematics.motion(law.first, law.second), self.kinematics.motion(None, law.first)
+        said = self.model.law(law)
 
         def trace(p: Vector, r: Matrix, v: Vector, w: Vector, at: Vector, turn: Matrix) -> Vector:
-            point = law.units_at(Motion(p, r, v, w))[number].point
+            point = said.units_at(Motion(p, r, v, w))[number].point
             return at + turn @ ca.SX(p if point is None else point)
 
         place = (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)

@@ -16,7 +16,7 @@ import casadi as ca
 
 from kompono.errors import TranslationError
 from kompono.translate.algorithm import algorithm, operand_counts
-from kompono.translate.laws.naming import respond_name
+from kompono.translate.laws.naming import respond_name, told_name
 from kompono.translate.symbolic import Matrix, Vector
 
 _ONCE = {  # operations that are linear, by which of their operands change
@@ -27,9 +27,9 @@ _ONCE = {  # operations that are linear, by which of their operands change
 }
 
 
-def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
+def split(outputs: Vector, z: Vector, feet: int = 0) -> tuple[Vector, ca.Function]:
     """The column of factors, and a function from one column (factor, z) to what outputs change with z, which stays a
-    call.
+    call; the number of `feet` is in its name.
     """
     x = _others(outputs, z)
     whole = ca.Function("whole", [x, z], [ca.densify(outputs)], {"cse": True})
@@ -41,7 +41,17 @@ def split(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
     name = hashlib.sha256(plain.serialize().encode()).hexdigest()[:24]
     values = ca.vertcat(ca.SX(0, 1), *walk.values)
     factor = ca.Function("factor", [x], [values])(x) if walk.values else values
-    return factor, ca.Function(respond_name(z.numel(), name), [column], [ca.densify(made)], {"never_inline": True})
+    name = respond_name(z.numel(), name, feet)
+    return factor, ca.Function(name, [column], [ca.densify(made)], {"never_inline": True})
+
+
+def told(outputs: Vector, z: Vector) -> tuple[Vector, ca.Function]:
+    """The same with what outputs change with one unit of each z for a factor: of few z that is all there is to know."""
+    size, count = outputs.numel(), z.numel()
+    factor, asked = ca.SX.sym("f", size * count), ca.SX.sym("z", count)
+    name, answer = told_name(count, size - count), ca.reshape(factor, size, count) @ asked
+    respond = ca.Function(name, [ca.vertcat(factor, asked)], [ca.densify(answer)], {"never_inline": True})
+    return ca.vec(ca.densify(coefficients(outputs, z))), respond
 
 
 def coefficients(outputs: Vector, z: Vector) -> Matrix:

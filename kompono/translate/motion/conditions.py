@@ -22,10 +22,13 @@ from kompono.model.body import Body, Carrier
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
+from kompono.model.law import is_law
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_motion, symbolic_pose
 from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.open_units import with_numbers
+from kompono.translate.lengths import with_lengths
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
@@ -52,6 +55,7 @@ class Closure(Generic[Key]):
     carried: tuple[Matrix, ...] = ()  # rows on the full twist at each joint of the path: G if all of them were free
     inverse: Matrix | None = None  # what rows are multiplied by where columns are those of solved ones
     direct: dict[Joint, Matrix] | None = None  # G on speeds of the joints that are meant, if some close loops
+    through: dict[Key, tuple[Matrix, ...]] | None = None  # G as gamma times these, if that is less work
 
     @property
     def size(self) -> int:
@@ -147,28 +151,35 @@ class Laws:
     def of(self, element: Joint | Constraint, declared: Element | None = None) -> Conditions:
         """The conditions of a pair; of one that was `declared` about other axes."""
         if element not in self._known:
-            pair = self._model.pair(declared or element, element) if self._model is not None else element
-            self._known[element] = differentiate_conditions(pair)
+            self._known[element] = differentiate_conditions(self._told(declared or element, element))
         return self._known[element]
+
+    def _told(self, declared: Element, element: Any) -> Any:
+        """A pair as it is traced."""
+        if self._model is None or self._model.numbers is None:
+            return element
+        if is_law(element):
+            return with_numbers(self._model, element)
+        if self._model.numbers.pairs is None:
+            return with_lengths(self._model, declared, element)
+        return self._model.pair(declared, element)
 
 
 def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
-    groups = group_sizes(coupling)
-    joints = list(dict.fromkeys(coupling.joints))
-    law, pair = kinematics.model.law(coupling), kinematics.model.pair
-    g = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in law.conditions()])
-    slip = ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in law.velocity_conditions()])
+    joints, told = list(dict.fromkeys(coupling.joints)), with_numbers(kinematics.model, coupling)
+    law, pair = kinematics.model.law(told), kinematics.model.pair
+    parts = law.conditions(), law.velocity_conditions()
+    g, slip = (ca.vertcat(ca.SX(0, 1), *[ca.vec(ca.SX(group)) for group in part]) for part in parts)
     q, v = ca.vertcat(*[joint.q for joint in joints]), ca.vertcat(*[joint.v for joint in joints])
     q_dot = ca.densify(ca.vertcat(*[ca.SX(pair(joint).rate(joint.q, joint.v)) for joint in joints]))
     g_dot = ca.vertcat(ca.jtimes(g, q, q_dot) + ca.jacobian(g, time), slip)
     g = ca.vertcat(g, ca.SX.zeros(slip.numel()))
     u = ca.jtimes(g_dot, q, q_dot) + ca.jacobian(g_dot, time)
     rows = [ca.jacobian(g_dot, joint.v) for joint in joints]
-    path = kinematics.model.path(coupling)
-    values = kinematics.tracer.call(lambda: (g, g_dot, u, *rows), path=path, free=True)
     assert v.shape[0] == sum(row.shape[1] for row in rows)
-    columns = dict(zip(joints, values[3:], strict=True))
-    return Closure(coupling, groups, values[0], values[1], values[2], columns)
+    traced = (g, g_dot, u, *rows)
+    g, g_dot, u, *rows = kinematics.tracer.call(lambda: traced, path=kinematics.model.path(coupling), free=True)
+    return Closure(coupling, group_sizes(coupling), g, g_dot, u, dict(zip(joints, rows, strict=True)))
 
 
 def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, laws: Laws) -> Closure[Joint]:
@@ -300,46 +311,50 @@ def column_of(pose: Pose) -> Vector:
 
 
 def trace_body_closure(
-    kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration
-) -> Closure[Body]:
-    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes).
-
-    G is keyed by body; what grounds are prescribed to do is part of u.
+    kinematics: Kinematics, element: Closing, laws: Laws, ground_acceleration: GroundAcceleration,
+    through: bool = False,
+) -> Closure[Body]:  # fmt: skip
+    """The conditions of an element with G on the spatial accelerations of the bodies themselves (working axes), by
+    body, and if asked `through` what; what grounds are prescribed to do is part of u.
     """
     if isinstance(element, Coupling):
         return _trace_body_coupling(kinematics, element, ground_acceleration)
     law, path, call = laws.of(element), kinematics.model.path(element), kinematics.tracer.call
-    first, second = element.first, element.second
-    relative = kinematics.relative(first.body, second.body)
-    twist = kinematics.absolute(second.body).twist
-    outer, inner = kinematics.frames.locate(first).inverse(), kinematics.frames.locate(second)
+    first, second, frames = element.first, element.second, kinematics.frames
+    relative, still = kinematics.relative(first.body, second.body), not kinematics.absolute(first.body).twist.nnz()
+    twist = ca.SX(6, 1) if still else kinematics.absolute(second.body).twist  # seen from what rests, w x w vanishes
+    outer, inner, carried = frames.seen_from(first), frames.locate(second), frames.carried(second)
+    felt, known = (ca.SX(6, 1) if isinstance(f.body, Body) else ground_acceleration(f.body) for f in (first, second))
+    if felt.nnz():
+        base = frames.locate(first)
+        felt = call(lambda a, p, r: carry_twist(Pose(p, r), a), felt, base.position, base.rotation, path=path)
 
-    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector) -> tuple[Matrix, ...]:
-        actual = outer @ Pose(p, r) @ inner
+    def trace(p: Vector, r: Matrix, moving: Vector, w2: Vector, a1: Vector, a2: Vector, *held: Matrix) -> Any:
+        outer, between, inner = Pose(*held[:2]), Pose(p, r), Pose(*held[2:4])
+        actual = outer @ between @ inner
         turn = actual.rotation
-        w, a = carry_twist(inner, moving), carry_twist(inner, -twist_cross(w2, moving))
-        velocity = ca.vertcat(turn @ w[:3], turn @ w[3:])
-        acceleration = ca.vertcat(turn @ (a[:3] + ca.cross(w[3:], w[:3])), turn @ a[3:])
-        g, g_dot, u, gamma = law.all(column_of(actual), ca.densify(velocity), ca.densify(acceleration), law.signals)
-        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, inner, Pose(p, r))
+        w, a = carry_twist(inner, moving), carry_twist(inner, a2 - twist_cross(w2, moving))
+        velocity = ca.densify(ca.vertcat(turn @ w[:3], turn @ w[3:]))
+        linear = turn @ (a[:3] + ca.cross(w[3:], w[:3])) - a1[:3] - ca.cross(a1[3:], actual.position)
+        acceleration = ca.densify(ca.vertcat(linear, turn @ a[3:] - a1[3:]))
+        g, g_dot, u, gamma = law.all(column_of(actual), velocity, acceleration, law.signals)
+        near = (ca.diagcat(turn, turn), held[4], -twist_matrix(between)) if through else ()
+        return g, g_dot, u, gamma, *rows_on_bodies(gamma, turn, held[4], between), *near
 
-    pose = relative.pose
-    g, g_dot, u, gamma, *blocks = call(trace, pose.position, pose.rotation, relative.twist, twist, path=path)
-    columns: dict[Body, Matrix] = {}
-    for frame, block in zip((second, first), blocks, strict=True):
-        if isinstance(frame.body, Body):
-            columns[frame.body] = block
-        else:
-            known = ground_acceleration(frame.body)
-            u = call(lambda u, g, a: u + g @ a, u, block, known, path=path)
-    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma)
+    moved = relative.pose.position, relative.pose.rotation, relative.twist, twist, felt, known
+    held = outer.position, outer.rotation, inner.position, inner.rotation, carried
+    g, g_dot, u, gamma, on_second, on_first, *near = call(trace, *moved, *held, path=path)
+    sides = (second.body, on_second, tuple(near[:2])), (first.body, on_first, tuple(near))
+    columns = {body: block for body, block, _ in sides if isinstance(body, Body)}
+    seen = {body: parts for body, _, parts in sides if isinstance(body, Body)} if through else None
+    return Closure(element, group_sizes(element), g, g_dot, u, columns, gamma, through=seen)
 
 
-def rows_on_bodies(gamma: Matrix, turn: Matrix, inner: Pose, between: Pose) -> tuple[Matrix, Matrix]:
+def rows_on_bodies(gamma: Matrix, turn: Matrix, carried: Matrix, between: Pose) -> tuple[Matrix, Matrix]:
     """G on the twists of second and first body, from the rows on the relative twist (first-frame axes): `turn` is the
-    rotation between the two frames, `inner` the second frame on its body, `between` the second body in the first.
+    rotation between the frames, `carried` the twist matrix of the second, `between` the second body in the first.
     """
-    on_second = gamma @ ca.diagcat(turn, turn) @ twist_matrix(inner)
+    on_second = gamma @ ca.diagcat(turn, turn) @ carried
     return on_second, -on_second @ twist_matrix(between)
 
 
@@ -368,17 +383,17 @@ def _trace_body_coupling(
     for joint in dict.fromkeys(coupling.joints):
         q, v = kinematics.joint_state(joint)
         relative = kinematics.relative(joint.first.body, joint.second.body)
-        frame = kinematics.frames.locate(joint.second)
+        frame, carried = kinematics.frames.locate(joint.second), kinematics.frames.carried(joint.second)
 
         def trace(
             row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector,
-            joint: Joint = joint, frame: Pose = frame,
+            joint: Joint = joint, frame: Pose = frame, carried: Matrix = carried,
         ) -> tuple[Matrix, ...]:  # fmt: skip
             subspace = ca.SX(joint.subspace(q))
             picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
             inner_twist, inner_moving = carry_twist(frame, w2), carry_twist(frame, moving)
             u = picked @ (-twist_cross(inner_twist, inner_moving) - joint.subspace_rate(q, v))
-            on_second = picked @ twist_matrix(frame)
+            on_second = picked @ carried
             return u, on_second, -on_second @ twist_matrix(Pose(p, r))
 
         twist = kinematics.absolute(joint.second.body).twist

@@ -40,8 +40,8 @@ class Hanging:
 
     def ground(self, link: Link) -> Pose:
         """The working frame of a ground in that of the world."""
-        pose = self._ground(link)
-        if self._frames.opened is None:
+        pose, numbers = self._ground(link), self._model.numbers
+        if self._frames.opened is None or numbers is None or numbers.pairs is None:
             return pose
         if link.carrier in self._resting:
             pose = Pose(self._resting[link.carrier], pose.rotation)
@@ -149,7 +149,8 @@ def find_poses(kinematics: Kinematics, pairs: Iterable[Joint | Constraint]) -> N
     mated = [frame for mate in mates for frame in (mate.first, mate.second)]
     for frame in (*known, *mated, *carriers):
         if frame.body in carriers:
-            frames.locate(frame)
+            frames.seen_from(frame)
+            frames.carried(frame)
     for frame in mated:
         frames.declared(frame)
     frames.traced("world", frames.of(world))

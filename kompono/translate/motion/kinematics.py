@@ -147,7 +147,8 @@ class Kinematics:
         for frames in known:
             if frames.topology is topology and frames.axes is axes and (frames.opened is not None) is opens:
                 return frames
-        opened = OpenPoses(self.model, "" if axes is None else "turned ") if opens else None
+        prefix = "" if axes is None else "turned "
+        opened = OpenPoses(self.model, prefix, signed=topology.placed) if opens else None
         known.append(WorkingFrames(topology, None, axes, opened))
         return known[-1]
 
@@ -168,9 +169,11 @@ class Kinematics:
         if self.axes is None:
             return vector
         world = self.frames.of(self.topology.world)
-        if not ca.SX(vector).is_constant():
+        numbers = self.model.numbers
+        value = vector if ca.SX(vector).is_constant() else numbers.worth(vector) if numbers is not None else None
+        if value is None:
             return self.frames.traced("world", world).rotation.T @ vector
-        seen = without_rounding(Pose(world.rotation.T @ vector), vector)
+        seen = without_rounding(Pose(world.rotation.T @ value), value)
         return self.frames.traced("field", seen).position
 
     def free(self, joint: Joint) -> list[int]:
@@ -283,7 +286,7 @@ class Kinematics:
         origin = first if first is not None else self.topology.world
         key = (origin, second)
         if key not in self._motions:
-            places = self.frames.locate(origin), self.frames.locate(second)
+            places = self.frames.seen_from(origin), self.frames.locate(second)
             self._motions[key] = self._motion(origin.body, second.body, *places)
         return self._motions[key]
 
@@ -301,17 +304,12 @@ class Kinematics:
         if self.axes is None or element not in self.axes.closing:
             return self.motion(element.first, element.second)
         _, first, second = self.pair(element)
-        return self._motion(element.first.body, element.second.body, first, second)
+        return self._motion(element.first.body, element.second.body, first.inverse(), second)
 
-    def _motion(self, origin: Carrier, end: Carrier, first: Pose, inner: Pose) -> Motion:
-        relative, outer = self.relative(origin, end), first.inverse()
-
-        def trace(p: Vector, r: Matrix, w: Vector) -> Sequence[Matrix]:
-            return _SEE(outer.position, outer.rotation, p, r, w, inner.position, inner.rotation)
-
-        place = (relative.pose.position, relative.pose.rotation, relative.twist)
-        values = self.tracer.call(trace, *place, path=self.model.path(end))
-        return Motion(*values)
+    def _motion(self, origin: Carrier, end: Carrier, outer: Pose, inner: Pose) -> Motion:
+        relative = self.relative(origin, end)
+        place = (outer.position, outer.rotation, relative.pose.position, relative.pose.rotation, relative.twist)
+        return Motion(*self.tracer.call(_SEE, *place, inner.position, inner.rotation, path=self.model.path(end)))
 
     def joint_state(self, joint: Joint) -> tuple[Vector, Vector]:
         """Coordinates and speeds of any joint: those of the tree, or measured where the joint closes a loop."""

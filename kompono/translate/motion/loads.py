@@ -106,13 +106,14 @@ class Loads:
                 self._field_on(field, body)
 
     def _field_on(self, field: Field, body: Body) -> None:
+        law = self.model.law(field)
         centre = self.kinematics.frames.centre(body)
         absolute, frames = self.kinematics.absolute(body).pose, self.kinematics.frames
         world = frames.traced("world", frames.of(self.kinematics.topology.world))
 
         def trace(p: Vector, r: Matrix) -> Vector:
             pose = world @ Pose(p, r) @ centre
-            force = self.model.solid(body).mass * ca.SX(field.acceleration(pose.position))
+            force = self.model.solid(body).mass * ca.SX(law.acceleration(pose.position))
             return carry_wrench_back(centre, ca.vertcat(pose.rotation.T @ force, ca.SX(3, 1)))
 
         path = self.model.path(field)
@@ -122,7 +123,7 @@ class Loads:
 def uniform_field(model: Elaborated, field: Field) -> Vector | None:
     """The acceleration of a field that acts on all bodies alike; None if it does not."""
     position = ca.SX.sym("x", 3)
-    value = ca.SX(field.acceleration(position))
+    value = ca.SX(model.law(field).acceleration(position))
     symbols = {symbol.element_hash() for symbol in ca.vertsplit(position)}
     varies = any(symbol.element_hash() in symbols for symbol in free_symbols(value))
     return None if varies or field.owner is not model.model else value
@@ -135,11 +136,14 @@ def effort_on_bodies(
     frames, motion = kinematics.frames, kinematics.motion(joint.first, joint.second)
     inner, outer, law = frames.locate(joint.second), frames.locate(joint.first), kinematics.model.pair(joint)
 
-    def trace(q: Vector, f: Vector, p: Vector, r: Matrix) -> tuple[Vector, Vector]:
+    def trace(
+        q: Vector, f: Vector, p: Vector, r: Matrix, op: Vector, orr: Matrix, ip: Vector, ir: Matrix
+    ) -> tuple[Vector, Vector]:
         load = effort_wrench(joint, law.subspace(q), f)
-        return carry_wrench_back(inner, load), carry_wrench_back(outer @ Pose(p, r), -load)
+        return carry_wrench_back(Pose(ip, ir), load), carry_wrench_back(Pose(op, orr) @ Pose(p, r), -load)
 
-    wrenches = kinematics.tracer.call(trace, q, effort, motion.position, motion.rotation, path=path)
+    places = (motion.position, motion.rotation, outer.position, outer.rotation, inner.position, inner.rotation)
+    wrenches = kinematics.tracer.call(trace, q, effort, *places, path=path)
     return list(zip((joint.second.body, joint.first.body), wrenches, strict=True))
 
 

@@ -11,6 +11,8 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.networks import network_wires
+from kompono.translate.declared.open_networks import open_network
+from kompono.translate.declared.open_signals import fed, said
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.results import ResultUsed
 from kompono.translate.motion.sensors import Acceleration, frame_signal, sensor_signal
@@ -59,16 +61,18 @@ def bind_wires(tracer: Tracer, model: Elaborated) -> None:
     for output in model.outputs:
         if not isinstance(output.owner, Sealed):
             path = model.path(output)
-            tracer.define(ca.SX(output), lambda o=output, p=path: _follow(tracer, p, o.expression))
+            tracer.define(ca.SX(output), lambda o=output, p=path: _follow(tracer, p, said(model, o)[0]))
     for mode in model.modes:
         if mode._next is not None:
             tracer.define(ca.SX(mode._next), lambda m=mode: tracer.call(lambda: ca.SX(m), free=True))
     for wire in model.connections:
         path = model.path(wire.target)
-        tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, w.source))
+        tracer.define(ca.SX(wire.target), lambda w=wire, p=path: _follow(tracer, p, fed(model, w)))
     for network in model.networks:
         path = model.path(network)
-        tracer.define(network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, n.values)))
+        tracer.define(
+            network.symbols, cache(lambda n=network, p=path: _follow(tracer, p, open_network(model, n).values))
+        )
 
 
 def bind_next(tracer: Tracer, model: Elaborated, due: Sequence[Mode]) -> None:
@@ -76,7 +80,7 @@ def bind_next(tracer: Tracer, model: Elaborated, due: Sequence[Mode]) -> None:
     for mode in due:
         if mode._next is not None:
             path = f"{model.path(mode)}.next"
-            tracer.define(ca.SX(mode._next), lambda m=mode, p=path: _follow(tracer, p, m._becomes))
+            tracer.define(ca.SX(mode._next), lambda m=mode, p=path: _follow(tracer, p, said(model, m)[0]))
 
 
 def _follow(tracer: Tracer, path: str, expression: Any) -> Vector:

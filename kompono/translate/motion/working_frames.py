@@ -10,7 +10,8 @@ import numpy as np
 
 from kompono.model.body import Carrier, Frame, MassProperties
 from kompono.spatial.pose import Pose
-from kompono.translate.lengths import OpenPoses
+from kompono.spatial.vectors import twist_matrix
+from kompono.translate.lengths import OpenPoses, is_number
 from kompono.translate.structure.axes import ChosenAxes
 from kompono.translate.structure.topology import Topology
 from kompono.translate.structure.turned import exact, plain
@@ -67,6 +68,25 @@ class WorkingFrames:
     def declared(self, frame: Frame) -> Pose:
         """A frame of a body in that body's own frame, as it is traced."""
         return frame.pose if self.opened is None else self.opened.declared(frame)
+
+    def seen_from(self, frame: Frame) -> Pose:
+        """The body's working frame in a frame of it, as it is traced."""
+        if self.opened is None or not self._apart(frame):
+            return self.locate(frame).inverse()
+        return self.opened.back(frame, self.place(frame), self.of(frame.body))
+
+    def carried(self, frame: Frame) -> Matrix:
+        """X (6, 6) with the twist of a frame from that of its body, as it is traced."""
+        located = self.locate(frame)
+        if self.opened is None or not self._apart(frame):
+            return twist_matrix(located)
+        turned = located.rotation.T
+        upper = ca.horzcat(turned, self.opened.lever(frame, self.place(frame)))
+        return ca.sparsify(ca.vertcat(upper, ca.horzcat(ca.SX(3, 3), turned)))
+
+    def _apart(self, frame: Frame) -> bool:
+        """Whether what follows from a place is a number of its own."""
+        return self.topology.placed and is_number(self.place(frame))
 
     def traced(self, name: str, pose: Pose) -> Pose:
         """A pose that follows from where frames are, as it is traced."""

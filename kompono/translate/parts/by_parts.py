@@ -35,6 +35,11 @@ class ByParts(TracedEngine):
         return False
 
     @property
+    def loosens(self) -> bool:
+        """They bring back what they hold by themselves."""
+        return False
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Places in the state of each closed part."""
         found = (tuple(part.inside.places(self)) for part in self.compartment.parts)

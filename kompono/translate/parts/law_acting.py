@@ -34,8 +34,6 @@ def with_laws(now: Moment, plain: Condensed, swept: Swept, level: str) -> LawSwe
         return LawSwept(swept, laws, parts if parts.shape.rows else None)
     kind = "residual" if level == "residual" else "rate"
     held, bias = held_table(rows, now.tracer, kind), rows.stacked(closures, kind)
-    if level == "rate":  # before forces: what laws hold moves as it does, as in open models
-        bias = ca.SX.zeros(rows.size)
     return LawSwept(swept, LawAt(now.kinematics, rows, closures, lambda b, *_: held(b), bias, base, (), None))
 
 

@@ -1,7 +1,7 @@
 """A compartment at one state: its parts are asked, its equations condensed, and what its parts do resolved.
 
-Levels of an answer: "force" gives accelerations; "rate" makes speeds consistent before that, with the same factors;
-"residual" and "speed" are the two halves of projection (coarser, see `relative.PROJECTION_TOLERANCE`).
+Levels of an answer: "force" gives accelerations; "rate" makes speeds consistent before that, whatever laws hold, as in
+open models; "residual" and "speed" are the two halves of projection (coarser, see `relative.PROJECTION_TOLERANCE`).
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class Moment:
         swept = sweep(condensation.elimination, right, condensation.border_keys)
         plain = Condensed(self, condensation, swept, loads, nears, declared or {})
         handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
-        laws = level != "lawless" and (self.compartment.law_rows.size or handed)
+        laws = level not in ("lawless", "rate") and (self.compartment.law_rows.size or handed)
         return replace(plain, swept=with_laws(self, plain, swept, level)) if laws else plain
 
     @cached_property

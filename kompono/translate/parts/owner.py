@@ -68,7 +68,8 @@ class SolvedByParts(LawsByRows):
     def _derivative(self) -> Routine:
         tracer, now = self._moment()
         now, settled = now.settled()
-        known = settled is not None and not self.compartment.law_rows.of_joints
+        held = self.compartment.law_rows.of_joints or any(part.laws.size for part in self.compartment.parts)
+        known = settled is not None and not held  # else blocks with what laws hold are others
         condensed = now.forces_after(settled) if known and settled is not None else now.forces()
         rates = now.rates(condensed, condensed.resolve(ca.SX(0, 1)), ca.SX(0, 1))
         return tracer.routine("derivative", [("rate", self._scattered(rates))])

@@ -23,12 +23,12 @@ from kompono.model.body import Body
 from kompono.model.element import Element
 from kompono.spatial.vectors import twist_matrix
 from kompono.translate.elimination.blocks import PivotReference
+from kompono.translate.elimination.pivots import ALWAYS
 from kompono.translate.motion.conditions import Closing, Closure, Laws, trace_body_closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.rank.probe import Probe
 from kompono.translate.rank.redundant import slips
-from kompono.translate.rank.sizes import ALWAYS
 from kompono.translate.structure.aligned import squared
 
 IMPLIED = 1e-10  # a pivot below this, relative to its reference, is that of a row others imply

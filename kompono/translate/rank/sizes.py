@@ -14,6 +14,7 @@ so different in size that double precision cannot tell them apart is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -24,8 +25,10 @@ from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
+from kompono.spatial.vectors import twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import PivotReference
+from kompono.translate.elimination.pivots import ALWAYS
 from kompono.translate.motion.conditions import Closing, Conditions, Laws, column_of, path_joints, rows_on_bodies
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.rank.probe import SAMPLES
@@ -33,9 +36,9 @@ from kompono.translate.rank.rank import LiveRows
 from kompono.translate.structure.aligned import aligned
 from kompono.translate.structure.topology import Topology
 
-ALWAYS = 1e-300  # a reference every pivot exceeds
 BESIDE = 1e3  # times heavier than those of a joint a body of its loop may be until the joint's rows count as smaller
 UNRESOLVED = 1e-12  # least pivot, relative to the first size of its row, that stands out from rounding
+APART = 1e-2  # the same of rows that are far from depending on each other
 
 
 def absolute_references(
@@ -51,9 +54,11 @@ def absolute_references(
     `mobilities` are 1/M (6, 6) of bodies whose mass is not declared.
     """
     elements: tuple[Closing, ...] = (*model.joints, *model.constraints, *model.couplings)
-    sizes: dict[Element, np.ndarray] = {
+    pairs: dict[Element, tuple[np.ndarray, float]] = {
         e: _least_pivots(model, e, laws, unit, mobilities) for e in (*model.joints, *model.constraints)
     }
+    sizes: dict[Element, np.ndarray] = {e: own for e, (own, _) in pairs.items()}
+    apart = {e for e, (_, least) in pairs.items() if least > APART}
     sizes |= {e: live[e].declared(live[e].reference) for e in model.couplings}
     implied: dict[Element, np.ndarray] = {e: matrix for pair in tree.mated for e, matrix in pair.implied.items()}
     shares: dict[Element, float] = dict.fromkeys(implied, 1.0)
@@ -68,12 +73,13 @@ def absolute_references(
             for joint in loop:
                 beside = min(1.0, BESIDE * min(masses[joint], default=0.0) / heaviest) if heaviest else 1.0
                 shares[joint] = min(share * beside, shares.get(joint, 1.0))
-    return {
+    references: dict[Element, PivotReference] = {
         key: PivotReference.of(
             own * shares[key] if key in shares else np.full(len(own), ALWAYS), _slips(own, implied.get(key))
         )
         for key, own in sizes.items()
     }
+    return {key: replace(one, apart=key in apart) for key, one in references.items()}
 
 
 def _masses(element: Closing, mobilities: Mapping[Body, np.ndarray]) -> list[float]:
@@ -95,12 +101,14 @@ def _slips(sizes: np.ndarray, implied: np.ndarray | None) -> np.ndarray | None:
 
 def _least_pivots(
     model: Elaborated, element: Joint | Constraint, laws: Laws, unit: bool, mobilities: Mapping[Body, np.ndarray]
-) -> np.ndarray:
-    """For each row of an element the least pivot it can have among the others, with both bodies free."""
+) -> tuple[np.ndarray, float]:
+    """For each row of an element the least pivot it can have among the others, with both bodies free, and how far the
+    rows are from depending on each other: the least eigenvalue of what they have in common, 1 if that is nothing.
+    """
     law = laws.of(element)
     count = law.residual.size1_out(0)
     if not count:
-        return np.zeros(0)
+        return np.zeros(0), 1.0
     function, free = _square_function(element, law, unit, mobilities)
     declared = {ca.SX(parameter).element_hash(): parameter.value for parameter in model.parameters}
     random = np.random.default_rng(1)
@@ -114,7 +122,7 @@ def _least_pivots(
         least.append(sizes[0])
     if not unit and np.median(least) < UNRESOLVED:
         _complain(model, element)
-    return np.median(pivots, axis=0)
+    return np.median(pivots, axis=0), min(least)
 
 
 def _square_function(
@@ -124,7 +132,7 @@ def _square_function(
     x, still = ca.SX.sym("x", 12), ca.SX.zeros(6)
     pose, inner = Pose(x[:3], ca.reshape(x[3:], 3, 3)), element.second.pose
     gamma = law.all(x, still, still, law.signals)[3]
-    blocks = rows_on_bodies(gamma, pose.rotation, inner, element.first.pose @ pose @ inner.inverse())
+    blocks = rows_on_bodies(gamma, pose.rotation, twist_matrix(inner), element.first.pose @ pose @ inner.inverse())
     square = ca.SX(gamma.shape[0], gamma.shape[0])
     for block, frame in zip(blocks, (element.second, element.first), strict=True):
         if isinstance(frame.body, Body):

@@ -75,7 +75,7 @@ class Engine {
       this.pointer(name, place);
     }
     this.integers[this.field("record_count")] = this.integers[this.field("recorded")] = FAR;
-    for (const [name, value] of [["projecting", facts.projecting ? 1 : 0], ["acting", 1], ["guard_checks", facts.guard_checks], ["every", 2 ** 40], ["log_capacity", places.log]]) {
+    for (const [name, value] of [["projecting", facts.projecting ? 1 : 0], ["acting", 2], ["guard_checks", facts.guard_checks], ["every", 2 ** 40], ["log_capacity", places.log]]) {
       this.integer(name, value);
     }
     this.real("step_size", facts.step);

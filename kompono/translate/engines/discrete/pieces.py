@@ -22,8 +22,8 @@ from kompono.translate.kernels import add_kernel
 from kompono.translate.motion.kinematics import Kinematics, WorkingFrames
 from kompono.translate.motion.loads import Loads
 from kompono.translate.structure.topology import Topology
-from kompono.translate.symbolic import Matrix, Scalar, Vector
-from kompono.translate.tracer import Tracer, entries_of, with_entries
+from kompono.translate.symbolic import Matrix, Scalar, Vector, entries_of, with_entries
+from kompono.translate.tracer import Tracer
 
 # what a number read by a kernel is: ("q" | "v", which body, offset), ("data", place), ("source", which wrench, offset),
 # or (array, index) of a single number
