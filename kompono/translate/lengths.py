@@ -48,16 +48,16 @@ def _constant(part: Any) -> bool:
 
 
 def named_frames(model: Elaborated, topology: Topology) -> dict[Frame, str]:
-    """Names of all frames on bodies whose poses are numbers. Those of mates that are a joint are left out: what follows
-    from them stands in the equations as it is.
-    """
-    fixed = {frame for pair in topology.mated for one in pair.constraints for frame in (one.first, one.second)}
+    """Names of all frames on bodies whose poses are numbers, and of those of joints that mates are."""
     found: dict[Frame, str] = {}
     for element in model.model.walk():
         path = model.path(element)
         for name, frame in _frames(vars(element)):
-            if frame not in found and frame not in fixed and is_number(frame.pose):
+            if frame not in found and is_number(frame.pose):
                 found[frame] = f"{path}.{name}"
+    for pair in topology.mated:
+        for name, frame in _frames({end: getattr(pair.joint, end) for end in ("first", "second")}):
+            found[frame] = f"{model.path(pair.constraints[0])} mated {name}"
     return found
 
 
@@ -69,17 +69,16 @@ def _frames(values: Mapping[Any, Any]) -> Iterator[tuple[str, Frame]]:
                 yield f"{name} {number}", one
 
 
-def named_lengths(model: Elaborated, topology: Topology, *, joints: bool) -> dict[Element, tuple[str, ...]]:
+def named_lengths(model: Elaborated, *, joints: bool) -> dict[Element, tuple[str, ...]]:
     """Attributes of constraints of ours, and of `joints`, that are lengths, or an angle, and enter nothing but their
-    laws; without joints, nothing but conditions. Not those of mates that are a joint.
+    laws; without joints, nothing but conditions.
     """
-    mated = {one for pair in topology.mated for one in pair.constraints}
     found: dict[Element, tuple[str, ...]] = {}
     for one in (*model.joints, *model.constraints) if joints else model.constraints:
         known = _SIZES if isinstance(one, Joint) else _LENGTHS
         names = tuple(name for name in known if type(vars(one).get(name)) is float)
         enters = joints or (isinstance(one, Constraint) and type(one).holds is Constraint.holds)
-        if names and enters and one not in mated and is_ours(type(one)):
+        if names and enters and is_ours(type(one)):
             found[one] = names
     return found
 
@@ -102,6 +101,13 @@ def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> A
     return twin
 
 
+def put_in(model: Elaborated, name: str, values: np.ndarray) -> ca.SX:
+    """Numbers (rows, columns) as they are traced: as such, or as symbols of numbers that are put in afterwards."""
+    if model.numbers is None or model.numbers.pairs is None:
+        return ca.SX(ca.sparsify(ca.DM(values)))
+    return model.numbers.found(name, values, ones=True)
+
+
 class OpenPoses:
     """Poses of a model as symbols; what is found with other working axes has another `prefix`. `signed`: numbers that
     differ in their signs are two symbols, so that no sign is changed at run time.
@@ -112,9 +118,17 @@ class OpenPoses:
         self._model, self._prefix, self._numbers = model, prefix, model.numbers
         self._places = _equal_places if signed else like_places
 
-    def frame(self, frame: Frame, place: Pose) -> Pose:
-        """Where a frame is, by its own name."""
-        return self.pose(f"{self._name(frame)} place", place)
+    def frame(self, frame: Frame, place: Pose, working: Pose) -> Pose:
+        """Where a frame is in the `working` frame of its body, by its own name: nowhere else, where it misses the
+        origin or an axis of that by what rounding makes of the two.
+        """
+        made_of = [part for part in (frame.pose.position, working.position) if _constant(part)]
+        size = max((float(np.abs(ca.DM(part).full()).max()) for part in made_of), default=0.0)
+        return self.pose(f"{self._name(frame)} place", place, size)
+
+    def declared(self, frame: Frame) -> Pose:
+        """Where a frame is on its body."""
+        return self.pose(f"{self._name(frame)} declared", frame.pose)
 
     def _name(self, frame: Frame) -> str:
         frames = self._numbers.frames or {}
@@ -124,9 +138,9 @@ class OpenPoses:
             return self._model.path(frame) or "world"
         return f"{self._model.path(frame.body)} {told_pose(frame.pose)}"
 
-    def back(self, frame: Frame, place: Pose) -> Pose:
+    def back(self, frame: Frame, place: Pose, working: Pose) -> Pose:
         """What a frame that is at a place of numbers sees its body at."""
-        found, origin = self.frame(frame, place), ca.DM(place.inverse().position).full().ravel()
+        found, origin = self.frame(frame, place, working), ca.DM(place.inverse().position).full().ravel()
         return Pose(self.values(f"{self._name(frame)} back", _without_rounding(origin)), found.rotation.T)
 
     def lever(self, frame: Frame, place: Pose) -> ca.SX:
@@ -136,11 +150,11 @@ class OpenPoses:
         block = ca.DM(-place.rotation.T @ skew(place.position)).full()
         return self.values(f"{self._name(frame)} lever", _without_rounding(block))
 
-    def pose(self, name: str, pose: Pose) -> Pose:
-        """Symbols for what of a pose is numbers."""
+    def pose(self, name: str, pose: Pose, size: float = 0.0) -> Pose:
+        """Symbols for what of a pose is numbers; its position is made of some of a `size`."""
         position, rotation = pose.position, pose.rotation
         if _constant(position):
-            position = self.values(f"{name} at", _without_rounding(ca.DM(position).full().ravel()))
+            position = self.values(f"{name} at", _without_rounding(ca.DM(position).full().ravel(), size))
         if _constant(rotation):
             values = _put_right(ca.DM(rotation).full())
             places = self._places(values.ravel().tolist())
@@ -178,8 +192,8 @@ def _equal_places(values: Sequence[float]) -> list[int]:
     return [known.get(value, 0) for value in values]
 
 
-def _without_rounding(position: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(position) < ROUNDING * np.abs(position).max(), 0.0, position)
+def _without_rounding(position: np.ndarray, size: float = 0.0) -> np.ndarray:
+    return np.where(np.abs(position) < ROUNDING * max(size, np.abs(position).max()), 0.0, position)
 
 
 def _put_right(rotation: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ Whatever is decided by such numbers is found from the elements as they are decla
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from kompono.translate.structure.topology import Topology
 
 ROUNDING = 1e-14  # numbers of one element that differ less, relative, are equal
+_MOVING = ("pose", "subspace", "subspace_rate", "rate", "normalize")  # laws of what is in the tree
+_CLOSING = ("conditions", "velocity_conditions")  # of what closes a loop in other axes
+_ALL = (*_MOVING, *_CLOSING, "measure", "holds")
 
 
 def is_directed(element: Any) -> bool:
@@ -55,19 +58,20 @@ def _arrays(element: Any) -> dict[str, np.ndarray]:
 
 
 def named_directions(model: Elaborated, topology: Topology) -> dict[Element, tuple[str, ...]]:
-    """Attributes of joints and constraints of ours that are such directions; not those of mates that are a joint."""
-    mated = {one for pair in topology.mated for one in pair.constraints}
+    """Attributes of joints, constraints and joints that mates are, all of ours, that are such directions."""
     found: dict[Element, tuple[str, ...]] = {}
-    for one in (*model.joints, *model.constraints):
-        if one not in mated and is_directed(one) and is_ours(type(one)):
+    for one in (*model.joints, *model.constraints, *(pair.joint for pair in topology.mated)):
+        if is_directed(one) and is_ours(type(one)):
             found[one] = tuple(_arrays(one))
     return found
 
 
-def open_elements(numbers: OpenNumbers, model: Elaborated, topology: Topology, coupled: frozenset[Element]) -> None:
-    """Have directions, places of grounds and numbers of `coupled` ones among those that are put in after tracing."""
-    numbers.directions, numbers.grounds = named_directions(model, topology), named_grounds(model)
-    numbers.coupled = coupled
+def open_elements(numbers: OpenNumbers, model: Elaborated, topology: Topology, declared: Elaborated) -> None:
+    """Have directions, places of grounds and numbers of couplings among those that are put in after tracing; `declared`
+    is the model with all that was left out of it.
+    """
+    numbers.directions, numbers.grounds = named_directions(model, topology), named_grounds(declared)
+    numbers.coupled = frozenset(declared.couplings)
     numbers.pairs = OpenPairs(replace(model, numbers=numbers), topology)
 
 
@@ -79,9 +83,12 @@ class OpenPairs:
     def __init__(self, model: Elaborated, topology: Topology) -> None:
         self._model = model
         self._names: dict[Element, str] = {}
+        for pair in topology.mated:
+            self._names[pair.joint] = f"{model.path(pair.constraints[0])} mated"
         for link in topology.links:
             if link.joint is not None:
                 self._names[link.joint] = f"{model.path(link.carrier)} hung by"
+        self._moving = frozenset(topology.tree_joints)
         self._made: dict[tuple[Element, bool], OpenPair] = {}
 
     def opens(self, declared: Element, turned: Any = None) -> bool:
@@ -103,29 +110,28 @@ class OpenPairs:
         if key not in self._made:
             name = self._names.get(declared) or self._model.path(declared)
             prefix = "" if element is declared else "turned "
-            self._made[key] = OpenPair(self._model, declared, element, f"{prefix}{name} laws")
+            laws = _MOVING if declared in self._moving else _CLOSING if prefix else _ALL
+            self._made[key] = OpenPair(self._model, declared, element, f"{prefix}{name} laws", laws)
         return self._made[key]
 
 
 class OpenPair(Lasting):
-    """The face of a joint or constraint; what is no law is as in the element itself."""
+    """The face of a joint or constraint with some of its laws; what is no law is as in the element itself."""
 
-    def __init__(self, model: Elaborated, declared: Element, element: Any, name: str) -> None:
+    def __init__(self, model: Elaborated, declared: Element, element: Any, name: str, laws: Sequence[str]) -> None:
         numbers = model.numbers
         assert numbers is not None
         self._element = element
         asked = with_lengths(model, declared, element)
-        arguments, answers = _asked(asked)
+        arguments, answers = _asked(asked, laws)
         columns = [ca.SX(part) for parts in answers.values() for part in parts or ()]
         found = opened(columns, [], rounding=ROUNDING)
         expressions, symbols, values = found or (tuple(columns), (), ())
         for k, (symbol, value) in enumerate(zip(symbols, values, strict=True)):
             numbers.note(f"{name} {k}", symbol, value)
         parts = iter(expressions)
-        self._laws: dict[str, Instance | None] = {}
-        for law, answer in answers.items():
-            made = None if answer is None else [next(parts) for _ in answer]
-            self._laws[law] = Instance(arguments[law], made) if made else None
+        self._laws = {law: [next(parts) for _ in answer or ()] for law, answer in answers.items()}
+        self._arguments, self._functions = arguments, dict[str, Instance]()
         numbers.decided(name, _text(arguments, expressions, symbols))
 
     def __getattr__(self, name: str) -> Any:
@@ -170,16 +176,16 @@ class OpenPair(Lasting):
         return self._groups("velocity_conditions", *_parts(motion)) or []
 
     def _at(self, law: str, *arguments: Any) -> list[Any]:
-        found = self._laws[law]
-        assert found is not None
-        return found(*[ca.SX(argument) for argument in arguments])
+        if law not in self._functions:
+            self._functions[law] = Instance(self._arguments[law], self._laws[law])
+        return self._functions[law](*[ca.SX(argument) for argument in arguments])
 
     def _groups(self, law: str, *arguments: Any) -> list[Any] | None:
-        return None if self._laws[law] is None else self._at(law, *arguments)
+        return self._at(law, *arguments) if self._laws[law] else None
 
 
-def _asked(element: Any) -> tuple[dict[str, list[ca.SX]], dict[str, list[Any] | None]]:
-    """Arguments of all laws of an element, and what they are for these; None where there is no such law."""
+def _asked(element: Any, wanted: Sequence[str]) -> tuple[dict[str, list[ca.SX]], dict[str, list[Any] | None]]:
+    """Arguments of laws of an element, and what they are for these; None where there is no such law."""
     laws: dict[str, tuple[list[ca.SX], Callable[[], list[Any] | None]]] = {}
     if isinstance(element, Joint | FollowedBy):
         q, v = ca.SX.sym("q", len(element.coordinates)), ca.SX.sym("v", element.freedoms)
@@ -205,7 +211,8 @@ def _asked(element: Any) -> tuple[dict[str, list[ca.SX]], dict[str, list[Any] | 
         }
         if isinstance(element, Joint):
             laws["measure"] = place, lambda: _maybe(element.measure(pose))
-    return {law: given for law, (given, _) in laws.items()}, {law: ask() for law, (_, ask) in laws.items()}
+    chosen = {law: laws[law] for law in wanted if law in laws}
+    return {law: given for law, (given, _) in chosen.items()}, {law: ask() for law, (_, ask) in chosen.items()}
 
 
 def _both(pose: Pose) -> list[Any]:

@@ -168,9 +168,9 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, dec
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, topology, joints=entry.by_joints)
+    numbers.lengths = named_lengths(model, joints=entry.by_joints)
     if entry.by_joints:
-        open_elements(numbers, model, topology, coupled)
+        open_elements(numbers, model, topology, declared)
     return numbers
 
 

@@ -1,7 +1,5 @@
 """The catalogue in small machines, each element with its numbers by name, to see which of them are put in after
 tracing. No number is 0, 1/2, 1 or 2, and none are equal: those are structure.
-
-python -m translate.catalogue       (from `tests`) tells of each number what another one costs
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ from kompono.library import (
     PointAroundLine,
     PointInPlane,
     PointOnLine,
+    PointOnPoint,
     Polynomial,
     Prismatic,
     Revolute,
@@ -91,6 +90,19 @@ class Coupled(Subsystem):
             self.rod = Distance(self.a.at(0.27, 0, 0), self.c.at(0.03, 0, 0.02), length=0.83)
 
 
+class Mated(Subsystem):
+    """A body that mates hold on the ground, as a joint would, and a pendulum on it."""
+
+    def __init__(self, mates: Callable[[Any, Any], dict[str, Any]], numbers: Numbers) -> None:
+        ground, above, on_body = ((0.11, 0.07, 0.05), (numbers["x"], 0.33, 0.52), (-0.13, 0.03, numbers["z"]))
+        self.ground, self.gravity = Ground(ground), Gravity()
+        start = np.array(ground) + above - np.array(on_body)
+        self.bob, self.arm = Body(mass=0.5, inertia=FULL, start_position=start), Body(mass=0.3, inertia=FULL)
+        for name, mate in mates(self.ground.at(above), self.bob.at(on_body)).items():
+            setattr(self, name, mate)
+        self.knee = Revolute(self.bob.at(0.2, 0.1, 0), self.arm.at(0, 0, 0.31), axis="y")
+
+
 class Case(NamedTuple):
     """An element with its numbers, in a tree or a loop."""
 
@@ -148,6 +160,16 @@ _COUPLINGS: dict[str, tuple[Callable[..., Any], Numbers]] = {
 }
 
 
+_MATES: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
+    "ball": lambda a, b: {"point": PointOnPoint(a, b)},
+    "hinge": lambda a, b: {"point": PointOnPoint(a, b), "parallel": ParallelAxes(a, b, axis=AXIS)},
+    "plane": lambda a, b: {"flat": PlaneToPlane(a, b, axis=AXIS)},
+    "weld": lambda a, b: {
+        "point": PointOnPoint(a, b), "up": ParallelAxes(a, b, axis="z"), "ahead": ParallelAxes(a, b, axis="x")
+    },
+}  # fmt: skip
+
+
 def cases() -> dict[str, Case]:
     """All of them by name."""
     found = {}
@@ -167,6 +189,12 @@ def cases() -> dict[str, Case]:
                 return Coupled(element, given, loop=loop)
 
             found[f"{name}, {'loop' if loop else 'tree'}"] = Case(couple, numbers, ())
+    for name, mates in _MATES.items():
+
+        def mate(given: Numbers, mates: Any = mates) -> Subsystem:
+            return Mated(mates, given)
+
+        found[f"mates, {name}"] = Case(mate, {"x": 0.93, "z": 0.17}, ())
     return found
 
 

@@ -30,7 +30,7 @@ LONG = "KOMPONO_LAWS" in os.environ
 QUICK = [
     "Revolute across y, loop", "Screw, loop", "Universal, tree", "Planar, tree", "Rolling wheel, tree", "Link, tree",
     "Ground, loop", "LineOnLine, loop", "AngleBetween, loop", "Gear, loop", "Sum, tree", "Polynomial, tree",
-    "Drive, tree", "Rotor, tree",
+    "Drive, tree", "Rotor, tree", "mates, hinge", "mates, weld",
 ]  # fmt: skip
 
 
@@ -69,6 +69,13 @@ def machine(element: Callable[..., Any], *, loop: bool = False, **numbers: Any) 
 
 def coupled(element: Callable[..., Any], *, loop: bool = False, **numbers: Any) -> Subsystem:
     return Coupled(element, numbers, loop=loop)
+
+
+def mated(off: float = 0.0) -> Subsystem:
+    """A hinge of mates, or, a little off where it should be, a loop."""
+    model = cases()["mates, hinge"].make({"x": 0.93, "z": 0.17})
+    model.bob.start_position = model.bob.start_position + off
+    return model
 
 
 class Grounds(Subsystem):
@@ -124,6 +131,8 @@ DECIDED: dict[str, tuple[Callable[[], Subsystem], Callable[[], Subsystem]]] = {
     "equal": (
         lambda: coupled(lambda p, q: Sum((p, 3.0), (q, 5.0))), lambda: coupled(lambda p, q: Sum((p, 3.0), (q, 3.0)))
     ),
+    "no mates": (lambda: mated(), lambda: mated(off=1e-3)),
+    "mates": (lambda: mated(off=1e-3), lambda: mated()),
     "ring": (lambda: Ring(4.5), lambda: Ring(4.6)),
     "ring that turns": (lambda: Ring(4.6), lambda: Ring(4.5)),
 }  # fmt: skip

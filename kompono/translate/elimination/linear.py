@@ -25,6 +25,7 @@ from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import symbolic_motion
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.lengths import put_in
 from kompono.translate.motion.conditions import Closing, Closure, Laws, trace_closure, trace_violation
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.structure.topology import Topology, common_owner
@@ -254,13 +255,6 @@ def _connected(forms: Sequence[Form]) -> list[list[Form]]:
                 apart.append((known, others))
         groups = [*apart, (joints, members)]
     return [members for _, members in groups]
-
-
-def put_in(model: Elaborated, name: str, values: np.ndarray) -> Matrix:
-    """Numbers (rows, columns) as they are traced: as such, or as symbols of numbers that are put in afterwards."""
-    if model.numbers is None or model.numbers.pairs is None:
-        return ca.SX(ca.sparsify(ca.DM(values)))
-    return model.numbers.found(name, values, ones=True)
 
 
 def form_matrix(model: Elaborated, form: Form) -> Matrix:

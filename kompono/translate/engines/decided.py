@@ -1,7 +1,7 @@
 """What an engine in joint coordinates decides by lengths, in words: part of the pattern a kept translation must have.
 
-Numbers that stand in the equations as they are (what mates come to, joints of a user's own in other axes) are told in
-full: another one is another pattern.
+Numbers that stand in the equations as they are (joints of a user's own in other axes) are told in full: another one is
+another pattern.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kompono.translate.motion.conditions import Closing
 from kompono.translate.motion.hanging import find_poses
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import uniform_field
+from kompono.translate.motion.readings import shares_in
 from kompono.translate.structure.axes import ChosenAxes
 from kompono.translate.structure.lumps import traced_lump
 from kompono.translate.structure.topology import Topology
@@ -56,8 +57,13 @@ def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
     find_poses(kinematics, (one for one in closing if not isinstance(one, Coupling)))
 
 
-def find_ratios(model: Elaborated, sets: Iterable[LinearSet]) -> None:
-    """Have what linear conditions are solved for, and inertia on coordinates, among the numbers of a model."""
+def find_ratios(model: Elaborated, topology: Topology, sets: Iterable[LinearSet]) -> None:
+    """Have what linear conditions are solved for, inertia on coordinates, and what each mate bears of a weld, among the
+    numbers of a model.
+    """
+    for pair in topology.mated:
+        if not pair.joint.freedoms:
+            shares_in(model, pair)
     for linear in sets:
         linear.find_numbers(model)
     for lump in model.lumps:
@@ -70,7 +76,7 @@ def told_tree(model: Elaborated, topology: Topology) -> list[Any]:
     joints = [_joint(model, link.joint) for link in topology.links]
     mated = [
         (_joint(model, pair.joint), [model.path(one) for one in pair.constraints], pair.bearing,
-         [matrix.tolist() for matrix in pair.implied.values()])
+         [matrix.shape for matrix in pair.implied.values()])
         for pair in topology.mated
     ]  # fmt: skip
     return [links, joints, [_joint(model, joint) for joint in topology.closing], mated]

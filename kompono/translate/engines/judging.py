@@ -311,7 +311,7 @@ class JudgingEngine(SolvedEngine):
         still = self._inlined[1]
         for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
             find_places(motion, self.closing)
-        find_ratios(self.model, self.sets)
+        find_ratios(self.model, self.topology, self.sets)
         for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
 

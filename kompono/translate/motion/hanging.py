@@ -146,10 +146,13 @@ def find_poses(kinematics: Kinematics, pairs: Iterable[Joint | Constraint]) -> N
     known = {} if numbers is None or numbers.frames is None else numbers.frames
     carriers = {world, *(link.carrier for link in kinematics.topology.links)}
     mates = [element for pair in kinematics.topology.mated for element in (pair.joint, *pair.constraints)]
-    for frame in (*known, *(frame for mate in mates for frame in (mate.first, mate.second)), *carriers):
+    mated = [frame for mate in mates for frame in (mate.first, mate.second)]
+    for frame in (*known, *mated, *carriers):
         if frame.body in carriers:
             frames.seen_from(frame)
             frames.carried(frame)
+    for frame in mated:
+        frames.declared(frame)
     frames.traced("world", frames.of(world))
     for link in kinematics.topology.links:
         if link.joint is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -25,9 +26,12 @@ from kompono.model.load_cell import LoadCell
 from kompono.model.reading import effort_unit
 from kompono.spatial.pose import Motion, Pose, pose_jacobian, symbolic_pose
 from kompono.spatial.vectors import carry_wrench_back
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.lengths import put_in
 from kompono.translate.motion.conditions import Closing, Closure, column_of
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import check_shape, effort_wrench
+from kompono.translate.patterns import Instance
 from kompono.translate.structure.mates import MatedPair
 from kompono.translate.symbolic import Matrix, Vector
 
@@ -181,12 +185,12 @@ class Readings:
         pair = next(p for p in self.kinematics.topology.mated if any(c is constraint for c in p.constraints))
         wrench = self.wrench_of(pair.joint)
         if not pair.joint.freedoms:
-            share = shares_of(pair)[constraint]
-            return self.tracer.call(lambda f: ca.DM(share) @ f, wrench, path=self.path(constraint))
+            share = shares_in(self.kinematics.model, pair)[constraint]
+            return self.tracer.call(lambda f: share @ f, wrench, path=self.path(constraint))
         between = self.kinematics.motion(pair.joint.first.body, pair.joint.second.body)
 
         def trace(p: Vector, r: Matrix, f: Vector) -> Vector:
-            return share_at(pair, constraint, Pose(p, r), f)
+            return share_at(self.kinematics, pair, constraint, Pose(p, r), f)
 
         return self.tracer.call(trace, between.position, between.rotation, wrench, path=self.path(constraint))
 
@@ -213,6 +217,11 @@ def closing_wrench(kinematics: Kinematics, closure: Closure, multipliers: Multip
     return kinematics.tracer.call(trace, closure.gamma, multiplier, rotation, path=kinematics.model.path(element))
 
 
+def shares_in(model: Elaborated, pair: MatedPair) -> dict[Constraint, Matrix]:
+    """What `shares_of` gives, as it is traced."""
+    return {one: put_in(model, f"{model.path(one)} share", share) for one, share in shares_of(pair).items()}
+
+
 def shares_of(pair: MatedPair) -> dict[Constraint, np.ndarray]:
     """By constraint: its load (6) on its second frame (in its axes) from that of the weld on the second body.
 
@@ -220,22 +229,25 @@ def shares_of(pair: MatedPair) -> dict[Constraint, np.ndarray]:
     are not determined; least squares gives one set that fits.
     """
     between = pair.joint.first.pose @ pair.joint.second.pose.inverse()  # second body in the first
-    own, seen = ([np.asarray(ca.DM(matrix)) for matrix in matrices] for matrices in _loads_of_mates(pair, between))
+    matrices = _loads_of_mates(pair, between, lambda constraint: constraint, lambda frame: frame.pose)
+    own, seen = ([np.asarray(ca.DM(matrix)) for matrix in each] for each in matrices)
     multipliers = np.linalg.pinv(np.hstack(seen))
     result, row = {}, 0
     for constraint, wrench in zip(pair.constraints, own, strict=True):
-        result[constraint] = wrench @ multipliers[row : row + wrench.shape[1]]
+        share = wrench @ multipliers[row : row + wrench.shape[1]]
+        whole = np.round(share)
+        result[constraint] = np.where(np.abs(share - whole) < 1e-14, whole, share)
         row += wrench.shape[1]
     return result
 
 
-def share_at(pair: MatedPair, constraint: Constraint, between: Pose, wrench: Vector) -> Vector:
+def share_at(kinematics: Kinematics, pair: MatedPair, constraint: Constraint, between: Pose, wrench: Vector) -> Vector:
     """The load (6) of one of several mates on its second frame, in its axes, from that of the joint they are.
 
     `between` is the pose of the second body in the first. Of more conditions than are independent those bear that are
     not implied by others: one set that fits.
     """
-    own, seen = _loads_of_mates(pair, between)
+    own, seen = _loads_of_mates(pair, between, kinematics.model.pair, kinematics.frames.declared)
     bearing = list(pair.bearing)
     matrix = ca.horzcat(*seen)[:, bearing]
     multipliers = ca.solve(ca.densify(matrix.T @ matrix), ca.densify(matrix.T @ wrench))
@@ -248,24 +260,26 @@ def share_at(pair: MatedPair, constraint: Constraint, between: Pose, wrench: Vec
     raise TranslationError("internal: a mate of another pair")
 
 
-def _loads_of_mates(pair: MatedPair, between: Pose) -> tuple[list[Matrix], list[Matrix]]:
+def _loads_of_mates(
+    pair: MatedPair, between: Pose, law: Callable[[Constraint], Any], on_body: Callable[[Frame], Pose]
+) -> tuple[list[Matrix], list[Matrix]]:
     """Per multiplier of each constraint (6, rows): its load on its own second frame, in its axes, and the same load, or
-    its opposite, on the second body of the joint, at the joint's second frame.
+    its opposite, on the second body of the joint, at the joint's second frame. `law` says what a constraint is asked
+    as, `on_body` where a frame is.
     """
     joint = pair.joint
     own, seen = [], []
     for constraint in pair.constraints:
         forward = constraint.first.body is joint.first.body
-        pose = constraint.first.pose.inverse() @ (between if forward else between.inverse()) @ constraint.second.pose
+        first, second = on_body(constraint.first), on_body(constraint.second)
+        pose = first.inverse() @ (between if forward else between.inverse()) @ second
         symbols = symbolic_pose()
-        g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in constraint.conditions(symbols)]))
-        gamma = ca.Function("gamma", [column_of(symbols)], [ca.densify(pose_jacobian(g, symbols))])
+        g = ca.densify(ca.vertcat(*[ca.vec(ca.SX(group)) for group in law(constraint).conditions(symbols)]))
+        gamma = Instance([column_of(symbols)], [ca.densify(pose_jacobian(g, symbols))])
         back = ca.diagcat(pose.rotation.T, pose.rotation.T)
-        wrench = back @ gamma(ca.densify(column_of(pose))).T
+        wrench = back @ gamma(ca.densify(column_of(pose)))[0].T
         own.append(wrench)
-        place = joint.second.pose.inverse() @ (
-            constraint.second.pose if forward else between.inverse() @ constraint.second.pose
-        )
+        place = on_body(joint.second).inverse() @ (second if forward else between.inverse() @ second)
         sign = 1.0 if forward else -1.0
         seen.append(ca.horzcat(*[sign * carry_wrench_back(place, wrench[:, k]) for k in range(wrench.shape[1])]))
     return own, seen

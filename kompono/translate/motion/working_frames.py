@@ -62,14 +62,18 @@ class WorkingFrames:
         if self.opened is None:
             return self.place(frame)
         if frame not in self._located:
-            self._located[frame] = self.opened.frame(frame, self.place(frame))
+            self._located[frame] = self.opened.frame(frame, self.place(frame), self.of(frame.body))
         return self._located[frame]
+
+    def declared(self, frame: Frame) -> Pose:
+        """A frame of a body in that body's own frame, as it is traced."""
+        return frame.pose if self.opened is None else self.opened.declared(frame)
 
     def seen_from(self, frame: Frame) -> Pose:
         """The body's working frame in a frame of it, as it is traced."""
         if self.opened is None or not self._apart(frame):
             return self.locate(frame).inverse()
-        return self.opened.back(frame, self.place(frame))
+        return self.opened.back(frame, self.place(frame), self.of(frame.body))
 
     def carried(self, frame: Frame) -> Matrix:
         """X (6, 6) with the twist of a frame from that of its body, as it is traced."""
