@@ -76,7 +76,7 @@ class Table:
 
     def load(self, place: int) -> str:
         """The line that reads an entry, which is then called `%n<place>`."""
-        return f"%n{place} = load double, ptr {self.address(place)}"
+        return f"%n{place} = load double, ptr {self.address(place)}, !invariant.load !{{}}"
 
     def address(self, place: int) -> str:
         """The address of an entry."""

@@ -59,7 +59,7 @@ class NeededObject:
     place: Station | None = None
     symbol: str = ""
     walked: Callable[[], str] | None = None
-    shape: Shape | None = None  # of code whose numbers are filled in when it is taken
+    shapes: tuple[Shape, ...] = ()  # of code whose numbers are filled in when it is taken
     walks: float = 1.0  # through its code in one evaluation, where that is walked
 
 
@@ -225,13 +225,14 @@ class Objects:
         """A loop and the routines it calls, or of which it knows how to call them."""
         outlines = routines if seen_as is None else seen_as
         inline = schedule.are_short(self._program, routines, _INLINE)
+        tables = self._tables(routines, lanes, alone=False) if inline else {}
 
         def text() -> str:
-            whole = inline and schedule.define(self._program, routines, lanes, turns=True)
+            whole = inline and schedule.define(self._program, routines, lanes, tables, turns=True)
             return (whole or "".join(map(schedule.declare, outlines))) + loop()
 
         shapes = [(r.name, r.inputs, r.outputs, workspace(r)) for r in outlines]
-        parts = [self._part(kind, routines if inline else [], lanes, (inline, settings, shapes), text)]
+        parts = [self._part(kind, routines if inline else [], lanes, (inline, settings, shapes), text, tables)]
         parts += [] if inline else [self._part("routine", [routine], lanes) for routine in routines]
         return parts + self._called_parts(routines, lanes)
 
@@ -266,10 +267,10 @@ class Objects:
         if not found:
             return []
         from kompono.compile import foreign
-        from kompono.compile.closed import closed_key, closed_text
+        from kompono.compile.closed import asked_alone, closed_key, closed_text
         from kompono.translate.laws.naming import is_solver
 
-        alone = {} if lanes == ONE else _asked_alone(found)
+        alone = {} if lanes == ONE else asked_alone(found)
         others = [name for name in found if foreign.known(name)]  # functions of FMUs
         found = {name: function for name, function in found.items() if name not in others}
         own = {name: function for name, function in found.items() if not sealed.known(name, function)}
@@ -289,24 +290,34 @@ class Objects:
         lanes: Lanes,
         extra: object = (),
         text: Callable[[], str] | None = None,
+        tables: Mapping[str, Table] | None = None,
     ) -> NeededObject:
-        shape = self._shape(routines[0]) if kind == "routine" and lanes == ONE else None
-        coded = self._program.coded.get(routines[0].calls[0].kernel) if shape else None
-        numbers = Table(routines[0].name, shape, coded) if shape else None
+        given = self._tables(routines, lanes) if tables is None else tables
 
         def whole() -> str:
             from kompono.compile import sweeps
 
-            body = text() if text else schedule.define(self._program, routines, lanes, numbers, turns=True)
+            body = text() if text else schedule.define(self._program, routines, lanes, given, turns=True)
             own = [sweeps.widest(routine) for routine in routines]  # large models have lanes inside
             return prelude(body, max([lanes, *own], key=lambda width: width.count)) + body
 
         walked = None
         if kind == "routine" and lanes == ONE and (may_walk(routines[0]) or can_walk(self._program, routines[0])):
-            walked = functools.partial(schedule.define_walked, self._program, routines[0], numbers)
-        key = cache.key(kind, [_named(routines[0], shape)] if shape else routines, (lanes, extra))
-        often = walks(routines) if walked else 1.0
-        return NeededObject(key, whole, kind != "routine", walked=walked, shape=shape, walks=often)
+            walked = functools.partial(schedule.define_walked, self._program, routines[0], given.get(routines[0].name))
+        named = [_named(one, given[one.name].shape) if one.name in given else one for one in routines]
+        shapes, often = tuple(table.shape for table in given.values()), walks(routines) if walked else 1.0
+        key = cache.key(kind, named, (lanes, extra))
+        return NeededObject(key, whole, kind != "routine", walked=walked, shapes=shapes, walks=often)
+
+    def _tables(self, routines: Iterable[Routine], lanes: Lanes, alone: bool = True) -> dict[str, Table]:
+        """Tables for the numbers of routines, each `alone` in an object or several in one."""
+        found = {}
+        for routine in routines if lanes == ONE else ():
+            shape = self._shape(routine)
+            if shape is not None:
+                shape = shape if alone else shape._replace(digest=f"{shape.digest} {routine.name}")
+                found[routine.name] = Table(routine.name, shape, self._program.coded.get(routine.calls[0].kernel))
+        return found
 
     def _shape(self, routine: Routine) -> Shape | None:
         """What a routine of one call, or one whose first call has its numbers, is without them."""
@@ -356,29 +367,13 @@ def _patterns(program: Program) -> list[Any]:
     return patterns(program)
 
 
-def _asked_alone(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Closed functions that are asked lane by lane: solvers of laws, and what these ask."""
-    from kompono.translate.laws.naming import sizes
-
-    known = [(name, size) for name in found if (size := sizes(name)) is not None]
-    needed = [name for name, _ in known] + [size.respond for _, size in known]
-    inner = [f.name() for name in needed if name in found for f in _all_called(found[name])]
-    return {name: found[name] for name in dict.fromkeys([*needed, *inner]) if name in found}
-
-
-def _all_called(function: Any) -> list[Any]:
-    from kompono.translate.laws.naming import sizes
-
-    return [] if sizes(function.name()) is not None else list(seen(function).find_functions())
-
-
 def _as_walked(part: NeededObject) -> NeededObject:
     assert part.walked is not None
-    return NeededObject(f"{part.key}-walked", part.walked, False, shape=part.shape)
+    return NeededObject(f"{part.key}-walked", part.walked, False, shapes=part.shapes)
 
 
 def _whole(part: NeededObject, data: bytes) -> bytes:
-    return data if part.shape is None else filled(data, part.shape)
+    return functools.reduce(filled, part.shapes, data)
 
 
 def _named(routine: Routine, shape: Shape) -> Routine:

@@ -10,7 +10,7 @@ does the time to compile it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -133,11 +133,11 @@ def declare(routine: Routine) -> str:
 
 
 def define(
-    program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, numbers: Table | None = None, *,
+    program: Program, routines: Iterable[Routine], lanes: Lanes = ONE, tables: Mapping[str, Table] | None = None, *,
     turns: bool = False,
 ) -> str:  # fmt: skip
-    """Definitions of the routines and of the kernels they share; one routine of one call, or one whose first call
-    writes them, may have its `numbers` in a table. With `turns`, which is for this processor, sines and cosines are
+    """Definitions of the routines and of the kernels they share; routines of one call, and those whose first call
+    writes them, may have their numbers in `tables`. With `turns`, which is for this processor, sines and cosines are
     made together.
     """
     from kompono.compile import sweeps
@@ -150,6 +150,7 @@ def define(
             parts.append(sweeps.define(program, routine, _head(routine, lanes), f"t.{routine.name}", _table, lanes))
             continue
         _check(program, routine)
+        numbers = tables.get(routine.name) if tables else None
         if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:
             parts.append(_direct(program, routine, lanes, numbers, turns))
         else:
@@ -171,7 +172,7 @@ def define_walked(program: Program, routine: Routine, numbers: Table | None = No
     else:
         table = Walked(program, routine, numbers)
     if not table.fits:
-        body = define(program, [routine], ONE, numbers, turns=True)
+        body = define(program, [routine], ONE, {routine.name: numbers} if numbers else {}, turns=True)
     elif isinstance(table, WalkedCalls):
         body = _tabled(program, replace(routine, calls=table.calls), ONE, numbers, places, table)
     else:

@@ -16,7 +16,19 @@ from translate.test_lengths import kernels
 from translate.test_numbers import Shelf, translated
 
 from kompono import Body, Event, Field, Ground, Input, Mode, Output, Parameter, State, Subsystem, Unit, simulate
-from kompono.library import Brake, Contact, Gravity, Orifice, PressureSource, Prismatic, Restrictor, Revolute, Tank
+from kompono.library import (
+    Brake,
+    Contact,
+    DryFriction,
+    Gravity,
+    Orifice,
+    PressureSource,
+    Prismatic,
+    Restrictor,
+    Revolute,
+    RotationalSpringDamper,
+    Tank,
+)  # fmt: skip
 from kompono.model.law import JointLaw, PairLaw
 from kompono.translate.declared.elaborate import elaborate
 from kompono.translate.declared.sameness import Names, names_of
@@ -103,18 +115,34 @@ def test_zeros_ones_equal_numbers_and_sizes_are_structure(
     assert found == kernels(translated(MACHINES[name](**given), None))
 
 
+class Slider(Subsystem):
+    """So small that its routines are in the code of their loop."""
+
+    def __init__(self, mass: float = 1.3, k: float = 113.0, preload: float = 0.3, gravity: float = 9.81) -> None:
+        self.ground, self.gravity, self.block = Ground(), Gravity((0, 0, -gravity)), Body(mass=mass, inertia=(1, 2, 3))
+        self.rail = Prismatic(self.ground, self.block, axis="x", displacement=0.1)
+        self.spring = RotationalSpringDamper(self.rail, k=k)
+        self.friction = DryFriction(self.rail, mu=0.17, preload=preload)
+
+
+RUBBING = {"mu": 0.31, "gravity": 9.6, "upper": 1.31, "limit": 0.02, "backlash": 0.022}
+SLIDER = {"mass": 1.4, "k": 120.0, "preload": 0.35, "gravity": 9.7}
+
+
+@pytest.mark.parametrize(
+    ("machine", "others"), [(MACHINES["rubbing"], RUBBING), (Slider, SLIDER)], ids=["rubs", "small"]
+)
 def test_another_number_compiles_nothing_and_gives_the_bits_of_a_new_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: type[Subsystem], others: dict[str, float]
 ) -> None:
     monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
 
     def end(numbers: dict[str, float], *, cache: bool = True) -> list[float]:
-        result = simulate(MACHINES["rubbing"](**numbers), until=0.02, step=1e-3, cache=cache)
+        result = simulate(machine(**numbers), until=0.02, step=1e-3, cache=cache)
         return list(result.end.values.values())
 
     first = end({})
     objects = sorted(path.name for path in tmp_path.glob("*.o"))
-    others = {"mu": 0.31, "gravity": 9.6, "upper": 1.31, "limit": 0.02, "backlash": 0.022}
     edited = end(others)
     assert sorted(path.name for path in tmp_path.glob("*.o")) == objects
     assert edited == end(others) == end(others, cache=False) != first

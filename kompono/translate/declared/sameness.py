@@ -153,8 +153,8 @@ class _Scribe(Words):
         self.traced = False
         self._ours: dict[type, bool] = {}
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
-        found = numbers is not None and (numbers.placed or numbers.pairs is not None)  # what mates come to is found anew
-        self._loose = found or not model.constraints  # whether starts of bodies are nothing but that
+        anew = numbers is not None and (numbers.placed or numbers.pairs is not None)  # what mates come to is found
+        self._loose = anew or not model.constraints  # whether starts of bodies are nothing but that
         self.visit(options)
         for element in self._elements:
             self.words.append(("element", model.path(element), self.place(element.owner)))
