@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
-
-if TYPE_CHECKING:
-    from kompono.solve.instant import Instant
 
 OVERLAP = 1e-6  # [m, rad] at the start
 PIECES = 8  # of a step over crowded events
@@ -33,6 +30,7 @@ class Settler:
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
+        self._idle: list[int] = []  # units that touched at the last event, held by joints
 
     @cached_property
     def table(self) -> Any:
@@ -48,13 +46,6 @@ class Settler:
         """The state behind an event at which guards of some units `fired`, and numbers of what happened; `step` is
         that of the method [s], 0 if it varies.
         """
-        instant, happened = self._settle(time, state, inputs, parameters, fired, step)
-        return instant.settled(), happened
-
-    def _settle(
-        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, fired: Sequence[int],
-        step: float,
-    ) -> tuple[Instant, list[int]]:  # fmt: skip
         from kompono.solve.instant import Instant
         from kompono.solve.laws.units import NoForcesFit
 
@@ -71,7 +62,10 @@ class Settler:
                 struck, changed = struck + stopped, instant.choose(())
         except NoForcesFit as found:
             raise NoForces(instant.jam(found)) from found
-        return instant, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
+        self._idle = instant.idle
+        return instant.settled(), [
+            self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
+        ]
 
     def _check_numbers(self, numbers: np.ndarray) -> None:
         """Numbers (units, 5) are none where they left their bounds, see `Unit.numbers`."""
@@ -128,7 +122,7 @@ class Settler:
                 f"the gap is {gaps[deepest.row]:.3g} at the start: two bodies overlap, or a limit is broken.{others}",
                 path=deepest.path, fix="Start where nothing overlaps.",
             )  # fmt: skip
-        instant, happened = self._settle(time, state, inputs, parameters, (), step)
+        state, happened = self(time, state, inputs, parameters, (), step)
         kinds = len(LAW_EVENTS)
         units = [
             (number - self.first_event) // kinds
@@ -139,13 +133,13 @@ class Settler:
         if struck:
             what = "strikes" if len(struck) == 1 else "strike"
             warn(f"{', '.join(struck)} {what} at the start: speeds are those after that blow.", ModelWarning)
-        idle = sorted({self.units[unit].path for unit in instant.idle})
+        idle = sorted({self.units[unit].path for unit in self._idle})
         if idle:
             text = (
                 "joints or drives hold what touches here: it bears nothing and does not rub. Joints rub by DryFriction."
             )
             warn(f"{', '.join(idle)}: {text}", ModelWarning)
-        return instant.settled()
+        return state
 
 
 def settler_of(kernel: Any, steps: bool = False, impacts: bool = False) -> Settler | None:

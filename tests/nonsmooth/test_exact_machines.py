@@ -16,6 +16,7 @@ import pytest
 from nonsmooth.exact_combinations import COMBINATIONS, QUICK_COMBINATIONS
 from nonsmooth.exact_flights import FLIGHTS, QUICK_FLIGHTS
 from nonsmooth.exact_machines import PROBLEMS, QUICK, Plan, Problem
+from nonsmooth.exact_travels import QUICK_TRAVELS, TRAVELS
 from nonsmooth.exact_trials import QUICK_TRIALS, TRIALS
 
 from kompono import Result, Subsystem, simulate
@@ -25,8 +26,8 @@ TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
 TURN = TURN * np.sign(np.linalg.det(TURN))
 WAYS = [("relative", "rk4", False), ("absolute", "dopri5", True)]
 WAYS += [("absolute", "rk4", False), ("relative", "dopri5", True), ("relative", "rk4", True)] if ALL else []
-EVERY = [*PROBLEMS, *COMBINATIONS, *TRIALS, *FLIGHTS]
-CHOSEN = EVERY if ALL else [*QUICK, *QUICK_COMBINATIONS, *QUICK_TRIALS, *QUICK_FLIGHTS]
+EVERY = [*PROBLEMS, *COMBINATIONS, *TRIALS, *FLIGHTS, *TRAVELS]
+CHOSEN = EVERY if ALL else [*QUICK, *QUICK_COMBINATIONS, *QUICK_TRIALS, *QUICK_FLIGHTS, *QUICK_TRAVELS]
 OPTIONS: dict[str, dict[str, Any]] = {"dopri5": {"rtol": 1e-10}, "rk4": {"step": 5e-4}}
 pytestmark = pytest.mark.filterwarnings("ignore:assembly moved")
 
