@@ -1,5 +1,5 @@
-"""Eight-byte fields that Python and native code share: names in an order, pointers, whole numbers and reals; from Python
-a structure, from inside native code attributes that read and `set` that writes.
+"""Eight-byte fields that Python and native code share: names in an order, pointers, whole numbers and reals; from
+Python a structure, from inside native code attributes that read and `set` that writes.
 """
 
 from __future__ import annotations
