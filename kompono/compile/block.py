@@ -11,7 +11,7 @@ import ctypes
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.compile.fields import Fields, NativeFields
 from kompono.compile.lane_numbers import OF_A_LANE
 from kompono.compile.lanes import ONE, Lanes
 from kompono.ending import Ending
@@ -90,49 +90,23 @@ OF_STATE = (
 )  # vectors as long as the state; the last two are tolerances
 TAPE = 72  # states that are projected in one step of a run that goes back, at most
 PASSING = ("work", "spare", "end")  # vectors that mean nothing from one evaluation to the next
-_INDEX = {name: i for i, name in enumerate(_FIELDS)}
-
-
-def _kind(name: str) -> str:
-    if name in _POINTERS or name == "log":
-        return POINTER
-    return REAL if name in _REALS else INT
+_SHARED = Fields(_FIELDS, (*_POINTERS, "log"), _REALS)
 
 
 class Block(ctypes.Structure):
     """The fields of a run that are not arrays, and the addresses of those that are."""
 
-    _fields_ = [
-        (name, {POINTER: ctypes.c_void_p, INT: ctypes.c_int64, REAL: ctypes.c_double}[_kind(name)]) for name in _FIELDS
-    ]
+    _fields_ = _SHARED.declared()
 
 
-class NativeBlock:
-    """The same fields from inside a native loop: attributes read, `set` writes."""
+class NativeBlock(NativeFields):
+    """The same fields from inside a native loop."""
 
-    def __init__(self, code: Code, pointer: str = "%block") -> None:
-        self._code, self._pointer = code, pointer
-
-    def _place(self, name: str) -> str:
-        return self._code.let(POINTER, f"getelementptr i64, ptr {self._pointer}, i64 {_INDEX[name]}").name
-
-    def __getattr__(self, name: str) -> Value:
-        kind = _kind(name)
-        return self._code.let(kind, f"load {kind}, ptr {self._place(name)}")
-
-    def set(self, name: str, value: Value | float) -> None:
-        """Write a field."""
-        kind = _kind(name)
-        text = self._code.value(value, kind)
-        self._code.say(f"store {kind} {text}, ptr {self._place(name)}")
+    fields = _SHARED
 
     def add(self, name: str, amount: int = 1) -> None:
         """Count."""
         self.set(name, getattr(self, name) + amount)
-
-    def array(self, name: str) -> Array:
-        """The array a field points to."""
-        return Array(self._code, getattr(self, name).name)
 
 
 def guard_count(program: Program) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kompono.compile.crowd import Crowd
-from kompono.compile.emit import INT, POINTER, REAL, Array, Code, Value
+from kompono.compile.fields import Fields, NativeFields
 from kompono.translate.program import LAW_EVENTS, LawUnit, Program
 
 SETTLE = "kompono.settle"  # the native name of the function of such a block
@@ -29,46 +29,23 @@ COUNTS = (
 )  # fmt: skip
 REALS = ("step", "usual_step")
 FIELDS = (*POINTERS, *COUNTS, *REALS)
-_INDEX = {name: i for i, name in enumerate(FIELDS)}
+_SHARED = Fields(FIELDS, POINTERS, REALS)
 UNIT = ("kind", "row", "place", "level", "contact", "count", "length")  # numbers of a unit in the table
 _ANSWERS = ("answer", "reactions", "speeds")  # what a force on a row does: to rows, measures, speeds
 MOST_UNITS = 64  # of a program of which events are settled natively: to look at more takes longer than what it saves
 HAPPENED = 2  # things that may happen to a unit at one event: it strikes, and it changes
 
 
-def _kind(name: str) -> str:
-    return POINTER if name in POINTERS else REAL if name in REALS else INT
-
-
 class SettleBlock(ctypes.Structure):
     """Fields of one run."""
 
-    _fields_ = [
-        (name, {POINTER: ctypes.c_void_p, INT: ctypes.c_int64, REAL: ctypes.c_double}[_kind(name)]) for name in FIELDS
-    ]
+    _fields_ = _SHARED.declared()
 
 
-class NativeSettleBlock:
-    """The same fields from inside native code: attributes read, `set` writes."""
+class NativeSettleBlock(NativeFields):
+    """The same fields from inside native code."""
 
-    def __init__(self, code: Code, pointer: str = "%block") -> None:
-        self._code, self._pointer = code, pointer
-
-    def _place(self, name: str) -> str:
-        return self._code.let(POINTER, f"getelementptr i64, ptr {self._pointer}, i64 {_INDEX[name]}").name
-
-    def __getattr__(self, name: str) -> Value:
-        kind = _kind(name)
-        return self._code.let(kind, f"load {kind}, ptr {self._place(name)}")
-
-    def set(self, name: str, value: Value | float) -> None:
-        """Write a field."""
-        kind = _kind(name)
-        self._code.say(f"store {kind} {self._code.value(value, kind)}, ptr {self._place(name)}")
-
-    def array(self, name: str, kind: str = REAL) -> Array:
-        """The array a field points to."""
-        return Array(self._code, getattr(self, name).name, kind)
+    fields = _SHARED
 
 
 class SettleMemory:

@@ -29,16 +29,6 @@ from kompono.files.table import Table
 from kompono.files.touching import touched
 from kompono.spatial.vectors import check_inertia
 
-SINGLE = {
-    "turn": "Revolute",
-    "slide": "Prismatic",
-    "ball": "Spherical",
-    "cylinder": "Cylindrical",
-    "plane": "Planar",
-    "free": "Free",
-}
-COORDINATE = {"turn": "angle", "slide": "displacement"}
-AXIS = {"turn": "axis", "slide": "axis", "cylinder": "axis", "plane": "normal"}
 MOST_BODIES = 20_000
 
 

@@ -4,8 +4,9 @@ a run failed. All of it is made for several runs at once; one run is a table of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from kompono.solve.stability import FastestMode, fastest, shares
 from kompono.solve.stiffness import LIMIT, Given, LinkTable, choose, given_by_group
 from kompono.translate.engines.discrete.linked import switches
 
+if TYPE_CHECKING:
+    from kompono.translate.rank.lever_table import LeverTable
+
+NAMES = ("stiffness", "damping")
 LOOKS = 12  # records before a failure that are looked at for its cause
 
 
@@ -41,21 +46,23 @@ class Linking:
         """The model's parameters (runs, p) with the hidden ones behind them, for runs that start from `states` (runs,
         n), and those whose step is unstable from the start.
         """
-        table = self._table(time, states, inputs, parameters, everywhere=True)
+        table, levers = self._everywhere(time, states, inputs, parameters)
         norms = table.norms()
         program = self.kernel.program
         first, modes = len(program.coordinates) + len(program.speeds), len(program.modes)
         if self._switches:  # rows that are switched off now count as if they were on
             on = states.copy()
             on[:, first : first + modes] = 1.0
-            norms = np.maximum(norms, self._table(time, on, inputs, parameters, everywhere=True).norms())
+            norms = np.maximum(norms, self._everywhere(time, on, inputs, parameters)[0].norms())
         norms = norms + _unknown(table, norms)
         strength = choose(table, norms, step, *self.given)
-        whole = np.hstack([parameters, self.engine.hidden_values(*strength)])
+        whole = np.hstack([parameters, self.engine.hidden_values(*strength, levers.numbers)])
         failed: dict[int, RunError] = {}
         for run, found in enumerate(fastest(self.kernel, time, states, inputs, whole, step)):
             if not found.stable:
-                path, message = self._complaint(table.of(run), (strength[0][run], strength[1][run]), found, step)
+                here = self._table(time, states[run : run + 1], inputs, parameters[run : run + 1])
+                now = levers.easing[run]
+                path, message = self._complaint(here, (now * strength[0][run], now * strength[1][run]), found, step)
                 fix = "Leave stiffness= and damping= out, or take a smaller step."
                 failed[run] = RunError(message, path=path, fix=fix)
         return whole, failed
@@ -66,7 +73,7 @@ class Linking:
         if not len(slips):
             return states
         model, none = self._model(parameters), np.zeros((len(states), len(slips)))
-        strength = self.engine.strengths(parameters[:, model.shape[1] :])
+        strength = self._strengths(time, states, inputs, parameters)
         free = np.hstack([model, self.engine.hidden_values(none, none)])
         table = self._table(time, states, inputs, model)
         return preloaded(self.kernel, (time, states, inputs), (free, parameters), table, strength, slips)
@@ -80,7 +87,7 @@ class Linking:
             (found,) = fastest(self.kernel, row[0], state, inputs, whole, step)
             if np.isfinite(found.size) and not found.stable:
                 table = self._table(row[0], state, inputs, model)
-                (stiffness,), (damping,) = self.engine.strengths(whole[:, model.shape[1] :])
+                (stiffness,), (damping,) = self._strengths(row[0], state, inputs, whole)
                 path, message = self._complaint(table, (stiffness, damping), found, step)
                 return f"{path}: from t = {row[0]:.6g} s on {message}"
         return ""
@@ -89,10 +96,32 @@ class Linking:
         """Those of all parameters (runs, p) that are the model's."""
         return parameters[:, : parameters.shape[1] - self.engine.hidden.numel()]
 
-    def _table(
-        self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, everywhere: bool = False
-    ) -> LinkTable:
-        """Conditions on bodies at the states of runs, or wherever their elements may get from there."""
+    def _strengths(
+        self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness and damping (runs, rows) at the states of runs; `parameters` are complete."""
+        found = self.engine.strengths(parameters[:, self._model(parameters).shape[1] :])
+        if not self.engine.levers:
+            return found
+        runs = len(states)
+        times, fed = np.full((runs, 1), time), np.broadcast_to(inputs, (runs, len(self.kernel.program.inputs)))
+        (easing,) = self._plain.evaluate_rows("easing", times, states, fed, parameters)
+        return easing * found[0], easing * found[1]
+
+    def _everywhere(
+        self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+    ) -> tuple[LinkTable, LeverTable]:
+        """Conditions on bodies wherever their elements may get from the states of runs, as they count there, and the
+        levers that say so. Strengths that are given do not depend on levers.
+        """
+        table = self._table(time, states, inputs, parameters)
+        given = [given_by_group(table, value, name) for value, name in zip(self.given, NAMES, strict=True)]
+        firm = ~np.isnan(given).all(axis=0)
+        reach, levers = self.engine.reachable(time, states, parameters, table.weights, firm)
+        return replace(table, reach=tuple(reach)).times(np.sqrt(levers.easing)), levers
+
+    def _table(self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> LinkTable:
+        """Conditions on bodies at the states of runs."""
         runs = len(states)
         whole = np.hstack([parameters, np.zeros((runs, self.engine.hidden.numel()))])
         times, fed = np.full((runs, 1), time), np.broadcast_to(inputs, (runs, len(self.kernel.program.inputs)))
@@ -102,8 +131,7 @@ class Linking:
             mine = numbers[:, place : place + 6 * rows].reshape(runs, 6, rows)
             blocks.append((first, body, mine.swapaxes(1, 2)))
             place += 6 * rows
-        reach = tuple(self.engine.reachable(time, states, parameters)) if everywhere else ()
-        return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(runs, -1, 6, 6), reach)
+        return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(runs, -1, 6, 6))
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float

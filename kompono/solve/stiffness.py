@@ -10,7 +10,8 @@ bounds all eigenvalues of h^2 K A by KAPPA and of h C A by GAMMA (Gershgorin, bl
 1 / sqrt(a_II)): 1 / a_II is the mass a group feels, and every neighbour on the same body that it moves counts once more
 at most. Norms of points and axes fixed on a body are the same in any position; of rows that turn relative to the body
 (a rod at its end, a plane) the largest over the poses their element allows is taken, so what is chosen at the start
-holds as long as distances do.
+holds as long as distances do. Rows whose lever grows as a joint slides are held the softer the longer it is
+(`translate/rank/levers.py`); here they are rows times sqrt(phi), at all travels.
 The step is stable below h^2 k + 4 h c = 4 (docs/theory/discrete.md); KAPPA + 4 GAMMA = 2.45 leaves the rest to
 the forces of the model.
 """
@@ -44,6 +45,14 @@ class LinkTable:
     blocks: tuple[tuple[int, int, np.ndarray], ...]
     weights: np.ndarray
     reach: tuple[Reach | None, ...] = ()
+
+    def times(self, factors: np.ndarray) -> LinkTable:
+        """The same with all rows times factors (runs, rows)."""
+        blocks = tuple(
+            (first, body, factors[:, first : first + block.shape[1], None] * block)
+            for first, body, block in self.blocks
+        )
+        return LinkTable(self.groups, blocks, self.weights, self.reach)
 
     def of(self, run: int) -> LinkTable:
         """The links of one run."""

@@ -141,14 +141,16 @@ def test_the_gauge_sees_a_translator_that_ignores_components() -> None:
 
 
 def test_what_crosses_is_what_the_border_allows() -> None:
-    """time, fields (9), x, wrenches on two ports (6 each), stiffness and damping inside; motions of ports (18), x."""
+    """time, fields (9), x, wrenches on two ports (6 each), stiffness, damping and levers inside; motions of ports (18),
+    x.
+    """
     translation = translate(Car(), engine="discrete", closed=["left"], close=closed_start)
     for routine in NAMES:
         translation.program.routines[routine]
     (part,) = translation.engine.compartment.parts
     rows = 5 + 4  # of the hinge and of the slide that turns
     sizes = {"time": 1, "fields": 9, "x": part.inside.size, "given": 6 * len(part.border.others)}
-    strengths = dict.fromkeys(("kick", "follow", "report", "resolve"), 2 * rows)
+    strengths = dict.fromkeys(("kick", "follow", "report", "resolve"), 2 * rows + 4)  # and the lever of the slide
     results = {"move": 36, "kick": 18, "coast": part.inside.size, "follow": 12, "drift": 2, "resolve": part.inside.size}
     for name, made in part._made.items():
         assert len(made.signals) == strengths.get(name, 0), name

@@ -24,6 +24,7 @@ import casadi as ca
 from kompono.model.body import Body, Carrier
 from kompono.spatial.vectors import carry_twist, carry_wrench_back
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.engines.discrete.linked import between
 from kompono.translate.engines.discrete.links import Links, make_links
 from kompono.translate.engines.discrete.pieces import PairedKinematics, drifted, inverse_inertia, kicked, own_inertia
 from kompono.translate.engines.engine import Engine
@@ -74,7 +75,8 @@ class PushedForces:
             self._accelerate(body, self.wrench_on(body, given), solution)
         for strength in now.links.strengths:
             closure, path = self.declared[strength.element], compartment.model.path(strength.element)
-            bears = call(strength.multiplier, closure.residual, closure.rate, path=path, free=True)
+            place = between(now.kinematics, strength.element)
+            bears = call(strength.multiplier, closure.residual, closure.rate, place, path=path, free=True)
             solution[Unknown.rows(strength.element)] = bears
         return solution
 

@@ -53,18 +53,24 @@ class ReachableRows:
         self._begun: dict[Any, list[tuple[np.ndarray, Located]]] = {}  # what elements that are alike started from
         self.turns = rotations(turns / np.linalg.norm(turns, axis=2, keepdims=True))
 
-    def blocks(self, element: Joint | Constraint, law: Conditions, groups: Sequence[int]) -> list[Reach]:
-        """What an element may do on the accelerations of its bodies, second first, in their own axes; `groups` are the
-        numbers of rows that belong together.
-        """
+    def given(self, element: Joint | Constraint, law: Conditions) -> Given:
+        """An element as it is in all runs."""
         first, second = self.pose(element.first.pose), self.pose(element.second.pose)
         own = _after(_inverse(_after(self.place(element.first), first)), _after(self.place(element.second), second))
         symbols = ca.symvar(law.signals)
         signals = np.array([self.values[symbol.element_hash()] for symbol in symbols]).reshape(-1, self.runs).T
+        return Given(_Law(law), _held(element), first, second, own, signals)
+
+    def blocks(self, element: Joint | Constraint, law: Conditions, groups: Sequence[int]) -> list[Reach]:
+        """What an element may do on the accelerations of its bodies, second first, in their own axes; `groups` are the
+        numbers of rows that belong together.
+        """
+        given = self.given(element, law)
+        first, second, own, signals = given.first, given.second, given.start, given.signals
         start = self._shared(_key(element), _flat(first, second, (np.round(own[0], 9),), signals), own)
-        given = _Given(_Law(law), _held(element), first, second, start, signals)
-        kinds = _alike(_flat(first, second, signals))
-        apart = _alike(_flat(first, second, start, own, signals))
+        given = replace(given, start=start)
+        kinds = alike(_flat(first, second, signals))
+        apart = alike(_flat(first, second, start, own, signals))
         frames = (element.second, element.first)
         sides = [side for side, frame in enumerate(frames) if isinstance(frame.body, Body)]
         return [self._side(side, given, groups, kinds, apart) for side in sides]
@@ -81,7 +87,7 @@ class ReachableRows:
         self._begun[key].append((numbers, (position, rotation)))
         return position, rotation
 
-    def _side(self, side: int, given: _Given, groups: Sequence[int], kinds: np.ndarray, apart: np.ndarray) -> Reach:
+    def _side(self, side: int, given: Given, groups: Sequence[int], kinds: np.ndarray, apart: np.ndarray) -> Reach:
         """The reach on one of the two bodies. Runs of a `kind` (the same points and signals) are asked once whether
         rows turn at all, in poses at the distance of the first and at twice that; those that do are followed for each
         run whose start lies `apart`.
@@ -106,13 +112,13 @@ class ReachableRows:
                     )
         return Reach(which, tuple(poses))
 
-    def _rows(self, given: _Given) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _rows(self, given: Given) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Rows (poses, rows, 6) on the second and on the first body, for each of some runs."""
         if self._last is None or not self._last[0].same(given):
             self._last = given, _reachable(given, self.turns)
         return self._last[1]
 
-    _last: tuple[_Given, Any] | None = None  # both sides of an element ask for the same
+    _last: tuple[Given, Any] | None = None  # both sides of an element ask for the same
 
     def place(self, frame: Frame) -> Located:
         """World position and rotation of a frame's body or ground."""
@@ -137,7 +143,7 @@ class ReachableRows:
 
 
 @dataclass(frozen=True)
-class _Given:
+class Given:
     """An element in several runs: its law, how many of its rows hold positions, its points, where poses begin."""
 
     law: _Law
@@ -147,17 +153,21 @@ class _Given:
     start: Located
     signals: np.ndarray
 
-    def of(self, runs: np.ndarray) -> _Given:
+    def of(self, runs: np.ndarray) -> Given:
         """The same in some of the runs."""
         first, second, start = ((place[runs], turn[runs]) for place, turn in (self.first, self.second, self.start))
-        return _Given(self.law, self.held, first, second, start, self.signals[runs])
+        return Given(self.law, self.held, first, second, start, self.signals[runs])
 
-    def same(self, other: _Given) -> bool:
+    def from_place(self, place: np.ndarray) -> Given:
+        """The same in one run, with poses that begin at another relative position (3)."""
+        return replace(self, start=(place[None], self.start[1]))
+
+    def same(self, other: Given) -> bool:
         """Whether this is the same element, from the same starts."""
         mine, others = ((*one.start, one.signals) for one in (self, other))
         return self.law is other.law and all(map(np.array_equal, mine, others))
 
-    def stretched(self) -> _Given:
+    def stretched(self) -> Given:
         """The same at twice the distance, and a little: what is fixed on a body is so there as well."""
         return replace(self, start=(2 * self.start[0] + 0.1, self.start[1]))
 
@@ -174,8 +184,25 @@ def switched(elements: Sequence[tuple[Joint | Constraint, Conditions]], modes: S
     return any(symbol.element_hash() in known for symbol in ca.symvar(ca.vertcat(ca.SX(0, 1), *used)))
 
 
-def _reachable(given: _Given, turns: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def turned_poses(given: Given, turns: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Relative positions (poses, 3) of an element in one run, turned at random, and rows (poses, rows, 6) there on the
+    second and the first body.
+    """
+    good, (position, _), rows = _poses(given, turns)
+    return position[good[0]], (rows[0][0][good[0]], rows[1][0][good[0]])
+
+
+def _reachable(given: Given, turns: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Rows (poses, rows, 6) on the second and the first body at the poses of each run, the present one first."""
+    good, _, (on_second, on_first) = _poses(given, turns)
+    runs = range(len(good))
+    return [on_second[i][good[i]] for i in runs], [on_first[i][good[i]] for i in runs]
+
+
+def _poses(given: Given, turns: np.ndarray) -> tuple[np.ndarray, Located, tuple[np.ndarray, np.ndarray]]:
+    """Which poses (runs, poses) are on the conditions, where they are, and rows (runs, poses, rows, 6) on the second
+    and the first body; the first of each run is where it begins.
+    """
     (place, turn), runs, poses = given.start, len(given.signals), 1 + turns.shape[1]
     position = np.concatenate([place[:, None], (turns[0] @ place[:, None, :, None])[..., 0]], axis=1).reshape(-1, 3)
     rotation = np.concatenate([turn[:, None], turn[:, None] @ turns[1]], axis=1).reshape(-1, 3, 3)
@@ -193,15 +220,23 @@ def _reachable(given: _Given, turns: np.ndarray) -> tuple[list[np.ndarray], list
     good = np.abs(g).max(axis=1, initial=0.0) < CLOSE
     good[::poses] = True
     good &= np.isfinite(gamma).all(axis=(1, 2))
-    on_second = np.concatenate([gamma[:, :, :3] @ rotation, gamma[:, :, 3:] @ rotation], axis=2)
-    on_second = on_second.reshape(runs, poses, -1, 6) @ _twist_matrix(*given.second)[:, None]
     first, second = (
         (np.repeat(place, poses, axis=0), np.repeat(turn, poses, axis=0)) for place, turn in (given.first, given.second)
     )
-    between = _after(_after(first, (position, rotation)), _inverse(second))
-    on_first = -on_second @ _twist_matrix(*between).reshape(runs, poses, 6, 6)
-    good = good.reshape(runs, poses)
-    return [on_second[i][good[i]] for i in range(runs)], [on_first[i][good[i]] for i in range(runs)]
+    on_second, on_first = rows_on_bodies(gamma, (position, rotation), first, second)
+    shape = (runs, poses, *on_second.shape[1:])
+    return good.reshape(runs, poses), (position, rotation), (on_second.reshape(shape), on_first.reshape(shape))
+
+
+def rows_on_bodies(gamma: np.ndarray, at: Located, first: Located, second: Located) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (poses, rows, 6) on the second and the first body from Gamma (poses, rows, 6) `at` relative poses of frames,
+    which are `first` and `second` on their bodies.
+    """
+    rotation = at[1]
+    on_second = np.concatenate([gamma[:, :, :3] @ rotation, gamma[:, :, 3:] @ rotation], axis=2)
+    on_second = on_second @ _twist_matrix(*second)
+    between = _after(_after(first, at), _inverse(second))
+    return on_second, -on_second @ _twist_matrix(*between)
 
 
 def _turns(rows: np.ndarray) -> bool:
@@ -224,7 +259,7 @@ def _flat(*parts: Any) -> np.ndarray:
     return np.hstack(flat)
 
 
-def _alike(numbers: np.ndarray) -> np.ndarray:
+def alike(numbers: np.ndarray) -> np.ndarray:
     """For each of some rows the number of what it is alike to, to the bit."""
     if (numbers == numbers[0]).all():
         return np.zeros(len(numbers), dtype=int)

@@ -49,11 +49,12 @@ class DiscreteEngine(LinkedEngine):
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where hidden parameters come from: the row of a stiffness, or (behind all of these) of a damping, else -1;
-        their values where they are numbers of the model; and where to find the strength of each row again, -1 if
-        nowhere.
+        """Where hidden parameters come from: the row of a stiffness, or (behind all of these) of a damping, or a number
+        of a lever, else -1; their values where they are numbers of the model; and where to find the strength of each
+        row again, -1 if nowhere.
         """
-        symbols = [symbol for kind in ("stiffness", "damping") for symbol in _entries(ca.vertcat(*self._symbols(kind)))]
+        kinds = [ca.vertcat(ca.SX(0, 1), *self._symbols(kind)) for kind in ("stiffness", "damping", "levers")]
+        symbols = [symbol for column in kinds for symbol in _entries(column)]
         row = {symbol.element_hash(): k for k, symbol in enumerate(symbols)}
         rows, values = [], []
         for symbol in self._cut.data.symbols:
@@ -64,18 +65,17 @@ class DiscreteEngine(LinkedEngine):
         back = [place.get(symbol.element_hash(), -1) for symbol in symbols]
         return np.array(rows, dtype=int), np.array(values), np.array(back, dtype=int)
 
-    def hidden_values(self, stiffness: np.ndarray, damping: np.ndarray) -> np.ndarray:
-        """Hidden parameters for a stiffness and damping of each row of conditions (..., rows), as in `row_labels`."""
+    def hidden_values(
+        self, stiffness: np.ndarray, damping: np.ndarray, levers: np.ndarray | None = None
+    ) -> np.ndarray:  # fmt: skip
         rows, values, _ = self._places
-        given = np.concatenate([stiffness, damping, np.zeros((*stiffness.shape[:-1], 1))], axis=-1)
+        given = super().hidden_values(stiffness, damping, levers)
+        given = np.concatenate([given, np.zeros((*stiffness.shape[:-1], 1))], axis=-1)
         return np.where(rows >= 0, given[..., rows], values)
 
     def strengths(self, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness and damping of each row (..., rows) from hidden parameters; zero where a row moves nothing."""
         back = self._places[2]
-        found = np.concatenate([hidden, np.zeros((*hidden.shape[:-1], 1))], axis=-1)[..., back]
-        stiffness, damping = np.split(found, 2, axis=-1)
-        return stiffness, damping
+        return super().strengths(np.concatenate([hidden, np.zeros((*hidden.shape[:-1], 1))], axis=-1)[..., back])
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With the parts of a step."""
@@ -94,6 +94,7 @@ class _Cut:
         for strength in engine._links.strengths:
             self.pieces.numbers.allow(strength.stiffness)
             self.pieces.numbers.allow(strength.damping)
+            self.pieces.numbers.allow(strength.levers)
         self.kick, self.drift = self._kick(kinematics), self._drift()
 
     def _tables(self, name: str, output: tuple[str, int]) -> PackTables:

@@ -26,8 +26,10 @@ from kompono.translate.engines.placed import closures_on_bodies, counted_joints,
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present, TracedEngine
 from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
+from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
+from kompono.translate.rank.lever_table import LeverTable
 from kompono.translate.rank.reach import Located, Reach, ReachableRows, switched
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Vector
@@ -42,7 +44,10 @@ class LinkedEngine(TracedEngine):
     ) -> None:  # fmt: skip
         super().__init__(model, topology, kernels, shared=shared)
         self._strengths = strengths or Strengths()
-        self.hidden = ca.vertcat(ca.SX(0, 1), *self._symbols("stiffness"), *self._symbols("damping"))
+        self.levers = sum(symbols.numel() for symbols in self._symbols("levers"))  # how many numbers of them there are
+        self.hidden = ca.vertcat(
+            ca.SX(0, 1), *self._symbols("stiffness"), *self._symbols("damping"), *self._symbols("levers")
+        )
 
     @cached_property
     def _links(self) -> Links:
@@ -50,7 +55,7 @@ class LinkedEngine(TracedEngine):
         return make_links(self.closing, self.laws, self._strengths)
 
     def _symbols(self, kind: str) -> list[ca.SX]:
-        """Stiffness or damping of all rows, in the order of `row_labels`."""
+        """Stiffness or damping of all rows, in the order of `row_labels`, or all levers."""
         return [getattr(self._strengths.of(element), kind) for element in self.closing]
 
     def counted_joints(self) -> tuple[Joint, ...]:
@@ -63,13 +68,20 @@ class LinkedEngine(TracedEngine):
         """They have no names people would use."""
         return tuple(f"link.{k}" for k in range(self.hidden.numel()))
 
-    def hidden_values(self, stiffness: np.ndarray, damping: np.ndarray) -> np.ndarray:
-        """Hidden parameters for a stiffness and damping of each row of conditions (..., rows), as in `row_labels`."""
-        return np.concatenate([stiffness, damping], axis=-1)
+    def hidden_values(
+        self, stiffness: np.ndarray, damping: np.ndarray, levers: np.ndarray | None = None
+    ) -> np.ndarray:  # fmt: skip
+        """Hidden parameters for a stiffness and damping of each row of conditions (..., rows), as in `row_labels`, and
+        numbers of levers (..., levers); without these no link gets softer.
+        """
+        levers = np.zeros((*stiffness.shape[:-1], self.levers)) if levers is None else levers
+        return np.concatenate([stiffness, damping, levers], axis=-1)
 
     def strengths(self, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness and damping of each row (..., rows) from hidden parameters; zero where a row moves nothing."""
-        stiffness, damping = np.split(hidden, 2, axis=-1)
+        """Stiffness and damping of each row (..., rows) from hidden parameters, where levers are shortest; zero where a
+        row moves nothing.
+        """
+        stiffness, damping = np.split(hidden[..., : hidden.shape[-1] - self.levers], 2, axis=-1)
         return stiffness, damping
 
     def loads_on(self, body: int) -> list[str]:
@@ -93,7 +105,9 @@ class LinkedEngine(TracedEngine):
     def routines(self) -> dict[str, Callable[[], Routine]]:
         """With what is needed to choose stiffness."""
         own = {"state_rates": self._own_rates} if self.model.states else {}
-        return {**super().routines(), **own, "blocks": self.blocks, "condition_rates": self.condition_rates}
+        slides = {"easing": self._easing} if self.levers else {}
+        made = {"blocks": self.blocks, "condition_rates": self.condition_rates}
+        return {**super().routines(), **own, **slides, **made}
 
     def _own_rates(self) -> Routine:
         """Rates of the model's own states."""
@@ -109,14 +123,27 @@ class LinkedEngine(TracedEngine):
         named = [("blocks", ca.vertcat(*blocks) if blocks else ca.SX(0, 1)), ("weights", ca.vertcat(*weights))]
         return now.tracer.routine("blocks", named)
 
+    def _easing(self) -> Routine:
+        """How much softer each row is than where its lever is shortest."""
+        tracer, factors = self.present.tracer, []
+        for strength in self._links.strengths:
+            factors.append(ca.SX.ones(strength.stiffness.numel()))
+            if strength.lever_groups:
+                place = between(self.present.kinematics, strength.element)
+                factors[-1] = tracer.call(strength.easing, place, free=True)
+        return tracer.routine("easing", [("factors", ca.vertcat(ca.SX(0, 1), *factors))])
+
     def condition_rates(self) -> Routine:
         """g_dot of all conditions."""
         rates = [closure.rate for closure in self.present.closures.values()]
         return self.present.tracer.routine("condition_rates", [("g_dot", ca.vertcat(ca.SX(0, 1), *rates))])
 
-    def reachable(self, time: float, states: np.ndarray, parameters: np.ndarray) -> list[Reach | None]:
-        """For each block of `touched`, where its rows may get from the states (runs, n); None for couplings, whose rows
-        follow the axes of joints.
+    def reachable(
+        self, time: float, states: np.ndarray, parameters: np.ndarray, weights: np.ndarray, firm: np.ndarray
+    ) -> tuple[list[Reach | None], LeverTable]:
+        """For each block of `touched`, where its rows may get from the states (runs, n), None for couplings, whose rows
+        follow the axes of joints; and levers, for bodies with mobilities `weights` (runs, bodies, 6, 6), of all groups
+        but those that are `firm` (groups,).
         """
         symbols = [ca.SX(signal) for signal in (*self.model.parameters, *self.model.memory)]
         numbers = [*parameters.T[: len(self.model.parameters)], *states.T[self.nq + self.nv :]]
@@ -128,13 +155,19 @@ class LinkedEngine(TracedEngine):
             for k, body in enumerate(self.model.bodies)
         }
         reach, found = ReachableRows(values, placed), []
+        levers, number = LeverTable(len(states)), {body: k for k, body in enumerate(self.model.bodies)}
         for element in self.closing:
             sizes = group_sizes(element)
             if isinstance(element, Coupling) or not sum(sizes):
                 found += [None] * len(self._bodies_of(element))
-            else:
-                found += reach.blocks(element, self.laws.of(element), sizes)
-        return found
+                levers.skip(sizes)
+                continue
+            law, groups = self.laws.of(element), self._strengths.of(element).lever_groups
+            sides = [number.get(frame.body) for frame in (element.second, element.first)]  # type: ignore[call-overload]
+            mine = [None if side is None else weights[:, side] for side in sides]
+            blocks = reach.blocks(element, law, sizes)
+            found += levers.add(reach, element, law, sizes, groups, mine, blocks, firm)
+        return found, levers
 
     def slips(self) -> np.ndarray:
         """Which condition rows are on velocities alone (rows,)."""
@@ -190,14 +223,20 @@ class LinkedEngine(TracedEngine):
         for strength in self._links.strengths:
             closure = closures[strength.element]
             solution[Unknown.rows(strength.element)] = tracer.call(
-                strength.multiplier, closure.residual, closure.rate, path=self.model.path(strength.element), free=True
-            )
+                strength.multiplier, closure.residual, closure.rate, between(kinematics, strength.element),
+                path=self.model.path(strength.element), free=True,
+            )  # fmt: skip
         return Present(tracer, kinematics, closures, loads, Elimination(tracer), solution)
 
     @cached_property
     def posed(self) -> Posed:
         """Kinematics and conditions, with G on the speeds."""
         return posed_on_speeds(self.present, self._moving_links())
+
+
+def between(kinematics: Kinematics, element: Closing) -> Vector:
+    """The position (3) of the second frame of a pair in the first; of a coupling nothing that matters."""
+    return ca.SX(3, 1) if isinstance(element, Coupling) else kinematics.motion(element.first, element.second).position
 
 
 def switches(engine: LinkedEngine) -> bool:

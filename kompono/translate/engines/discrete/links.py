@@ -6,12 +6,14 @@ For conditions g of a relative pose with g_dot = Gamma (v, w), a link with stiff
 
 on its second frame and the opposite on its first: it is a `Force` like any other. A coupling (gear, drive) exerts
 efforts on the joints it couples in the same way. So joints, constraints and couplings of any library, ours or a user's,
-need no second definition, and conditions that are implied by others only make the whole stiffer.
+need no second definition, and conditions that are implied by others only make the whole stiffer. Links of joints that
+slide get softer as their levers grow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 
@@ -21,21 +23,39 @@ from kompono.model.joint import Joint
 from kompono.model.signal import time
 from kompono.spatial.pose import Motion, Wrench
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.engines.discrete.levers import NUMBERS, eased, lever_groups
 from kompono.translate.motion.conditions import Closing, Conditions, Laws, column_of, group_sizes
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Scalar, Vector
 
 
 @dataclass(frozen=True)
 class Strength:
-    """Symbols of stiffness and damping of each condition row of an element, (rows) each."""
+    """Symbols of stiffness and damping of each condition row of an element, (rows) each, where levers are shortest, and
+    of the `levers` of those groups of rows that have some (see `levers`).
+    """
 
     element: Closing
     stiffness: ca.SX
     damping: ca.SX
+    levers: ca.SX
 
-    def multiplier(self, g: Vector, g_dot: Vector) -> Vector:
-        """k g + c g_dot: what takes the place of the Lagrange multipliers."""
-        return self.stiffness * g + self.damping * g_dot
+    @cached_property
+    def lever_groups(self) -> tuple[int, ...]:
+        """Groups of rows that are softer where the joint has slid far."""
+        return lever_groups(self.element)
+
+    def easing(self, position: Vector) -> Vector:
+        """How much softer each row (rows) is at a relative position (3) of the joint."""
+        factors: list[Scalar | float] = [1.0] * len(group_sizes(self.element))
+        for k, number in enumerate(self.lever_groups):
+            factors[number] = eased(self.levers[NUMBERS * k : NUMBERS * (k + 1)], position)
+        sizes = zip(factors, group_sizes(self.element), strict=True)
+        return ca.vertcat(ca.SX(0, 1), *[ca.repmat(ca.SX(factor), size, 1) for factor, size in sizes])
+
+    def multiplier(self, g: Vector, g_dot: Vector, position: Vector | None = None) -> Vector:
+        """k g + c g_dot: what takes the place of the Lagrange multipliers; `position` matters to sliding joints."""
+        plain = self.stiffness * g + self.damping * g_dot
+        return plain if position is None or not self.lever_groups else self.easing(position) * plain
 
 
 class ElasticLink(Force):
@@ -50,7 +70,7 @@ class ElasticLink(Force):
         """-Gamma^T (k g + c g_dot)."""
         speed = ca.densify(ca.vertcat(motion.velocity, motion.angular_velocity))
         g, g_dot, _, gamma = self.law.all(column_of(motion.pose), speed, ca.SX(6, 1), self.law.signals)
-        load = -(gamma.T @ self.strength.multiplier(g, g_dot))
+        load = -(gamma.T @ self.strength.multiplier(g, g_dot, motion.position))
         return Wrench(load[:3], load[3:])
 
 
@@ -82,7 +102,8 @@ class Strengths:
         """Those of an element."""
         if element not in self._made:
             rows = sum(group_sizes(element))
-            self._made[element] = Strength(element, ca.SX.sym("k", rows), ca.SX.sym("c", rows))
+            levers = ca.SX.sym("l", NUMBERS * len(lever_groups(element)))
+            self._made[element] = Strength(element, ca.SX.sym("k", rows), ca.SX.sym("c", rows), levers)
         return self._made[element]
 
 
