@@ -276,18 +276,9 @@ class ChannelWriter:
                 on_second = carry_wrench_back(Pose(ip, ir), ca.vertcat(r.T @ force, r.T @ torque))
                 return on_second, carry_wrench_back(Pose(op, orr), ca.vertcat(-force, -torque - ca.cross(p, force)))
 
-            wrenches = self.tracer.call(
-                trace,
-                closure.gamma,
-                self.solution.rows(key),
-                motion.position,
-                motion.rotation,
-                outer.position,
-                outer.rotation,
-                inner.position,
-                inner.rotation,
-                path=self.model.path(element),
-            )
+            places = (motion.position, motion.rotation, outer.position, outer.rotation, inner.position, inner.rotation)
+            rows, path = self.solution.rows(key), self.model.path(element)
+            wrenches = self.tracer.call(trace, closure.gamma, rows, *places, path=path)
             for frame, wrench in zip((element.second, element.first), wrenches, strict=True):
                 if frame.body in total:
                     total[frame.body] = self.tracer.call(lambda t, f: t - f, total[frame.body], wrench)
