@@ -39,6 +39,11 @@ class SolvedEngine(TracedEngine):
         return bool(self.closing) or any(type(joint).normalize is not Joint.normalize for joint in self.joints)
 
     @property
+    def loosens(self) -> bool:
+        """Whether there is nothing of laws to bring back while they hold nothing."""
+        return bool(self.law_rows.size)
+
+    @property
     def straying(self) -> tuple[Closing, ...]:
         """Elements whose conditions the stages of a step may leave."""
         return self.closing

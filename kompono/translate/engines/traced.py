@@ -97,11 +97,6 @@ class TracedEngine(PosedEngine):
         """Whether nothing acts while all gaps are open, so that routines need not look: those called `open_...`."""
         return self.law_rows.waits
 
-    @property
-    def loosens(self) -> bool:
-        """Whether there is nothing of laws to bring back while they hold nothing."""
-        return bool(self.law_rows.size)
-
     def soft_shares(self) -> Routine:
         """h^2 k a of laws that are forces, as far as their stiffness is given."""
         from kompono.translate.laws.soft_seen import soft_shares
