@@ -52,7 +52,7 @@ def test_other_numbers_trace_nothing(name: str, traced: set[str]) -> None:
 
 
 @pytest.mark.skipif(not LONG, reason="the numbers of each element together are enough for every day")
-@pytest.mark.parametrize(("name", "number"), edits())
+@pytest.mark.parametrize(("name", "number"), list(edits()))
 def test_each_number_by_itself(name: str, number: str, traced: set[str]) -> None:
     make, numbers, cut = cases()[name]
     shelf, other = Shelf(), edited(numbers, number)

@@ -129,9 +129,8 @@ class ChannelWriter:
 
     def joint(self, joint: Joint) -> None:
         path = self.model.path(joint)
-        if (
-            joint.coordinates and joint.measure(Pose(ca.SX.zeros(3), ca.SX.eye(3))) is not None
-        ) or joint in self.kinematics.q:
+        measured = joint.coordinates and joint.measure(Pose(ca.SX.zeros(3), ca.SX.eye(3))) is not None
+        if measured or joint in self.kinematics.q:
             self._coordinates(joint, path)
         self.load(joint)
 
@@ -147,8 +146,7 @@ class ChannelWriter:
         q, v = self.kinematics.joint_state(joint)
         v_dot = self._joint_acceleration(joint, q, v, path)
 
-        rates = self.kinematics.joints.rates(self.model.pair(joint))
-        rate, second = self.tracer.call(rates, q, v, v_dot, path=path)
+        rate, second = self.tracer.call(self.kinematics.rates(joint), q, v, v_dot, path=path)
         names, units = joint.coordinates, joint.units or ("",) * len(joint.coordinates)
         closes = joint not in self.kinematics.q and joint not in self.kinematics.counted
         self.write(path, names, units, q, tuple(closes and unit == "rad" for unit in units))

@@ -13,9 +13,10 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.translate.laws.by_bodies import trace_body_rows
 from kompono.translate.laws.rows import LawRows
-from kompono.translate.motion.conditions import Closure, Laws, trace_closure, trace_loop_coupling
+from kompono.translate.motion.conditions import Closure, Laws, trace_closure
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
+from kompono.translate.motion.loop_couplings import trace_loop_coupling
 
 LawClosures = dict[Law, Closure[Any]]
 

@@ -119,14 +119,14 @@ def trace_closure(kinematics: Kinematics, element: Closing, laws: Laws) -> Closu
     if isinstance(element, Coupling) and kinematics.topology.placed:
         return _trace_placed_coupling(kinematics, element)
     if isinstance(element, Coupling):
-        return _trace_coupling(kinematics, element)
+        return trace_coupling(kinematics, element)
     return _trace_pair(kinematics, element, laws)
 
 
 def trace_violation(kinematics: Kinematics, element: Closing, laws: Laws, level: str) -> Vector:
     """g (level "residual") or g_dot (level "rate") of an element alone, for projection."""
     if isinstance(element, Coupling):
-        return getattr(_trace_coupling(kinematics, element), level)
+        return getattr(trace_coupling(kinematics, element), level)
     law = laws.of(kinematics.pair(element)[0], element)
     motion = kinematics.pair_motion(element)
 
@@ -165,7 +165,8 @@ class Laws:
         return self._model.pair(declared, element)
 
 
-def _trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
+def trace_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
+    """A coupling's rows on the speeds of its joints."""
     joints, told = list(dict.fromkeys(coupling.joints)), with_numbers(kinematics.model, coupling)
     law, pair = kinematics.model.law(told), kinematics.model.pair
     parts = law.conditions(), law.velocity_conditions()
@@ -204,11 +205,11 @@ def _trace_pair(kinematics: Kinematics, element: Joint | Constraint, laws: Laws)
     g, g_dot, u, gamma, row = call(
         trace, relative.pose.position, relative.pose.rotation, relative.twist, relative.bias, path=path
     )
-    columns, carried = _carry_back(kinematics, element, row)
+    columns, carried = carry_back(kinematics, element, row)
     return Closure(element, groups, g, g_dot, u, columns, gamma, carried)
 
 
-def _carry_back(
+def carry_back(
     kinematics: Kinematics, element: Joint | Constraint, row: Matrix
 ) -> tuple[dict[Joint, Matrix], tuple[Matrix, ...]]:
     """Rows on the relative twist of a pair, at the second working frame, on the speeds of the tree joints between, and
@@ -234,41 +235,6 @@ def _carry_back(
         if link.joint is not None and link.joint.freedoms:
             columns[link.joint] = call(lambda row, s: -(row @ s), row, step.subspace, path=path)
     return columns, tuple(carried)
-
-
-def trace_loop_coupling(kinematics: Kinematics, coupling: Coupling) -> Closure[Joint]:
-    """A coupling's rows where some of its joints close loops: their speeds are those of the tree joints between their
-    bodies, as far as they can follow.
-    """
-    from kompono.translate.motion.loads import effort_wrench
-
-    inner = _trace_coupling(kinematics, coupling)
-    call, path = kinematics.tracer.call, kinematics.model.path(coupling)
-    bias, columns = inner.bias, {}
-
-    def add(joint: Joint, block: Matrix) -> None:
-        before = columns.get(joint)
-        columns[joint] = block if before is None else call(lambda a, b: a + b, before, block, path=path)
-
-    for joint, block in inner.columns.items():
-        if joint in kinematics.q:
-            add(joint, block)
-            continue
-        q, v = kinematics.joint_state(joint)
-        relative = kinematics.relative(joint.first.body, joint.second.body)
-        frame, law = kinematics.frames.locate(joint.second), kinematics.model.pair(joint)
-
-        def trace(
-            row: Matrix, q: Vector, v: Vector, a: Vector, joint: Joint = joint, frame: Pose = frame, law: Any = law
-        ) -> tuple[Matrix, ...]:
-            picked = row @ effort_wrench(joint, law.subspace(q), ca.SX.eye(joint.freedoms)).T
-            return picked @ (carry_twist(frame, a) - law.subspace_rate(q, v)), picked @ twist_matrix(frame)
-
-        u, row = call(trace, block, q, v, relative.bias, path=path)
-        bias = call(lambda a, b: a + b, bias, u, path=path)
-        for moved, carried in _carry_back(kinematics, joint, row)[0].items():
-            add(moved, carried)
-    return Closure(coupling, inner.groups, inner.residual, inner.rate, bias, columns, direct=inner.columns)
 
 
 @dataclass(frozen=True)
@@ -376,7 +342,7 @@ def _trace_body_coupling(
     kinematics: Kinematics, coupling: Coupling, ground_acceleration: GroundAcceleration
 ) -> Closure[Body]:
     """A coupling's rows on bodies: each joint's speeds are (S^T S)^-1 S^T times the relative twist of its frames."""
-    inner = _trace_coupling(kinematics, coupling)
+    inner = trace_coupling(kinematics, coupling)
     path, call = kinematics.model.path(coupling), kinematics.tracer.call
     bias = inner.bias
     columns: dict[Body, Matrix] = {}

@@ -222,6 +222,10 @@ class Kinematics:
             known[JointSteps] = JointSteps()
         return known[JointSteps]
 
+    def rates(self, joint: Joint) -> Callable[..., Sequence[Matrix]]:
+        """q_dot of a joint and its rate, as a function of q, v and v_dot."""
+        return self.joints.rates(self.model.pair(joint))
+
     def _ground_step(self, link: Link) -> Step:
         motion = self.hanging.ground(link)
 
