@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from kompono.errors import ModelError
 from kompono.given import scalar, shown
@@ -87,7 +86,7 @@ def _within(value: Any, most: float | None = None) -> ca.SX:
     if given.is_constant():
         return given
     there = given >= 0 if most is None else ca.logic_and(given >= 0, given <= most)
-    return ca.if_else(there, given, np.nan)
+    return ca.if_else(there, given, ca.sqrt(-1 - given**2))
 
 
 def _not_below(value: Any, least: ca.SX) -> ca.SX:
