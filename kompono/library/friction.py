@@ -96,7 +96,7 @@ def _rubbing(joint: Joint, coordinate: str | None) -> list[tuple[str, Any, bool]
     """Names, slip speeds (1 or 2) and whether they turn, of the freedoms that rub."""
     names = joint.coordinates if joint.speeds is None else joint.speeds
     turns = [unit == "rad/s" for unit in joint.units_of_speeds()]
-    if coordinate == SLIDE and isinstance(joint, Planar):
+    if isinstance(coordinate, str) and coordinate == SLIDE and isinstance(joint, Planar):
         return [(SLIDE, joint.v[:2], False)]
     if coordinate is not None or not names:
         k = chosen(joint, names, coordinate)

@@ -93,7 +93,7 @@ def _not_below(value: Any, least: ca.SX) -> ca.SX:
     """An expression, but not less than another."""
     given = ca.SX(value)
     known = given.is_constant() and least.is_constant()
-    return given if known or ca.is_equal(given, least) else ca.fmax(given, least)
+    return given if known or ca.is_equal(given, least) else ca.if_else(given < least, least, given)
 
 
 class UnitsReading(Reading):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -35,11 +36,15 @@ def placed(model: Subsystem, shelf: Shelf | None, way: str = "inlined") -> Trans
 
 
 def letters(translation: Translation) -> dict[str, Any]:
-    """All routines but those that are made of others: calls, slots and kernels."""
+    """All routines but those that are made of others: calls, slots and kernels, by what these are, not their names."""
     program = translation.program
     found = {name: program.routines[name] for name in program.routines if name not in SLOPES}
     return {
-        name: (one, [program.kernels[call.kernel].serialize() for call in one.calls]) for name, one in found.items()
+        name: (
+            replace(one, calls=tuple(replace(call, kernel="") for call in one.calls)),
+            [program.kernels[call.kernel].serialize() for call in one.calls],
+        )
+        for name, one in found.items()
     }
 
 

@@ -7,15 +7,18 @@ stay, and numbers that are equal in one element are one symbol.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.event import Event, Mode
 from kompono.model.signal import Input, Output
 from kompono.model.state import State
+from kompono.translate.algorithm import algorithm
 from kompono.translate.declared.open_laws import OpenLaw, opened
 from kompono.translate.declared.ours import is_ours
 
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 SIGNALS = (Output, Input, State, Mode, Event, Controller)
 WHERE = frozenset(("expression", "feed", "_rate", "_becomes", "guard", "changes", "reads"))  # attributes that have them
+
+
+_COMPARED = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE)
 
 
 class OpenSignals(OpenLaw):
@@ -47,6 +53,55 @@ def written(element: Element) -> tuple[ca.SX, ...]:
     elif isinstance(element, Controller):
         found = list(element.reads)
     return tuple(ca.SX(one) for one in found if one is not None)
+
+
+def rounds_twice(elements: Iterable[Element]) -> bool:
+    """Whether one of these signals has a comparison in it of things that are made of the same: of what is computed in
+    another signal, and of something in that.
+    """
+    elements = list(elements)
+    made_of = dict[int, frozenset[int]]()
+    for element in elements:
+        symbol = (
+            element._next if isinstance(element, Mode) else element if isinstance(element, Output | Input) else None
+        )
+        if symbol is not None:
+            made_of[ca.SX(symbol).element_hash()] = _symbols(element)
+    return any(_compares(element) and _shares(_symbols(element), made_of) for element in elements)
+
+
+def _symbols(element: Element) -> frozenset[int]:
+    column = ca.veccat(ca.SX(0, 1), *written(element))
+    return frozenset(symbol.element_hash() for symbol in ca.symvar(column))
+
+
+def _shares(symbols: frozenset[int], made_of: Mapping[int, frozenset[int]]) -> bool:
+    """Whether two of some symbols are made of the same."""
+    seen = set[int]()
+    for symbol in symbols:
+        origins = _origins(symbol, made_of, set())
+        if seen & origins:
+            return True
+        seen |= origins
+    return False
+
+
+def _origins(symbol: int, made_of: Mapping[int, frozenset[int]], known: set[int]) -> set[int]:
+    """A symbol and all it is made of."""
+    if symbol not in known:
+        known.add(symbol)
+        for part in made_of.get(symbol, ()):
+            _origins(part, made_of, known)
+    return known
+
+
+def _compares(element: Element) -> bool:
+    expressions = [one for one in written(element) if not one.is_symbolic() and not one.is_constant()]
+    if not expressions:
+        return False
+    column = ca.veccat(*[ca.densify(one) for one in expressions])
+    function = ca.Function("signal", [ca.vertcat(*ca.symvar(column))], [column])
+    return bool(np.any(np.isin(algorithm(function).op, _COMPARED)))
 
 
 def open_signals(element: Element, kinds: dict[type, bool]) -> OpenSignals | None:

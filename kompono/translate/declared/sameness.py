@@ -36,7 +36,7 @@ from kompono.translate.declared.open_laws import OpenLaw
 from kompono.translate.declared.open_networks import OpenEquations
 from kompono.translate.declared.open_signals import WHERE, OpenSignals
 from kompono.translate.declared.open_units import OpenUnits, told_units
-from kompono.translate.declared.opening import OPENED, opened_element
+from kompono.translate.declared.opening import OPENED, Opening
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
 from kompono.translate.declared.words import Nameless, Words, pose_bytes
 from kompono.translate.numbers import OpenNumbers
@@ -145,13 +145,13 @@ class _Scribe(Words):
         self._coupled = frozenset[Element]() if numbers is None else numbers.coupled
         self._grounds = frozenset[Element]() if numbers is None else numbers.grounds
         self._lumped = bool(self._coupled)
-        self._model = model
+        self._ours: dict[type, bool] = {}
+        self._opening = Opening(model, self._coupled, self._ours)
         self.words += [sources(), ca.CasadiMeta.version(), altered()]
         if self.words[-1] is None:
             raise Nameless("a function of Kompono that was replaced")
         self.asked: dict[Element, OpenLaw | None] = {}
         self.traced = False
-        self._ours: dict[type, bool] = {}
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
         anew = numbers is not None and (numbers.placed or numbers.pairs is not None)  # what mates come to is found
         self._loose = anew or not model.constraints  # whether starts of bodies are nothing but that
@@ -196,7 +196,7 @@ class _Scribe(Words):
         kind = type(element)
         if kind not in self._ours:
             self._ours[kind] = is_ours(kind)
-        opened = opened_element(element, self._model, self._coupled, self._ours)
+        opened = self._opening.of(element)
         if isinstance(element, OPENED):
             self.asked[element] = opened
         begins = self._start(element) if self._ours[kind] else ()
