@@ -114,7 +114,7 @@ def test_boxes_open_for_their_recipient_beside_their_code() -> None:
     assert crypto.unlock(box, eve.opening, b"code") is None
     assert crypto.unlock(box, grace.opening, b"other code") is None
     assert crypto.unlock(box[:20], grace.opening, b"code") is None
-    assert crypto.unlock(box[:-1] + b"x", grace.opening, b"code") is None
+    assert crypto.unlock(box[:-1] + bytes([box[-1] ^ 1]), grace.opening, b"code") is None
     assert len(box) == 60 + len(b"numbers")
     with pytest.raises(SealedError, match="no key"):
         crypto.lock(b"numbers", bytes(32), b"code")
