@@ -25,6 +25,7 @@ from kompono.errors import RunError
 TRIES = 50  # ports after the one asked for
 LONGEST = 16_384  # bytes of a request
 SLOWEST = 20e3  # bytes/s at which the page must be taken
+LOOKS = 0.05  # s between looks whether to end
 
 
 class PageServer:
@@ -33,7 +34,7 @@ class PageServer:
     def __init__(self, text: str, *, host: str = "127.0.0.1", port: int = 8080, stream: Stream | None = None) -> None:
         self.host, self.text, self.stream, self._ended = host, text, stream, threading.Event()
         self._server = _listen(host, port, _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(LOOKS,), daemon=True)
         self._thread.start()
 
     @property
@@ -63,6 +64,8 @@ class PageServer:
 
 class _Server(ThreadingHTTPServer):
     """A thread for each of a limited number of connections; who hangs up is not worth a word."""
+
+    request_queue_size = guard.CONNECTIONS  # that may wait: one that finds no place asks again after a second
 
     def __init__(self, *arguments: Any) -> None:
         self._free = threading.Semaphore(guard.CONNECTIONS)
