@@ -168,6 +168,10 @@ class OpenNumbers:
             self.note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
         return self._symbols[name]
 
+    def within(self, name: str) -> OpenNumbers:
+        """The same, for a part of the model of which others know the `name`: what it finds is that of the part."""
+        return NumbersWithin(self, name)
+
     def note(self, name: str, symbol: ca.SX, value: float) -> None:
         """Have a symbol that stands for a number."""
         self._symbols[name], self._values[name] = symbol, value
@@ -218,10 +222,7 @@ class OpenNumbers:
     def open(self, symbols: ca.SX, column: ca.SX, names: Sequence[str]) -> Open:
         """A kernel with its numbers as a second argument."""
         numbers = ca.vertcat(*[self._symbols[name] for name in names])
-        rest, places, made = ca.extract_parametric(column, numbers, {})
-        places, made, rest = _each_once(places, made, rest)
-        if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
-            rest, places, made = column, [], []  # closed functions are called by native code alone
+        rest, places, made = extracted(column, numbers)
         code = ca.Function("open", [ca.vertcat(symbols, numbers, *places)], [ca.densify(rest)])
         table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made))])
         return Open(code, table, tuple(names), (code.serialize(), table.serialize()))
@@ -274,6 +275,30 @@ class OpenNumbers:
         return routine
 
 
+class NumbersWithin(OpenNumbers):
+    """Numbers of a model as they are found from a part of it: names begin with that of the part."""
+
+    def __init__(self, whole: OpenNumbers, name: str) -> None:
+        self._whole, self._name = whole, name
+        self.find: Callable[[], object] | None = None  # who finds them is asked by who has the part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    @property
+    def laws(self) -> dict[Element, Any]:  # type: ignore[override]
+        return self._whole.laws
+
+    def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None, ones: bool = False) -> ca.SX:
+        return self._whole.found(f"{self._name} {name}", values, places=places, ones=ones)
+
+    def decided(self, name: str, what: object) -> None:
+        self._whole.decided(f"{self._name} {name}", what)
+
+    def within(self, name: str) -> OpenNumbers:
+        return NumbersWithin(self._whole, f"{self._name} {name}")
+
+
 def _plain_numbers(entries: np.ndarray) -> Coded:
     """A kernel that has numbers and nothing else."""
 
@@ -282,6 +307,17 @@ def _plain_numbers(entries: np.ndarray) -> Coded:
         return ca.Function("numbers", [column], [column])
 
     return Coded(code, f"{len(entries)} numbers", entries, len(entries), (), False)
+
+
+def extracted(column: ca.SX, numbers: ca.SX) -> tuple[ca.SX, list[ca.SX], list[ca.SX]]:
+    """A column with symbols in the place of all that is made of `numbers` alone, these symbols, and what they stand
+    for.
+    """
+    rest, places, made = ca.extract_parametric(column, numbers, {})
+    places, made, rest = _each_once(places, made, rest)
+    if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
+        return column, [], []  # closed functions are called by native code alone
+    return rest, places, made
 
 
 def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:

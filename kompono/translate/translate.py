@@ -122,7 +122,10 @@ def translated(
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
-    parted = _parted(elaborated, parts, entry, request, close, away) if parts else None
+    sealed = any(isinstance(part, Sealed | Fmu) for part in elaborated.subsystems)
+    opens = entry.tables and not sealed and not elaborated.soft
+    numbers = _open_numbers(elaborated, entry, declared) if opens and parts else None
+    parted = _parted(replace(elaborated, numbers=numbers), parts, entry, request, close, away) if parts else None
     topology = parted.topology if parted else _topology(elaborated, entry, request)
     if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
         nested = _nested(elaborated, topology, kernels)
@@ -132,14 +135,14 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
-    opens = entry.tables and parted is None and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
+    if opens:
+        numbers = numbers or _open_numbers(elaborated, entry, declared)
+        _open_places(numbers, elaborated, topology, entry, declared)
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
-            return parted.engine(kernels, shared)
+            return parted.engine(kernels, shared, opened=not shared or entry.schedules)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
         used = elaborated if shared and not entry.schedules else tabled
         return entry.load()(used, topology, kernels, shared=shared, **given)
@@ -160,18 +163,24 @@ def translated(
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
-def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+def _open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
     coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
+    return numbers
+
+
+def _open_places(
+    numbers: OpenNumbers, model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated
+) -> None:
+    """Have lengths and directions among them, too."""
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
     numbers.lengths = named_lengths(model, joints=entry.by_joints)
     if entry.by_joints:
         open_elements(numbers, model, topology, declared)
-    return numbers
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -311,7 +320,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"{', '.join(paths)}: parts elsewhere are closed components of a model in joint coordinates.",
             fix="Use engine='relative', and close the components.",
         )
-    engine = AwayEngine(near.engine, paths)
+    engine = AwayEngine(near.engine.in_place(), paths)
     routines = _routines(engine, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):
         routines.remove(name)  # who needs them asks `near`

@@ -158,6 +158,8 @@ def find_poses(kinematics: Kinematics, pairs: Iterable[Joint | Constraint]) -> N
         if link.joint is None:
             kinematics.step(link)
             continue
+        if link.crosses:
+            continue
         _, moved = hanging.base(link)
         hanging.shifted(link, moved, kinematics.q[link.joint])
         if link.rigid:
