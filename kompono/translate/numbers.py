@@ -30,6 +30,9 @@ from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Coded, Routine
 
 
+_NOTHING = ca.SX(0, 1), ca.SX(0, 1)
+
+
 class Open(NamedTuple):
     """A kernel before its numbers are put in: `code` is a function of one column, its own and behind it the entries of
     a table; `table` makes that of numbers with these `names`. Both also as text, as they are kept.
@@ -115,6 +118,7 @@ class OpenNumbers:
         self._values: dict[str, float] = {}
         self._found: dict[str, ca.SX] = {}
         self._patterns: dict[str, object] = {}
+        self._columns: dict[str, tuple[ca.SX, ca.SX]] = {}  # of numbers for functions, and what they are made of
         for path, body in bodies.items():
             if pattern_of(body.solid) is not None:
                 mass = self._symbolic(f"{path} mass", [[body.solid.mass]], [1])
@@ -168,6 +172,25 @@ class OpenNumbers:
             self.note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
         return self._symbols[name]
 
+    def column(self, name: str, made: ca.SX) -> ca.SX:
+        """Symbols (n) that lie one behind the other in a table, for numbers that are `made` (n) of others."""
+        if name not in self._columns:
+            symbols = ca.SX.sym("column", made.numel())
+            self._columns[name] = symbols, made
+            self._names |= {symbol.element_hash(): name for symbol in ca.vertsplit(symbols)}
+        return self._columns[name][0]
+
+    def _plain(self, names: Iterable[str]) -> tuple[list[str], ca.SX, ca.SX]:
+        """Names without columns, these, and what they are made of."""
+        names = list(dict.fromkeys(names))
+        columns = [self._columns[name] for name in names if name in self._columns]
+        symbols, made = (ca.vertcat(ca.SX(0, 1), *part) for part in zip(*columns, strict=True)) if columns else _NOTHING
+        while inner := [name for name in dict.fromkeys(self.among(ca.symvar(made))) if name in self._columns]:
+            old, new = (ca.vertcat(*part) for part in zip(*[self._columns[name] for name in inner], strict=True))
+            made = ca.substitute(made, old, new)
+        plain = [*(name for name in names if name not in self._columns), *self.among(ca.symvar(made))]
+        return list(dict.fromkeys(plain)), symbols, made
+
     def within(self, name: str) -> OpenNumbers:
         """The same, for a part of the model of which others know the `name`: what it finds is that of the part."""
         return NumbersWithin(self, name)
@@ -206,7 +229,7 @@ class OpenNumbers:
         """What an expression of numbers alone comes to; nothing if there is anything else in it."""
         symbols = ca.symvar(expression)
         names = self.among(symbols)
-        if len(names) < len(symbols):
+        if len(names) < len(symbols) or not self._symbols.keys() >= set(names):
             return None
         return ca.DM(ca.evalf(ca.substitute(expression, ca.vertcat(*symbols), ca.DM(self.values(names)))))
 
@@ -221,10 +244,11 @@ class OpenNumbers:
 
     def open(self, symbols: ca.SX, column: ca.SX, names: Sequence[str]) -> Open:
         """A kernel with its numbers as a second argument."""
+        names, columns, told = self._plain(names)
         numbers = ca.vertcat(*[self._symbols[name] for name in names])
         rest, places, made = extracted(column, numbers)
-        code = ca.Function("open", [ca.vertcat(symbols, numbers, *places)], [ca.densify(rest)])
-        table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made))])
+        code = ca.Function("open", [ca.vertcat(symbols, numbers, *places, columns)], [ca.densify(rest)])
+        table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made, told))])
         return Open(code, table, tuple(names), (code.serialize(), table.serialize()))
 
     def closed(self, kernels: dict[str, ca.Function], opened: Open) -> str:
@@ -288,6 +312,9 @@ class NumbersWithin(OpenNumbers):
     @property
     def laws(self) -> dict[Element, Any]:  # type: ignore[override]
         return self._whole.laws
+
+    def column(self, name: str, made: ca.SX) -> ca.SX:
+        return self._whole.column(f"{self._name} {name}", made)
 
     def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None, ones: bool = False) -> ca.SX:
         return self._whole.found(f"{self._name} {name}", values, places=places, ones=ones)
