@@ -198,7 +198,7 @@ class Moment:
     @property
     def live(self) -> dict[Element, LiveRows]:
         """Own conditions that can be violated, as they are traced."""
-        return self._solver.traced_live(self.kinematics)
+        return self.compartment.twin.traced_live(self.kinematics)
 
     def violations(self, level: str) -> dict[Element, Vector]:
         """How far own conditions are violated, or how fast."""
