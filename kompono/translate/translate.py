@@ -142,7 +142,7 @@ def translated(
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
-            return parted.engine(kernels, shared, opened=not shared or entry.schedules)
+            return parted.engine(kernels, shared, opened=not shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
         used = elaborated if shared and not entry.schedules else tabled
         return entry.load()(used, topology, kernels, shared=shared, **given)

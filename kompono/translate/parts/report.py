@@ -79,7 +79,7 @@ class PartedWriter(ChannelWriter):
         if not compartment.law_rows.of_joints:
             return
         tree = compartment.twin._by_joints if isinstance(compartment.twin, PlacedTwin) else compartment.twin
-        redundancy = redundancy_of(tree.model, tree.topology, tree.live, compartment.model)
+        redundancy = redundancy_of(compartment.twin.model, tree.topology, tree.live, compartment.model)
         if redundancy:
             stress = SelfStress(
                 self.kinematics, self.condensed.declared, redundancy, self._pushed, self._load,

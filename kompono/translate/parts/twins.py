@@ -196,6 +196,15 @@ class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):
 
     projection_tolerance = ABSOLUTE_TOLERANCE
 
+    def _find_numbers(self) -> None:
+        if self.compartment.border is None:
+            super()._find_numbers()
+        else:
+            self.references(unit=False)
+            self._allowed_gap()
+            self._find_shares()
+        find_in(self.compartment)
+
     @property
     def row_references(self) -> dict[Element, PivotReference]:
         return self.references(unit=False)
