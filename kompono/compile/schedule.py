@@ -114,7 +114,15 @@ def define_called(function: ca.Function, lanes: Lanes) -> str:
 
     check_shape(function.name(), function)
     calls = Calls()
-    lower(function, lines, read, write, lanes=lanes, calls=calls, address=lambda i: f"getelementptr {real}, ptr %in, i64 {i}")
+    lower(
+        function,
+        lines,
+        read,
+        write,
+        lanes=lanes,
+        calls=calls,
+        address=lambda i: f"getelementptr {real}, ptr %in, i64 {i}",
+    )
     symbol = called_symbol(function.name(), lanes)
     head = f"void @{symbol}(ptr noalias readonly %in, ptr noalias %out) {lanes.stack}nounwind"
     text = split.function(head, f"f.{symbol}", ("%in", "%out"), lines, lanes, calls.size)

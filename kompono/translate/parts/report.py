@@ -141,7 +141,10 @@ class PartedWriter(ChannelWriter):
             for body in self.bodies:
                 position = self.kinematics.motion(None, body).position
                 potential = self.tracer.call(
-                    lambda e, g, x, b=body: e - self.model.solid(b).mass * ca.dot(g, x), potential, self.now.fields[6:9], position
+                    lambda e, g, x, b=body: e - self.model.solid(b).mass * ca.dot(g, x),
+                    potential,
+                    self.now.fields[6:9],
+                    position,
                 )
         for values in self.inner.values():
             count = values.shape[0]

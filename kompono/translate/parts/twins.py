@@ -177,7 +177,6 @@ class AsDeclared(PosedEngine):
         """All rows."""
         return {e: LiveRows(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
 
-
     def traced_live(self, kinematics: Kinematics) -> dict[Element, LiveRows]:
         """The same."""
         return self.live
