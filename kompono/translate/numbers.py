@@ -29,7 +29,6 @@ from kompono.translate.algorithm import reads
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Coded, Routine
 
-
 _NOTHING = ca.SX(0, 1), ca.SX(0, 1)
 
 
@@ -185,11 +184,16 @@ class OpenNumbers:
         names = list(dict.fromkeys(names))
         columns = [self._columns[name] for name in names if name in self._columns]
         symbols, made = (ca.vertcat(ca.SX(0, 1), *part) for part in zip(*columns, strict=True)) if columns else _NOTHING
+        made = self._without_columns(made)
+        plain = [*(name for name in names if name not in self._columns), *self.among(ca.symvar(made))]
+        return list(dict.fromkeys(plain)), symbols, made
+
+    def _without_columns(self, made: ca.SX) -> ca.SX:
+        """An expression with what columns are made of in their place."""
         while inner := [name for name in dict.fromkeys(self.among(ca.symvar(made))) if name in self._columns]:
             old, new = (ca.vertcat(*part) for part in zip(*[self._columns[name] for name in inner], strict=True))
             made = ca.substitute(made, old, new)
-        plain = [*(name for name in names if name not in self._columns), *self.among(ca.symvar(made))]
-        return list(dict.fromkeys(plain)), symbols, made
+        return made
 
     def within(self, name: str) -> OpenNumbers:
         """The same, for a part of the model of which others know the `name`: what it finds is that of the part."""
@@ -227,9 +231,10 @@ class OpenNumbers:
 
     def worth(self, expression: ca.SX) -> ca.DM | None:
         """What an expression of numbers alone comes to; nothing if there is anything else in it."""
+        expression = self._without_columns(expression)
         symbols = ca.symvar(expression)
         names = self.among(symbols)
-        if len(names) < len(symbols) or not self._symbols.keys() >= set(names):
+        if len(names) < len(symbols):
             return None
         return ca.DM(ca.evalf(ca.substitute(expression, ca.vertcat(*symbols), ca.DM(self.values(names)))))
 

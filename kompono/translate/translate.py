@@ -122,10 +122,8 @@ def translated(
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
-    sealed = any(isinstance(part, Sealed | Fmu) for part in elaborated.subsystems)
-    opens = entry.tables and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, entry, declared) if opens and parts else None
-    parted = _parted(replace(elaborated, numbers=numbers), parts, entry, request, close, away) if parts else None
+    sealed, opens = _has_files(elaborated), _opens(elaborated, entry)
+    parted, numbers = _divided(elaborated, parts, entry, request, close, away, declared) if parts else (None, None)
     topology = parted.topology if parted else _topology(elaborated, entry, request)
     if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
         nested = _nested(elaborated, topology, kernels)
@@ -135,8 +133,8 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    if opens:
-        numbers = numbers or _open_numbers(elaborated, entry, declared)
+    if opens and numbers is None:
+        numbers = _open_numbers(elaborated, entry, declared)
         _open_places(numbers, elaborated, topology, entry, declared)
     tabled = replace(elaborated, numbers=numbers)
 
@@ -249,6 +247,28 @@ def _parted(
     return Parted(model, parts, entry, request, close, away)
 
 
+def _divided(
+    model: Elaborated, parts: list[Subsystem], entry: EngineEntry, request: Request, close: Close | None,
+    away: Sequence[Subsystem], declared: Elaborated,
+) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
+    """The same with numbers that are put in after tracing, where that can be; and these."""
+    if not _opens(model, entry):
+        return _parted(model, parts, entry, request, close, away), None
+    numbers = _open_numbers(model, entry, declared)
+    parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
+    _open_places(numbers, model, parted.topology, entry, declared)
+    return parted, numbers
+
+
+def _has_files(model: Elaborated) -> bool:
+    return any(isinstance(part, Sealed | Fmu) for part in model.subsystems)
+
+
+def _opens(model: Elaborated, entry: EngineEntry) -> bool:
+    """Whether numbers are put in after tracing."""
+    return entry.tables and not _has_files(model) and not model.soft
+
+
 def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:
     if entry.places is None:
         return find_topology(model, cut=request.cut, independent=request.independent)
@@ -307,7 +327,9 @@ def closed_parts(model: Subsystem, request: Request, close: Close | None = None)
     parts = closed_subsystems(elaborated, request.closed)
     if not parts:
         return ()
-    return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
+    if request.contact == SOFT:  # whose step only a run knows
+        return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
+    return _divided(elaborated, parts, engine_named(request.engine), request, close, (), elaborated)[0].parts
 
 
 def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
@@ -320,7 +342,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             f"{', '.join(paths)}: parts elsewhere are closed components of a model in joint coordinates.",
             fix="Use engine='relative', and close the components.",
         )
-    engine = AwayEngine(near.engine.in_place(), paths)
+    engine = AwayEngine(near.engine, paths)
     routines = _routines(engine, None, "gap" in near.program.routines)
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):
         routines.remove(name)  # who needs them asks `near`

@@ -1,4 +1,4 @@
-"""A machine with closed parts, all of whose numbers are arguments: inside the parts, inside parts of these, and outside."""
+"""A machine with closed parts, all of whose numbers are arguments: inside parts, inside parts of these, and outside."""
 
 from __future__ import annotations
 

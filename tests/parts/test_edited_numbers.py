@@ -54,7 +54,7 @@ def edited(*names: str) -> Stand:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, traced: set[str]) -> set[str]:  # noqa: F811
+def asked(monkeypatch: pytest.MonkeyPatch, traced: set[str]) -> set[str]:
     """What is traced, functions of parts as well."""
     trace = Part._trace
 

@@ -43,6 +43,7 @@ from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
+    from kompono.translate.parts.moment import Moment
 
 
 @dataclass(frozen=True)

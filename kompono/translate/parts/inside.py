@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -73,7 +73,7 @@ class PartFunction:
     function: ca.Function
     groups: tuple[str, ...]
     signals: tuple[ca.SX, ...]
-    numbers: ca.SX = ca.SX(0, 1)  # what is made of numbers alone, behind these
+    numbers: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # what is made of numbers alone, behind these
 
 
 class Part:
@@ -90,8 +90,8 @@ class Part:
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
-            within(enclosed.model, enclosed.path), closed, border, cut=cut, close=close, world=world, placed=placed, away=away,
-            entered=entered, apart=apart, held=held,
+            within(enclosed.model, enclosed.path), closed, border, cut=cut, close=close, world=world, placed=placed,
+            away=away, entered=entered, apart=apart, held=held,
         )  # fmt: skip
         self._networks = [network for network in enclosed.model.networks if network.terminals]
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
@@ -141,6 +141,22 @@ class Part:
         return tracer.call(
             lambda *v: function.call([ca.densify(ca.vertcat(*v))], False, True)[0], *values, path=self.path
         )
+
+    def numbered(self, name: str) -> PartFunction:
+        """One of the functions with its numbers in place, for who has no table of them: the same code with a call
+        around it.
+        """
+        closed, numbers = self.closed(name), self.inside.model.numbers
+        if numbers is None or not closed.numbers.numel():
+            return closed
+        values, inner = numbers.worth(closed.numbers), closed.function
+        assert values is not None
+        x = ca.SX.sym("x", inner.nnz_in() - values.numel())
+        output = inner.call([ca.vertcat(x, ca.SX(values))], False, True)[0]
+        told = f"{inner.name()} {values.full().tobytes().hex()}"
+        digest = hashlib.sha256(told.encode()).hexdigest()[:24]
+        outer = ca.Function(f"{self._stem}_{digest}", [x], [output], {"never_inline": True})
+        return PartFunction(outer, closed.groups, closed.signals)
 
     def closed(self, name: str) -> PartFunction:
         """One of the functions, traced when first asked for."""

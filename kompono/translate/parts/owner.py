@@ -39,8 +39,6 @@ from kompono.translate.tracer import Tracer
 class SolvedByParts(LawsByRows):
     """Conditions are held by multipliers, here and inside all parts; what laws do follows from what parts answer."""
 
-    in_place: Callable[[], SolvedEngine | PartedDiscreteEngine]  # the same with all numbers in place
-
     def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
         self.unit_order = compartment.laws.order(LawRows(self.model))
@@ -258,9 +256,7 @@ class Parted:
         if compartment.held is not None:
             return PartedDiscreteEngine(compartment, kernels, shared=shared)
         kind = PartedAbsoluteEngine if compartment.placed else PartedEngine
-        engine = kind(compartment, kernels, shared=shared)
-        engine.in_place = lambda: self.engine(kernels, shared, opened=False)
-        return engine
+        return kind(compartment, kernels, shared=shared)
 
 
 def _check_way(names: str, entry: EngineEntry, request: Request) -> None:
