@@ -17,14 +17,25 @@ and results go through an array `%calls` of the function around it, each call wi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import casadi as ca
 
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.straight import COSINE, RESULT, ROUND, SINE, TURNS, fusions, in_rounds, in_turns, instructions
+from kompono.compile.straight import (
+    COSINE,
+    RESULT,
+    ROUND,
+    SINE,
+    TURNS,
+    Instruction,
+    fusions,
+    in_rounds,
+    in_turns,
+    instructions,
+)
 from kompono.errors import CompileError
 
 _ARITHMETIC = {
@@ -162,11 +173,23 @@ class Body:
         real = self.lanes.real
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
-    def invoke(self, calls: Calls, function: ca.Function, values: Sequence[str]) -> str:
-        """Call a function on values; names the address of its results."""
+    def invoke(
+        self, calls: Calls, function: ca.Function, values: Sequence[str], copied: Sequence[tuple[int, int, str]] = ()
+    ) -> str:
+        """Call a function on values; names the address of its results. From a place on, so many are `copied` from an
+        address.
+        """
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
+        within = set[int]()
+        for begin, count, source in copied:
+            place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + begin}")
+            given = f"ptr {place}, ptr {source}, i64 {8 * self.lanes.count * count}, i1 false"
+            self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
+            within |= {*range(begin, begin + count)}
         for i, value in enumerate(values):
+            if i in within:
+                continue
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + i}")
             self.lines.append(f"store {real} {value}, ptr {place}{aligned}")
         given = self.let(f"getelementptr {real}, ptr %calls, i64 {first}")
@@ -251,6 +274,7 @@ def called_symbol(name: str, lanes: Lanes) -> str:
     return f"kompono.{name}.{lanes.count}"
 
 
+_MANY = 4  # arguments from which on they are copied together
 _FAR = re.compile(r"far_(ask|post)_(\d+)_(\d+)_\d+_\d+")  # functions of parts elsewhere: operation, place of x
 
 
@@ -270,13 +294,15 @@ def lower(
     constant: Callable[[float], str] | None = None,
     grouped: bool = False,
     turns: bool = False,
+    address: Callable[[int], str] | None = None,
 ) -> None:
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
     says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
-    same bits as several; with `turns`, too, and makes sines and cosines together.
+    same bits as several; with `turns`, too, and makes sines and cosines together. `address(i)` says how the
+    address of input i is found (empty: it has none); they lie one behind the other, so that calls can be given many.
     """
     constant = constant or lanes.constant
     turns = turns and lanes == ONE and functions.turns()
@@ -285,9 +311,13 @@ def lower(
     found = in_turns(found) if turns and calls is not None else found
     fused = fusions(found)
     absorbed = {found[k].operands[side] for k, side in fused.items()}
+    copied = _copied(found, address) if address is not None and calls is not None else {}
+    skipped = _only_copied(found, copied)
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
     for k, instruction in enumerate(found):
+        if k in skipped:
+            continue
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -300,7 +330,8 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            values[k] = body.invoke(calls, instruction.function, operands)
+            sources = [(begin, count, body.let(address(first))) for begin, count, first in copied.get(k, ()) if address]
+            values[k] = body.invoke(calls, instruction.function, operands, sources)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:
@@ -316,3 +347,29 @@ def lower(
             values[k] = body.fuse(op, side, factors, operands[1 - side])
         elif k not in absorbed:
             values[k] = body.operate(op, operands)
+
+
+def _copied(found: Sequence[Instruction], address: Callable[[int], str]) -> dict[int, list[tuple[int, int, int]]]:
+    """By call, where arguments begin that are inputs one behind the other, how many, and the first of these inputs."""
+    runs: dict[int, list[tuple[int, int, int]]] = {}
+    for k, one in enumerate(found):
+        places = [found[i].index if found[i].op == ca.OP_INPUT else -1 for i in one.operands] if one.function else []
+        begin = 0
+        for i in range(1, len(places) + 1):
+            if i < len(places) and places[begin] >= 0 and places[i] == places[begin] + i - begin:
+                continue
+            if i - begin >= _MANY and all(address(place) for place in places[begin:i]):
+                runs.setdefault(k, []).append((begin, i - begin, places[begin]))
+            begin = i
+    return runs
+
+
+def _only_copied(found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]) -> set[int]:
+    """Inputs that nobody else needs."""
+    if not copied:
+        return set()
+    needed = set[int]()
+    for k, one in enumerate(found):
+        within = {i for begin, count, _ in copied.get(k, ()) for i in range(begin, begin + count)}
+        needed.update(operand for i, operand in enumerate(one.operands) if i not in within)
+    return {k for k, one in enumerate(found) if one.op == ca.OP_INPUT and k not in needed}

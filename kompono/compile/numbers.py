@@ -109,6 +109,12 @@ class TabledNumbers:
             self._lines.append(self._table.load(place))
         return f"%n{place}"
 
+    def address(self, place: int) -> str:
+        """How the address of an entry is found; empty where there is none."""
+        if self._table is None or place < 0:
+            return ""
+        return f"getelementptr i8, ptr @{self._table.symbol}, i64 {_HEAD + 8 * place}"
+
     def text(self) -> str:
         """The table, if anything of it is used."""
         return self._table.text() if self._table and len(self._table.shape.numbers) else ""

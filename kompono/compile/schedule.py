@@ -114,7 +114,15 @@ def define_called(function: ca.Function, lanes: Lanes) -> str:
 
     check_shape(function.name(), function)
     calls = Calls()
-    lower(function, lines, read, write, lanes=lanes, calls=calls)
+    lower(
+        function,
+        lines,
+        read,
+        write,
+        lanes=lanes,
+        calls=calls,
+        address=lambda i: f"getelementptr {real}, ptr %in, i64 {i}",
+    )
     symbol = called_symbol(function.name(), lanes)
     head = f"void @{symbol}(ptr noalias readonly %in, ptr noalias %out) {lanes.stack}nounwind"
     text = split.function(head, f"f.{symbol}", ("%in", "%out"), lines, lanes, calls.size)
@@ -275,6 +283,7 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
             calls=calls,
             constant=tabled.constant if numbers else None,
             turns=turns,
+            address=lambda i, call=call: tabled.address(i - len(call.inputs)),
         )
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:

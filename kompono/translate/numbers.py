@@ -29,6 +29,8 @@ from kompono.translate.algorithm import reads
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Coded, Routine
 
+_NOTHING = ca.SX(0, 1), ca.SX(0, 1)
+
 
 class Open(NamedTuple):
     """A kernel before its numbers are put in: `code` is a function of one column, its own and behind it the entries of
@@ -115,6 +117,7 @@ class OpenNumbers:
         self._values: dict[str, float] = {}
         self._found: dict[str, ca.SX] = {}
         self._patterns: dict[str, object] = {}
+        self._columns: dict[str, tuple[ca.SX, ca.SX]] = {}  # of numbers for functions, and what they are made of
         for path, body in bodies.items():
             if pattern_of(body.solid) is not None:
                 mass = self._symbolic(f"{path} mass", [[body.solid.mass]], [1])
@@ -168,6 +171,34 @@ class OpenNumbers:
             self.note(name, ca.SX.sym(f"number_{len(self._symbols)}"), value)  # a path may hold anything
         return self._symbols[name]
 
+    def column(self, name: str, made: ca.SX) -> ca.SX:
+        """Symbols (n) that lie one behind the other in a table, for numbers that are `made` (n) of others."""
+        if name not in self._columns:
+            symbols = ca.SX.sym("column", made.numel())
+            self._columns[name] = symbols, made
+            self._names |= {symbol.element_hash(): name for symbol in ca.vertsplit(symbols)}
+        return self._columns[name][0]
+
+    def _plain(self, names: Iterable[str]) -> tuple[list[str], ca.SX, ca.SX]:
+        """Names without columns, these, and what they are made of."""
+        names = list(dict.fromkeys(names))
+        columns = [self._columns[name] for name in names if name in self._columns]
+        symbols, made = (ca.vertcat(ca.SX(0, 1), *part) for part in zip(*columns, strict=True)) if columns else _NOTHING
+        made = self._without_columns(made)
+        plain = [*(name for name in names if name not in self._columns), *self.among(ca.symvar(made))]
+        return list(dict.fromkeys(plain)), symbols, made
+
+    def _without_columns(self, made: ca.SX) -> ca.SX:
+        """An expression with what columns are made of in their place."""
+        while inner := [name for name in dict.fromkeys(self.among(ca.symvar(made))) if name in self._columns]:
+            old, new = (ca.vertcat(*part) for part in zip(*[self._columns[name] for name in inner], strict=True))
+            made = ca.substitute(made, old, new)
+        return made
+
+    def within(self, name: str) -> OpenNumbers:
+        """The same, for a part of the model of which others know the `name`: what it finds is that of the part."""
+        return NumbersWithin(self, name)
+
     def note(self, name: str, symbol: ca.SX, value: float) -> None:
         """Have a symbol that stands for a number."""
         self._symbols[name], self._values[name] = symbol, value
@@ -200,6 +231,7 @@ class OpenNumbers:
 
     def worth(self, expression: ca.SX) -> ca.DM | None:
         """What an expression of numbers alone comes to; nothing if there is anything else in it."""
+        expression = self._without_columns(expression)
         symbols = ca.symvar(expression)
         names = self.among(symbols)
         if len(names) < len(symbols):
@@ -217,13 +249,11 @@ class OpenNumbers:
 
     def open(self, symbols: ca.SX, column: ca.SX, names: Sequence[str]) -> Open:
         """A kernel with its numbers as a second argument."""
+        names, columns, told = self._plain(names)
         numbers = ca.vertcat(*[self._symbols[name] for name in names])
-        rest, places, made = ca.extract_parametric(column, numbers, {})
-        places, made, rest = _each_once(places, made, rest)
-        if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
-            rest, places, made = column, [], []  # closed functions are called by native code alone
-        code = ca.Function("open", [ca.vertcat(symbols, numbers, *places)], [ca.densify(rest)])
-        table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made))])
+        rest, places, made = extracted(column, numbers)
+        code = ca.Function("open", [ca.vertcat(symbols, numbers, *places, columns)], [ca.densify(rest)])
+        table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made, told))])
         return Open(code, table, tuple(names), (code.serialize(), table.serialize()))
 
     def closed(self, kernels: dict[str, ca.Function], opened: Open) -> str:
@@ -274,6 +304,33 @@ class OpenNumbers:
         return routine
 
 
+class NumbersWithin(OpenNumbers):
+    """Numbers of a model as they are found from a part of it: names begin with that of the part."""
+
+    def __init__(self, whole: OpenNumbers, name: str) -> None:
+        self._whole, self._name = whole, name
+        self.find: Callable[[], object] | None = None  # who finds them is asked by who has the part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    @property
+    def laws(self) -> dict[Element, Any]:  # type: ignore[override]
+        return self._whole.laws
+
+    def column(self, name: str, made: ca.SX) -> ca.SX:
+        return self._whole.column(f"{self._name} {name}", made)
+
+    def found(self, name: str, values: np.ndarray, *, places: Sequence[int] | None = None, ones: bool = False) -> ca.SX:
+        return self._whole.found(f"{self._name} {name}", values, places=places, ones=ones)
+
+    def decided(self, name: str, what: object) -> None:
+        self._whole.decided(f"{self._name} {name}", what)
+
+    def within(self, name: str) -> OpenNumbers:
+        return NumbersWithin(self._whole, f"{self._name} {name}")
+
+
 def _plain_numbers(entries: np.ndarray) -> Coded:
     """A kernel that has numbers and nothing else."""
 
@@ -282,6 +339,17 @@ def _plain_numbers(entries: np.ndarray) -> Coded:
         return ca.Function("numbers", [column], [column])
 
     return Coded(code, f"{len(entries)} numbers", entries, len(entries), (), False)
+
+
+def extracted(column: ca.SX, numbers: ca.SX) -> tuple[ca.SX, list[ca.SX], list[ca.SX]]:
+    """A column with symbols in the place of all that is made of `numbers` alone, these symbols, and what they stand
+    for.
+    """
+    rest, places, made = ca.extract_parametric(column, numbers, {})
+    places, made, rest = _each_once(places, made, rest)
+    if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
+        return column, [], []  # closed functions are called by native code alone
+    return rest, places, made
 
 
 def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:

@@ -122,7 +122,8 @@ def translated(
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
-    parted = _parted(elaborated, parts, entry, request, close, away) if parts else None
+    sealed, opens = _has_files(elaborated), _opens(elaborated, entry)
+    parted, numbers = _divided(elaborated, parts, entry, request, close, away, declared) if parts else (None, None)
     topology = parted.topology if parted else _topology(elaborated, entry, request)
     if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
         nested = _nested(elaborated, topology, kernels)
@@ -132,14 +133,14 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
-    opens = entry.tables and parted is None and not sealed and not elaborated.soft
-    numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
+    if opens and numbers is None:
+        numbers = _open_numbers(elaborated, entry, declared)
+        _open_places(numbers, elaborated, topology, entry, declared)
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
-            return parted.engine(kernels, shared)
+            return parted.engine(kernels, shared, opened=not shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
         used = elaborated if shared and not entry.schedules else tabled
         return entry.load()(used, topology, kernels, shared=shared, **given)
@@ -160,18 +161,24 @@ def translated(
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
 
 
-def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+def _open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
     coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
+    return numbers
+
+
+def _open_places(
+    numbers: OpenNumbers, model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated
+) -> None:
+    """Have lengths and directions among them, too."""
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
     numbers.lengths = named_lengths(model, joints=entry.by_joints)
     if entry.by_joints:
         open_elements(numbers, model, topology, declared)
-    return numbers
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -240,6 +247,28 @@ def _parted(
     return Parted(model, parts, entry, request, close, away)
 
 
+def _divided(
+    model: Elaborated, parts: list[Subsystem], entry: EngineEntry, request: Request, close: Close | None,
+    away: Sequence[Subsystem], declared: Elaborated,
+) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
+    """The same with numbers that are put in after tracing, where that can be; and these."""
+    if not _opens(model, entry):
+        return _parted(model, parts, entry, request, close, away), None
+    numbers = _open_numbers(model, entry, declared)
+    parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
+    _open_places(numbers, model, parted.topology, entry, declared)
+    return parted, numbers
+
+
+def _has_files(model: Elaborated) -> bool:
+    return any(isinstance(part, Sealed | Fmu) for part in model.subsystems)
+
+
+def _opens(model: Elaborated, entry: EngineEntry) -> bool:
+    """Whether numbers are put in after tracing."""
+    return entry.tables and not _has_files(model) and not model.soft
+
+
 def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:
     if entry.places is None:
         return find_topology(model, cut=request.cut, independent=request.independent)
@@ -298,7 +327,9 @@ def closed_parts(model: Subsystem, request: Request, close: Close | None = None)
     parts = closed_subsystems(elaborated, request.closed)
     if not parts:
         return ()
-    return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
+    if request.contact == SOFT:  # whose step only a run knows
+        return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
+    return _divided(elaborated, parts, engine_named(request.engine), request, close, (), elaborated)[0].parts
 
 
 def away_translation(near: Translation, paths: Sequence[str]) -> Translation:

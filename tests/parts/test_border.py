@@ -63,6 +63,7 @@ def test_what_crosses_is_what_the_border_allows() -> None:
     outputs = {"move": 18, "condense": part.border.answer, "resolve": part.inside.size}
     for name, made in part._made.items():
         assert not made.signals
-        assert made.function.nnz_in() == sum(sizes[group] for group in made.groups)
+        numbers = made.numbers.numel()  # of the model, which the owner has in a table
+        assert made.function.nnz_in() == sum(sizes[group] for group in made.groups) + numbers
         assert made.function.nnz_out() == outputs.get(name, made.function.nnz_out())
     assert (part.inside.size, part.border.size, part.border.answer) == (6, 12, 90)

@@ -169,8 +169,10 @@ class KeptTranslation:
         schedule = self._schedule(routine)
         if schedule is not None:
             return self._text(schedule.routine) | self._told(schedule.names) | {"slots": schedule.slots}
-        if self.numbers is None or type(routine) is not Routine or len(routine.calls) != 1:
+        if self.numbers is None or type(routine) is not Routine or len(routine.calls) > 1:
             return None
+        if not routine.calls:
+            return self._text(routine) | self._told(())
         kernel = routine.calls[0].kernel
         if kernel in self.numbers.without:
             return self._text(routine) | self._told(())

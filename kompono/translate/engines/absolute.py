@@ -156,6 +156,11 @@ class AbsoluteEngine(SolvedEngine):
             self.references(unit=unit)
         self._allowed_gap()
         find_places(self._start(shared=False)[1], self.closing)
+        self._find_shares()
+
+    def _find_shares(self) -> None:
+        """Have what friction on joints of redundant loops is found from among these, too."""
+        assert self.model.numbers is not None
         if self.law_rows.of_joints:
             self.model.numbers.decided("tree", told_tree(self.model, self._by_joints.topology))
             redundancy_of(self.model, self._by_joints.topology, self._by_joints.live)

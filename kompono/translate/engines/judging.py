@@ -308,12 +308,16 @@ class JudgingEngine(SolvedEngine):
 
         for name, what in decided_by_lengths(self).items():
             numbers.decided(name, what)
-        still = self._inlined[1]
-        for motion in [still] if self.axes is None else [still, still.turned(self.axes)]:
+        for motion in self._placed_motions():
             find_places(motion, self.closing)
         find_ratios(self.model, self.topology, self.sets)
         for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
+
+    def _placed_motions(self) -> list[Kinematics]:
+        """Motions in which frames have places."""
+        still = self._inlined[1]
+        return [still] if self.axes is None else [still, still.turned(self.axes)]
 
     # -- conditions that are linear in the coordinates
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from kompono.model.body import Carrier
+from kompono.model.body import Carrier, Ground
 from kompono.model.constraint import Constraint
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
@@ -62,7 +62,7 @@ class Hanging:
         """
         opened = self._frames.opened
         assert opened is not None
-        links = [link for link in self._frames.topology.links if link.joint is None]
+        links = [link for link in self._frames.topology.links if isinstance(link.carrier, Ground)]
         poses = {link.carrier: self._ground(link) for link in links}
         placed = {carrier: pose for carrier, pose in poses.items() if is_number(pose)}
         if not placed:
@@ -157,6 +157,8 @@ def find_poses(kinematics: Kinematics, pairs: Iterable[Joint | Constraint]) -> N
     for link in kinematics.topology.links:
         if link.joint is None:
             kinematics.step(link)
+            continue
+        if link.crosses:
             continue
         _, moved = hanging.base(link)
         hanging.shifted(link, moved, kinematics.q[link.joint])

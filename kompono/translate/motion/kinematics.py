@@ -138,18 +138,18 @@ class Kinematics:
         self._motions: dict[tuple[Frame, Frame], Motion] = {}
 
     def _frames(self, topology: Topology, axes: ChosenAxes | None) -> WorkingFrames:
-        """Working frames; those that nobody gave are found once."""
-        if self.given.frames:
-            return WorkingFrames(topology, self.given.frames, axes)
+        """Working frames, those of a tree found once."""
+        given = self.given.frames or None
         known: list[WorkingFrames] = self.model.worked_out.setdefault(WorkingFrames, [])
         numbers = self.tracer.numbers
         opens = numbers is not None and numbers.frames is not None
         for frames in known:
-            if frames.topology is topology and frames.axes is axes and (frames.opened is not None) is opens:
+            same = frames.topology is topology and frames.axes is axes and frames.given is given
+            if same and (frames.opened is not None) is opens:
                 return frames
         prefix = "" if axes is None else "turned "
         opened = OpenPoses(self.model, prefix, signed=topology.placed) if opens else None
-        known.append(WorkingFrames(topology, None, axes, opened))
+        known.append(WorkingFrames(topology, given, axes, opened))
         return known[-1]
 
     def with_speeds(self, v: dict[Joint, Vector]) -> Kinematics:

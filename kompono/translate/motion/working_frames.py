@@ -30,7 +30,7 @@ class WorkingFrames:
         chosen: ChosenAxes | None = None,
         opened: OpenPoses | None = None,
     ) -> None:
-        self.topology, self.axes, self.opened = topology, chosen, opened
+        self.topology, self.given, self.axes, self.opened = topology, given, chosen, opened
         self._poses: dict[Carrier, Pose] = {topology.world: Pose.constant()}
         for link in topology.links:
             if link.joint is None:

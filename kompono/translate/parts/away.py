@@ -75,7 +75,7 @@ class AwayPart(Part):
 
     def closed(self, name: str) -> PartFunction:
         if name not in self._made:
-            near, size = self.near.closed(name), self.near.inside.size
+            near, size = self.near.numbered(name), self.near.inside.size
             values = tells(gives(name))
             if values and not (near.function.nnz_out() and near.function.nnz_in()):
                 return near  # nothing, or always the same
@@ -104,7 +104,7 @@ class AwayPart(Part):
         """Whether anything has to be kept of unit length."""
         if isinstance(self.near, SealedPart):
             return self.near.turns
-        return self.near.inside.size > 0 and not is_identity(self.near.closed("normalize"))
+        return self.near.inside.size > 0 and not is_identity(self.near.numbered("normalize"))
 
     def channels(self) -> tuple[Channel, ...]:
         return self.near.channels()
@@ -222,6 +222,7 @@ class AwayEngine(SolvedByParts):
 
     def _moment(self) -> tuple[Tracer, Moment]:
         tracer = InlineTracer(self._symbols(), self.kernels)
+        tracer.numbers = self.model.numbers
         state = ca.SX(tracer.values["state"])
         x = ca.vertcat(ca.SX(0, 1), *[state[place, :] for place in self.places])
         return tracer, Moment(self.compartment, tracer, self.compartment.unpack(x))

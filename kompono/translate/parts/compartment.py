@@ -9,7 +9,7 @@ modes, and its own states, then those of its parts, one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from kompono.model.free import Free, Placed, Turned
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
+from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
 from kompono.translate.declared.sampling import due_together, rates_of
@@ -42,6 +43,7 @@ from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
+    from kompono.translate.parts.moment import Moment
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class Compartment:
         self.entered = _bases(self.joined) if entered is None else entered
         world = world or Ground()
         self.model, self.enclosed = divide(model, closed, border.ports if border is not None else ())
+        self.model = within(self.model, "by parts")
         contracted = [
             ContractedPart(p.ports, p.stands, p.part.owner or model.model, p.path, self.entered.get(p.part))
             for p in self.enclosed
@@ -193,6 +196,12 @@ class Compartment:
         return tuple(body for body in self.model.bodies if body not in ports)
 
     @cached_property
+    def base_frame(self) -> dict[Carrier, Pose]:
+        """The working frame of the base: the port."""
+        base = self.border.base if self.border is not None else None
+        return {} if base is None else {base.body: base.pose}
+
+    @cached_property
     def settles(self) -> bool:
         """Whether speeds have to be made consistent with conditions, here or inside a part."""
         if self.placed:
@@ -208,6 +217,12 @@ class Compartment:
     def linear(self) -> bool:
         """Whether all own conditions are linear, so that methods keep them."""
         return not self.loops and self.twin.steady
+
+    def any_moment(self) -> Moment:
+        """The motion in it at some state, as it is traced."""
+        from kompono.translate.parts.inside import moment_in
+
+        return moment_in(self)[1]
 
     # -- the state
 
@@ -255,6 +270,11 @@ class Compartment:
         own += [q[j] + k for j in self.counted for k in range(len(j.coordinates))]
         own += [memory[kept] for kept in self.model.memory]
         return own + [place for part in self.parts for place in part.inside.places(twin)]
+
+
+def within(model: Elaborated, name: str) -> Elaborated:
+    """The same model, of which numbers that are found have names of their own."""
+    return model if model.numbers is None else replace(model, numbers=model.numbers.within(name))
 
 
 def models_in(compartment: Compartment) -> list[Elaborated]:

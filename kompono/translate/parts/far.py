@@ -61,7 +61,7 @@ def kept_part(part: Part) -> tuple[KeptPart, dict[str, ca.Function]]:
     found: list[KeptFunction] = []
     functions: dict[str, ca.Function] = {}
     for name in numbered(function_names(part)):
-        closed = part.closed(name)
+        closed = part.numbered(name)
         function = closed.function
         takes, before = place_of_x(closed.groups, group_sizes(part))
         others = function.nnz_in() - (inside.size if takes else 0)

@@ -42,7 +42,7 @@ class CompartmentLoads(Loads):
         return self.tracer.call(lambda g, a, b: ca.densify(ca.vertcat(g, a + b)), self.uniform, outer, stored)
 
     def _add_field(self, field: Field) -> None:
-        value, varies = _value(field)
+        value, varies = _value(self.model.law(field))
         whole = self.fields is None and field.owner is self.model.model
         path = self.model.path(field)
         for part in self.compartment.parts:
@@ -57,7 +57,7 @@ class CompartmentLoads(Loads):
 
     def _around(self, field: Field, part: Part, value: Vector, varies: bool, whole: bool) -> None:
         path = self.model.path(field)
-        stores = None if varies else _stores(field, value)
+        stores = None if varies else _stores(field)
         if stores is None:
             raise ModelError(
                 f"this field differs from place to place, and the closed part {part.path} shows no places inside.",
@@ -75,7 +75,7 @@ class CompartmentLoads(Loads):
         rotation = self.kinematics.absolute(body).pose.rotation
 
         def trace(r: Matrix, extra: Vector) -> Vector:
-            force = (r @ centre.rotation).T @ (body.solid.mass * extra)
+            force = (r @ centre.rotation).T @ (self.model.solid(body).mass * extra)
             return carry_wrench_back(centre, ca.vertcat(force, ca.SX(3, 1)))
 
         self._wrench(body, self.tracer.call(trace, rotation, extra), self.model.path(body))
@@ -89,9 +89,9 @@ def _value(field: Field) -> tuple[Vector, bool]:
     return value, any(symbol.element_hash() in places for symbol in free_symbols(value))
 
 
-def _stores(field: Field, value: Vector) -> bool | None:
+def _stores(field: Field) -> bool | None:
     """Whether a uniform field stores the energy -a x for each kilogram, or none; None: something else."""
-    position = ca.SX.sym("x", 3)
+    position, (value, _) = ca.SX.sym("x", 3), _value(field)
     potential = ca.SX(field.potential(position))
     if ca.sparsify(potential).nnz() == 0:
         return False

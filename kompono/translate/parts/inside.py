@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -40,8 +40,9 @@ from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.signals import outputs_without_results
+from kompono.translate.numbers import OpenNumbers, extracted
 from kompono.translate.parts.border import FIELDS, MOTION, Border, pack_motion, port_in
-from kompono.translate.parts.compartment import Compartment
+from kompono.translate.parts.compartment import Compartment, within
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.law_events import Lawless, look
 from kompono.translate.parts.law_guards import law_guards
@@ -72,6 +73,7 @@ class PartFunction:
     function: ca.Function
     groups: tuple[str, ...]
     signals: tuple[ca.SX, ...]
+    numbers: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # what is made of numbers alone, behind these
 
 
 class Part:
@@ -88,8 +90,8 @@ class Part:
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
-            enclosed.model, closed, border, cut=cut, close=close, world=world, placed=placed, away=away,
-            entered=entered, apart=apart, held=held,
+            within(enclosed.model, enclosed.path), closed, border, cut=cut, close=close, world=world, placed=placed,
+            away=away, entered=entered, apart=apart, held=held,
         )  # fmt: skip
         self._networks = [network for network in enclosed.model.networks if network.terminals]
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]
@@ -131,12 +133,30 @@ class Part:
         }
         values = [known[group] for group in closed.groups]
         values += [tracer.call(lambda s=symbol: s, path=self.path, free=True) for symbol in closed.signals]
+        if tracer.numbers is not None and closed.numbers.numel():
+            values.append(tracer.numbers.column(f"{self.path} {name}", closed.numbers))
         function = closed.function
         if not function.nnz_out():
             return ca.SX(0, 1)
         return tracer.call(
             lambda *v: function.call([ca.densify(ca.vertcat(*v))], False, True)[0], *values, path=self.path
         )
+
+    def numbered(self, name: str) -> PartFunction:
+        """One of the functions with its numbers in place, for who has no table of them: the same code with a call
+        around it.
+        """
+        closed, numbers = self.closed(name), self.inside.model.numbers
+        if numbers is None or not closed.numbers.numel():
+            return closed
+        values, inner = numbers.worth(closed.numbers), closed.function
+        assert values is not None
+        x = ca.SX.sym("x", inner.nnz_in() - values.numel())
+        output = inner.call([ca.vertcat(x, ca.SX(values))], False, True)[0]
+        told = f"{inner.name()} {values.full().tobytes().hex()}"
+        digest = hashlib.sha256(told.encode()).hexdigest()[:24]
+        outer = ca.Function(f"{self._stem}_{digest}", [x], [output], {"never_inline": True})
+        return PartFunction(outer, closed.groups, closed.signals)
 
     def closed(self, name: str) -> PartFunction:
         """One of the functions, traced when first asked for."""
@@ -199,20 +219,10 @@ class Part:
         return now.tracer.call(lambda: answer_at(network, self.inside.model.networks), free=True)
 
     def _trace(self, name: str) -> PartFunction:
-        groups = {
-            "time": ca.SX(time),
-            "base": ca.SX.sym("base", MOTION if self.border.based else 0),
-            "fields": ca.SX.sym("fields", FIELDS),
-            "x": self.inside.symbols,
-            "given": ca.SX.sym("given", self.border.size + self.handed.rows),
-            "forces": ca.SX.sym("forces", self.laws.size),
-        }
-        tracer = PartTracer(list(groups.items()), {})
-        values = self.inside.unpack(groups["x"])
-        now = moment_of(self.inside, tracer, values, groups["base"], groups["fields"])
+        groups, now = moment_in(self.inside)
         given = (groups["given"], groups["forces"]) if name in BY_FORCES else (groups["given"],)
         output = ca.densify(ca.vec(ca.SX(self._functions[name](now, *given))))
-        return _closed(output, groups, self._stem)
+        return _closed(output, groups, self._stem, self.inside.model.numbers)
 
     def _ports(self, given: Vector) -> Vector:
         """What is at the ports, of all that an owner gives."""
@@ -262,22 +272,53 @@ class Part:
         return self.inside.pack(now.corrected(condensed, condensed.resolve(given), level))
 
 
-def _closed(output: Vector, groups: dict[str, Vector], stem: str) -> PartFunction:
+def moment_in(inside: Compartment) -> tuple[dict[str, Vector], Moment]:
+    """Symbols for the arguments of functions, and the compartment at these."""
+    border = inside.border
+    groups = {
+        "time": ca.SX(time),
+        "base": ca.SX.sym("base", MOTION if border is not None and border.based else 0),
+        "fields": ca.SX.sym("fields", FIELDS),
+        "x": inside.symbols,
+        "given": ca.SX.sym("given", (border.size if border is not None else 0) + inside.handed.rows),
+        "forces": ca.SX.sym("forces", inside.laws.size),
+    }
+    tracer = PartTracer(list(groups.items()), {})
+    tracer.numbers = inside.model.numbers
+    return groups, moment_of(inside, tracer, inside.unpack(groups["x"]), groups["base"], groups["fields"])
+
+
+def _closed(output: Vector, groups: dict[str, Vector], stem: str, numbers: OpenNumbers | None) -> PartFunction:
     """A function of the groups its output depends on and of all other symbols in it, named by its content; the `stem`
-    of its name tells where it runs.
+    of its name tells where it runs. Numbers that are put in after tracing are arguments of it, and so is what is made
+    of these alone: parts that differ in numbers have the same functions.
     """
-    output = ca.cse(output)
+    output, places, made = _without_numbers(ca.cse(output), numbers)
     found = ca.symvar(output)
     present = {symbol.element_hash() for symbol in found}
     own = {s.element_hash(): name for name, column in groups.items() for s in _entries(column)}
     used = {own[key] for key in present if key in own}
     kept = tuple(name for name in groups if name in used)
+    own |= {s.element_hash(): "" for s in _entries(places)}
     signals = tuple(symbol for symbol in found if symbol.element_hash() not in own)
-    column = ca.vertcat(ca.SX(0, 1), *[groups[name] for name in kept], *signals)
+    column = ca.vertcat(ca.SX(0, 1), *[groups[name] for name in kept], *signals, places)
     x = ca.SX.sym("x", column.numel())
     plain = ca.Function("plain", [column], [output])(x)
     name = hashlib.sha256(ca.Function("plain", [x], [plain]).serialize().encode()).hexdigest()[:24]
-    return PartFunction(ca.Function(f"{stem}_{name}", [x], [plain], {"never_inline": True}), kept, signals)
+    return PartFunction(ca.Function(f"{stem}_{name}", [x], [plain], {"never_inline": True}), kept, signals, made)
+
+
+def _without_numbers(output: Vector, numbers: OpenNumbers | None) -> tuple[Vector, Vector, Vector]:
+    """An output with symbols for all that is made of numbers, these symbols, and what they stand for."""
+    known = [s for s in ca.symvar(output) if numbers is not None and numbers.among([s])]
+    if not known:
+        return output, ca.SX(0, 1), ca.SX(0, 1)
+    rest, places, made = extracted(output, ca.vertcat(*known))
+    left = {symbol.element_hash() for symbol in ca.symvar(rest)}
+    pairs = [(s, s) for s in known if s.element_hash() in left]
+    pairs += [(s, value) for s, value in zip(places, made, strict=True) if s.element_hash() in left]
+    symbols, values = zip(*pairs, strict=True)
+    return rest, ca.vertcat(*symbols), ca.vertcat(*values)
 
 
 def _entries(column: Vector) -> list[Scalar]:

@@ -38,6 +38,7 @@ from kompono.translate.parts.fields import CompartmentLoads
 from kompono.translate.parts.law_acting import with_laws
 from kompono.translate.parts.report import Forces, PartedWriter
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
+from kompono.translate.rank.rank import LiveRows
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -113,7 +114,6 @@ class Moment:
     def _bind(self) -> Kinematics:
         compartment = self.compartment
         steps: dict[Carrier, Callable[[Kinematics], Step]] = {}
-        frames: dict[Carrier, Pose] = {}
         for part in compartment.parts:
             moved: list[Vector] = [self.moves[part]] if part in self.moves else []
             for k, port in enumerate(part.border.others):
@@ -123,10 +123,9 @@ class Moment:
             carrier, motion = border.base.body, self.base
             assert motion is not None
             steps[carrier] = lambda _: base_step(motion[:3], motion[3:12], motion[12:18])
-            frames[carrier] = border.base.pose
         kinematics = self.kinematics_kind(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            GivenMotion(steps, frames, self._signals(), self._answers()),
+            GivenMotion(steps, compartment.base_frame, self._signals(), self._answers()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
@@ -196,11 +195,16 @@ class Moment:
         declared: Closures = {e: trace_closure(kinematics, e, twin.laws) for e in elements}
         return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
 
+    @property
+    def live(self) -> dict[Element, LiveRows]:
+        """Own conditions that can be violated, as they are traced."""
+        return self.compartment.twin.traced_live(self.kinematics)
+
     def violations(self, level: str) -> dict[Element, Vector]:
         """How far own conditions are violated, or how fast."""
         twin, kinematics = self._solver, self.kinematics
         gaps: dict[Element, Vector] = {
-            e: twin.live[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
+            e: self.live[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
             for e in self.compartment.loops
         }
         return gaps | {linear: twin.level(kinematics, linear, level) for linear in twin.sets}
@@ -377,11 +381,13 @@ class Moment:
     def gap(self) -> Scalar:
         """The largest violation of a condition, in units of what a stage may have."""
         twin = self._solver
-        worst = ca.SX(0)
-        for element in self.compartment.closing if not self.compartment.linear else ():
+        worst, straying = ca.SX(0), () if self.compartment.linear else self.compartment.closing
+        for element in straying:
             gap = trace_violation(self.kinematics, element, twin.laws, "residual")
             worst = self.tracer.call(lambda w, g: ca.fmax(w, ca.mmax(ca.fabs(ca.densify(g)))), worst, gap)
-        worst = self.tracer.call(lambda w: w / twin.allowed_gap, worst)
+        if straying:
+            allowed = twin._allowed_gap()
+            worst = self.tracer.call(lambda w: w / allowed, worst)
         for part in self.compartment.parts:
             inside = self._ask(part, "gap")
             worst = self.tracer.call(ca.fmax, worst, inside)

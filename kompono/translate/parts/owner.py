@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import casadi as ca
@@ -218,16 +219,21 @@ class Parted:
         away: Sequence[Subsystem] = (),
     ) -> None:  # fmt: skip
         _check_way(", ".join(model.path(part) for part in parts), entry, request)
-        self._compartment = Compartment(
-            model,
-            parts,
-            cut=request.cut,
-            independent=request.independent,
-            close=close,
-            placed=not entry.by_joints,
-            away=away,
-            held=Strengths() if entry.links else None,
-        )
+
+        def divided(model: Elaborated) -> Compartment:
+            return Compartment(
+                model,
+                parts,
+                cut=request.cut,
+                independent=request.independent,
+                close=close,
+                placed=not entry.by_joints,
+                away=away,
+                held=Strengths() if entry.links else None,
+            )
+
+        self._divided, self._model = divided, model
+        self._compartment = divided(model)
         self.topology = self._compartment.twin_topology
         self.parts = self._compartment.parts
         self.sealed = bool(sealed_in(self._compartment))
@@ -236,12 +242,21 @@ class Parted:
             if part.code.wall:
                 self.away[part.code.stem] = (*self.away.get(part.code.stem, ()), model.path(part.part))
 
-    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> SolvedEngine | PartedDiscreteEngine:
-        """An engine for it."""
-        if self._compartment.held is not None:
-            return PartedDiscreteEngine(self._compartment, kernels, shared=shared)
-        kind = PartedAbsoluteEngine if self._compartment.placed else PartedEngine
-        return kind(self._compartment, kernels, shared=shared)
+    @cached_property
+    def _plain(self) -> Compartment:
+        """The same with all numbers in place."""
+        model = self._model
+        return self._compartment if model.numbers is None else self._divided(replace(model, numbers=None))
+
+    def engine(
+        self, kernels: dict[str, ca.Function], shared: bool, *, opened: bool = True
+    ) -> SolvedEngine | PartedDiscreteEngine:
+        """An engine for it; not `opened`: with all numbers in place."""
+        compartment = self._compartment if opened else self._plain
+        if compartment.held is not None:
+            return PartedDiscreteEngine(compartment, kernels, shared=shared)
+        kind = PartedAbsoluteEngine if compartment.placed else PartedEngine
+        return kind(compartment, kernels, shared=shared)
 
 
 def _check_way(names: str, entry: EngineEntry, request: Request) -> None:

@@ -65,7 +65,7 @@ class PartedWriter(ChannelWriter):
         assert condensed.loads is not None
         solution = condensed.resolve(given) if solution is None else Solution(solution)
         solution = condensed.completed(solution)
-        live = now.compartment.twin.live
+        live = now.live
         for key in condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
@@ -79,7 +79,7 @@ class PartedWriter(ChannelWriter):
         if not compartment.law_rows.of_joints:
             return
         tree = compartment.twin._by_joints if isinstance(compartment.twin, PlacedTwin) else compartment.twin
-        redundancy = redundancy_of(tree.model, tree.topology, tree.live, compartment.model)
+        redundancy = redundancy_of(compartment.twin.model, tree.topology, tree.live, compartment.model)
         if redundancy:
             stress = SelfStress(
                 self.kinematics, self.condensed.declared, redundancy, self._pushed, self._load,
@@ -94,7 +94,7 @@ class PartedWriter(ChannelWriter):
         solution = sweep(elimination, right, keys).resolve(ca.SX.zeros(6 * len(keys)))
         for key in self.condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
-            solution[Unknown.rows(key)] = self.now.compartment.twin.live[key].multipliers(found, self.tracer)
+            solution[Unknown.rows(key)] = self.now.live[key].multipliers(found, self.tracer)
         return solution
 
     @property
@@ -141,7 +141,10 @@ class PartedWriter(ChannelWriter):
             for body in self.bodies:
                 position = self.kinematics.motion(None, body).position
                 potential = self.tracer.call(
-                    lambda e, g, x, b=body: e - b.solid.mass * ca.dot(g, x), potential, self.now.fields[6:9], position
+                    lambda e, g, x, b=body: e - self.model.solid(b).mass * ca.dot(g, x),
+                    potential,
+                    self.now.fields[6:9],
+                    position,
                 )
         for values in self.inner.values():
             count = values.shape[0]

@@ -20,9 +20,11 @@ from kompono.translate.elimination.blocks import PivotReference
 from kompono.translate.elimination.linear import Form, LinearSet
 from kompono.translate.engines.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
 from kompono.translate.engines.absolute import AbsoluteEngine
+from kompono.translate.engines.decided import find_places, find_ratios
 from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
+from kompono.translate.kernels import Kernels
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
 from kompono.translate.motion.kinematics import GivenMotion, Kinematics
 from kompono.translate.motion.signals import bind_signals
@@ -70,6 +72,23 @@ class Twin(AroundSealed, RelativeEngine):
     locks = False  # a part may be asked for all it does at its border
 
     @cached_property
+    def _numeric(self) -> Twin:
+        twin = Twin(replace(self.model, numbers=None), self.topology, Kernels(), shared=False)
+        twin.compartment = self.compartment
+        return twin
+
+    def _find_numbers(self) -> None:
+        super()._find_numbers()
+        find_in(self.compartment)
+
+    def _placed_motions(self) -> list[Kinematics]:
+        return super()._placed_motions() if self.compartment.border is None else []  # nobody traces others
+
+    def traced_live(self, kinematics: Kinematics) -> dict[Element, LiveRows]:
+        """The conditions that can be violated, as they are traced."""
+        return self.judged(kinematics).live
+
+    @cached_property
     def steady(self) -> bool:
         """Whether what is substituted does not depend on time, so that methods keep it."""
         level, kinematics = self.level, self.probe.kinematics
@@ -95,6 +114,8 @@ class Twin(AroundSealed, RelativeEngine):
 
     @cached_property
     def probe(self) -> Probe:
+        if self._opens:
+            return self._numeric.probe
         tracer, kinematics = self._start(shared=False)
         weights = [part.weight(kinematics) for part in self._sealed]
         return Probe(tracer, kinematics, self._closures_through(kinematics), 0, weights, self._borne)
@@ -113,6 +134,17 @@ class Twin(AroundSealed, RelativeEngine):
         """Conditions inside parts first, then those with linear conditions."""
         own = set(self.compartment.closing)
         return sorted(self.closing, key=lambda element: (element in own, element not in self.forms))
+
+
+def find_in(compartment: Compartment) -> None:
+    """Have what a compartment finds from numbers, and its parts do, among those of the model."""
+    numbers = compartment.model.numbers
+    if numbers is not None and numbers.frames is not None:
+        find_places(compartment.any_moment().kinematics, compartment.closing)
+        find_ratios(compartment.model, compartment.topology, compartment.twin.sets)
+    for part in compartment.parts:
+        if part.opens:
+            part.inside.twin._find_numbers()
 
 
 def through(closure: Closure[Joint], kinematics: Kinematics, sealed: Sequence[SealedPart]) -> Closure[Joint]:
@@ -145,6 +177,10 @@ class AsDeclared(PosedEngine):
         """All rows."""
         return {e: LiveRows(None, None, np.zeros(sum(group_sizes(e))), np.zeros(0)) for e in self.closing}
 
+    def traced_live(self, kinematics: Kinematics) -> dict[Element, LiveRows]:
+        """The same."""
+        return self.live
+
 
 class LinkedTwin(AsDeclared, LinkedEngine):
     """A compartment whose joints are links, with all its parts opened."""
@@ -158,6 +194,15 @@ class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):
     """
 
     projection_tolerance = ABSOLUTE_TOLERANCE
+
+    def _find_numbers(self) -> None:
+        if self.compartment.border is None:
+            super()._find_numbers()
+        else:
+            self.references(unit=False)
+            self._allowed_gap()
+            self._find_shares()
+        find_in(self.compartment)
 
     @property
     def row_references(self) -> dict[Element, PivotReference]:

@@ -1,0 +1,162 @@
+"""Numbers inside closed parts and in their owners are put in after tracing: another one gives the program a new
+translation would give, to the letter, traces nothing and compiles nothing; parts that differ in numbers share their
+code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from parts.numbered import Bob, Stand
+from translate.test_lengths import kernels, traced
+from translate.test_numbers import Shelf, translated
+
+from kompono import Ground, Subsystem, simulate
+from kompono.examples.car import Car
+from kompono.library import Gravity, Revolute
+from kompono.translate import Translation
+from kompono.translate.parts.inside import Part
+from kompono.translate.parts.owner import PartedEngine
+
+__all__ = ["traced"]  # a fixture
+pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
+LONG = "KOMPONO_LAWS" in os.environ
+long = pytest.mark.skipif(not LONG, reason="all numbers together are enough for every day")
+NUMBERS: dict[str, float] = {
+    name: one.default for name, one in inspect.signature(Stand).parameters.items() if type(one.default) is float
+}
+SHARES = {name: 1.001 + 0.0007 * k for k, name in enumerate(NUMBERS)}
+SHELVES: dict[str, Shelf] = {}
+
+
+ROUTINES = ("derivative", "outputs", "guards", "gap")
+
+
+def some(translation: Translation) -> dict[str, Any]:
+    """All routines, or, every day, most of those that a run needs."""
+    if LONG:
+        return kernels(translation)
+    program = translation.program
+    found = {name: program.routines[name] for name in ROUTINES}
+    return {
+        name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result)
+        for name, one in found.items()
+    }
+
+
+def edited(*names: str) -> Stand:
+    return Stand(**{name: SHARES[name] * NUMBERS[name] for name in names})
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, traced: set[str]) -> set[str]:
+    """What is traced, functions of parts as well."""
+    trace = Part._trace
+
+    def noted(self: Part, name: str) -> Any:
+        traced.add(f"{self.path}.{name}")
+        return trace(self, name)
+
+    monkeypatch.setattr(Part, "_trace", noted)
+    return traced
+
+
+def kept(engine: str) -> Shelf:
+    if engine not in SHELVES:
+        SHELVES[engine] = Shelf()
+        some(translated(Stand(), SHELVES[engine], engine=engine))
+    return Shelf(SHELVES[engine])
+
+
+@pytest.mark.parametrize("engine", ["relative", pytest.param("absolute", marks=long)])
+def test_other_numbers_inside_and_outside_trace_nothing(engine: str, asked: set[str]) -> None:
+    shelf = kept(engine)
+    asked.clear()
+    found = some(translated(edited(*NUMBERS), shelf, engine=engine))
+    assert not asked
+    assert found == some(translated(edited(*NUMBERS), None, engine=engine))
+    assert asked
+
+
+@long
+@pytest.mark.parametrize("name", NUMBERS)
+def test_each_number_by_itself(name: str, asked: set[str]) -> None:
+    shelf = kept("relative")
+    asked.clear()
+    found = kernels(translated(edited(name), shelf))
+    traces = {one for one in asked if "." in one or one in found}
+    assert bool(traces) is (name == "other")  # one of two equal masses: inertia of both was the same number
+    assert found == kernels(translated(edited(name), None))
+
+
+STRUCTURE: list[dict[str, float]] = [
+    {"shin": 0.0}, {"shin": 1.0}, {"tilt": 0.0}, {"preload": 0.0, "mu": 0.0}, {"gain": 2.0, "wanted": 0.0},
+    {"gravity": 0.0}, {"span": 1.0, "depth": 0.0}, {"k": 2.0, "mass": 1.0, "rest": 0.0}, {"arm": 0.0, "upper": 1.0},
+]  # fmt: skip
+
+
+@long
+@pytest.mark.parametrize("numbers", STRUCTURE, ids=str)
+def test_zeros_and_ones_are_structure(numbers: dict[str, float]) -> None:
+    assert kernels(translated(Stand(**numbers), kept("relative"))) == kernels(translated(Stand(**numbers), None))
+
+
+@pytest.mark.parametrize("engine", ["relative", pytest.param("absolute", marks=long)])
+def test_whoever_traces_finds_nothing_that_was_not_known(engine: str) -> None:
+    translation = translated(Stand() if LONG else Car(), None, engine=engine, **({} if LONG else {"closed": ["left"]}))
+    numbers = translation.engine.model.numbers
+    assert numbers is not None
+    before = numbers.pattern
+    some(translation) if LONG else translation.program.routines["outputs"]
+    assert numbers.pattern == before
+
+
+class Pair(Subsystem):
+    """Two weights that hang by themselves."""
+
+    def __init__(self, mass: float = 0.37, arm: float = 0.19, k: float = 37.0, other: float = 1.0) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.bobs = [Bob(mass, arm, k), Bob(other * mass, arm, other * k)]
+        for number, bob in enumerate(self.bobs):
+            bob.closed = True
+            setattr(self, f"hook{number}", Revolute(self.ground.at(0.3 * number, 0, 0), bob.eye, axis="y"))
+
+
+def functions(model: Subsystem) -> list[set[str]]:
+    translation = translated(model, None)
+    for name in ("derivative", "outputs"):
+        translation.program.routines[name]
+    assert isinstance(translation.engine, PartedEngine)
+    return [{one.function.name() for one in part._made.values()} for part in translation.engine.compartment.parts]
+
+
+def test_parts_that_differ_in_numbers_share_their_code() -> None:
+    equal, other = functions(Pair()), functions(Pair(other=1.07))
+    assert equal[0] == equal[1] == other[0] == other[1]
+    assert functions(Pair(arm=0.0))[0] != equal[0]
+
+
+EDITS: list[Callable[[], Subsystem]] = [
+    lambda: Pair(mass=0.371, k=37.1), lambda: Pair(arm=0.191, other=1.001)
+]  # fmt: skip
+
+
+def test_another_number_compiles_nothing_and_gives_the_bits_of_a_new_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
+
+    def end(model: Subsystem, *, cache: bool = True) -> list[float]:
+        return list(simulate(model, until=0.02, step=1e-3, cache=cache).end.values.values())
+
+    first = end(Pair())
+    objects = sorted(path.name for path in tmp_path.glob("*.o"))
+    for edit in EDITS:
+        found = end(edit())
+        assert sorted(path.name for path in tmp_path.glob("*.o")) == objects
+        assert found == end(edit(), cache=False) != first
