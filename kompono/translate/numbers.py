@@ -219,7 +219,7 @@ class OpenNumbers:
         """A kernel with its numbers as a second argument."""
         numbers = ca.vertcat(*[self._symbols[name] for name in names])
         rest, places, made = ca.extract_parametric(column, numbers, {})
-        places, made, rest = _each_once(places, made, rest)
+        places, made, rest = each_once(places, made, rest)
         if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
             rest, places, made = column, [], []  # closed functions are called by native code alone
         code = ca.Function("open", [ca.vertcat(symbols, numbers, *places)], [ca.densify(rest)])
@@ -284,7 +284,7 @@ def _plain_numbers(entries: np.ndarray) -> Coded:
     return Coded(code, f"{len(entries)} numbers", entries, len(entries), (), False)
 
 
-def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:
+def each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:
     """Symbols, what they stand for and the expressions that use them, equal ones once."""
     if not made:
         return places, made, rest

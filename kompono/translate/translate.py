@@ -204,6 +204,8 @@ def _finished(
             kept.put_head(head)
     if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
+    if kept:
+        chosen.remember(kept)
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
     program = replace(_program(chosen, routines, head.channels), **judged)
