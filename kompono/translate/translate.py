@@ -133,9 +133,9 @@ def translated(
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
-    opens = entry.tables and parted is None and not sealed and not elaborated.soft
+    opens = entry.tables and parted is None and not sealed
     numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
-    tabled = replace(elaborated, numbers=numbers)
+    tabled = elaborated if numbers is None else _with_numbers(elaborated, numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -172,6 +172,12 @@ def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, dec
     if entry.by_joints:
         open_elements(numbers, model, topology, declared)
     return numbers
+
+
+def _with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
+    """The model as it is traced."""
+    opened = replace(model, numbers=numbers)
+    return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
