@@ -29,6 +29,7 @@ from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find
 from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.judging import Close
+from kompono.translate.engines.placing import PlacingEngine
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import RelativeEngine
@@ -386,12 +387,16 @@ def assembly_program(
     """
     if around is not None:
         return Translation(model, around.topology, around, placing_program(around), lambda _: around)
-    model = replace(model, numbers=None)  # those of another engine
+    opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
     kernels = Kernels()
-    engine = RelativeEngine(model, topology, kernels, shared=False)
-    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
-    return Translation(model, topology, engine, placing_program(engine, kept), lambda _: engine)
+    numbers = _open_numbers(model, topology, engine_named("relative"), model) if opens else None
+    traced = model if numbers is None else _with_numbers(model, numbers)
+    engine = PlacingEngine(traced, topology, kernels, shared=False)
+    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)
+    if kept:
+        kept.decide()
+    return Translation(traced, topology, engine, placing_program(engine, kept), lambda _: engine)
 
 
 def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) -> Program:
@@ -401,4 +406,5 @@ def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) ->
     inputs, parameters, modes, states = (tuple(map(model.path, kind)) for kind in kinds)
     names = engine.coordinate_names(), engine.speed_names()
     routines = Routines(engine.placing_routines(), kept)
-    return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states)
+    coded = model.numbers.coded if model.numbers is not None else {}
+    return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states, coded=coded)

@@ -93,6 +93,16 @@ class KeptTranslation:
         """
         return self._head(self._decided(pattern)) if self.numbers is not None else None
 
+    def decide(self) -> None:
+        """Be the place of models in which lengths decide the same, without a head that says what they decide."""
+        if self.numbers is None:
+            return
+        known = self._read(self.names.exact, "pattern")
+        pattern = self.numbers.pattern if known is None else known
+        if known is None:
+            self._heads.append((self.names.exact, "pattern", pattern))
+        self._open = self._decided(pattern)
+
     def _decided(self, pattern: str) -> str:
         """The name of models that differ in numbers alone, and in which lengths decide the same."""
         return f"{self.names.open} {pattern}" if pattern else self.names.open
