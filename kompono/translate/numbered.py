@@ -69,9 +69,23 @@ def _read(name: str, told: dict[str, Any]) -> TableRoutine:
         Loop(kernel, _places(reads), _places(writes), table, lanes, tuple(Column(*one) for one in columns), filled)
         for kernel, reads, writes, table, lanes, columns, filled in told["loops"]
     )
-    arrays = {key: np.array(told[key], dtype=np.int32).reshape(-1, 4 if key == "sweeps" else 2) for key in _TABLES}
+    sweeps, tasks, phases = (
+        np.array(told[key], dtype=np.int32).reshape(-1, 4 if key == "sweeps" else 2) for key in _TABLES
+    )
     tables = tuple(np.array(rows, dtype=np.int32) for rows in told["tables"])
-    return TableRoutine(name, inputs, outputs, (), (), told["workspace"], loops=loops, tables=tables, **arrays)
+    return TableRoutine(
+        name,
+        inputs,
+        outputs,
+        (),
+        (),
+        told["workspace"],
+        loops=loops,
+        tables=tables,
+        sweeps=sweeps,
+        tasks=tasks,
+        phases=phases,
+    )
 
 
 def _places(several: list[list[int]]) -> tuple[tuple[int, int, int], ...]:

@@ -33,6 +33,7 @@ class Data:
     tracer: Tracer
     worth: dict[int, ca.SX] = field(default_factory=dict)  # by hash of the symbol
     order: dict[int, int] = field(default_factory=dict)  # when each symbol was first allowed
+    _alive: list[ca.SX] = field(default_factory=list)  # a symbol that nobody holds leaves its hash to another
 
     def symbolic(self, matrix: Any) -> ca.SX:
         """A matrix with symbols in place of what is made of numbers alone."""
@@ -62,9 +63,10 @@ class Data:
         places, made, rest = each_once(places, made, rest)
         if made and ca.Function("made", known, made).find_functions():
             rest, places, made = column, [], []  # closed functions are called by native code alone
-        left = _in_order(rest, self._numbers_in(rest))
-        old = [*places, *left]
-        return ca.substitute(rest, ca.vertcat(*old), ca.vertcat(*[self._new(one) for one in (*made, *left)]))
+        worth = {place.element_hash(): value for place, value in zip(places, made, strict=True)}
+        old = _in_order(rest, [*places, *self._numbers_in(rest)])
+        new = [self._new(worth.get(symbol.element_hash(), symbol)) for symbol in old]
+        return ca.substitute(rest, ca.vertcat(*old), ca.vertcat(*new))
 
     def _numbers_in(self, expression: ca.SX) -> list[ca.SX]:
         numbers = self.tracer.numbers
@@ -84,6 +86,7 @@ class Data:
     def allow(self, symbols: ca.SX) -> None:
         """Let kernels use symbols that are data."""
         if symbols.numel():
+            self._alive.append(symbols)
             self.tracer.define(symbols, lambda: symbols)
             for symbol in ca.vertsplit(symbols):
                 self.order[symbol.element_hash()] = len(self.order)
@@ -144,7 +147,7 @@ def _symmetric_constants(matrix: ca.SX) -> ca.SX:
 
 
 def _in_order(column: ca.SX, symbols: list[ca.SX]) -> list[ca.SX]:
-    """Symbols in the order in which expressions use them, whatever their addresses are."""
+    """Those of some symbols that are used, in the order in which expressions use them, whatever their addresses are."""
     if not symbols:
         return []
     function = ca.Function("order", [ca.vertcat(*symbols), ca.vertcat(*_others(column, symbols))], [column])
