@@ -1,5 +1,5 @@
 """What an edited number costs: which numbers of contact, friction, stops, gravity, signals and networks are put in
-after tracing, and which trace or compile anything anew.
+after tracing, and which trace or compile anything anew; on the discrete engine those of links, points and masses, too.
 
 python benchmarks/edited_numbers.py                 all
 python benchmarks/edited_numbers.py rubbing         some
@@ -33,6 +33,7 @@ from kompono.library import (
     Conductor,
     Contact,
     DCMotor,
+    Distance,
     DryFriction,
     EndStops,
     Gravity,
@@ -46,9 +47,11 @@ from kompono.library import (
     Reference,
     Resistor,
     Revolute,
+    RotationalSpringDamper,
     Saturation,
     Shaft,
     Spherical,
+    SpringDamper,
     Switch,
     Table,
     Tether,
@@ -169,7 +172,53 @@ class Wired(Subsystem):
         self.connect(self.case.n, self.room.pin)
 
 
+class Window(Subsystem):
+    """A four-bar of which no two sides are equal, on springs, with a weight on a rod."""
+
+    def __init__(
+        self, mass: float = 1.3, moment: float = 0.017, crank: float = 0.23, coupler: float = 0.91, base: float = 0.87,
+        raised: float = 0.07, rocker: float = 0.31, angle: float = 0.7, k: float = 113.0, c: float = 1.7,
+        rest: float = 0.43, stiff: float = 3.1, damper: float = 0.13, turned: float = 0.37, gravity: float = 9.81,
+        rod: float = 0.41, hook: float = 0.03,
+    ) -> None:  # fmt: skip
+        self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
+        self.crank = Body(mass=mass, inertia=(0.011, moment, 0.019))
+        self.coupler, self.rocker = (Body(mass=m, inertia=INERTIA) for m in (0.7, 0.9))
+        self.weight = Body(mass=0.3, inertia=INERTIA, start_position=(0.25, 0, -0.3))
+        self.a = Revolute(self.ground, self.crank.at(-crank, 0, 0), axis="y", angle=angle)
+        self.b = Revolute(self.crank.at(crank, 0, 0), self.coupler.at(-coupler / 2, 0, 0), axis="y", angle=-angle)
+        self.c = Revolute(self.ground.at(base, 0, raised), self.rocker.at(-rocker, 0, 0), axis="y", angle=0.6)
+        self.d = Revolute(self.rocker.at(rocker, 0, 0), self.coupler.at(coupler / 2, 0, 0), axis="y")
+        self.spring = SpringDamper(self.ground.at(0.1, 0, 0.6), self.coupler.at(0, 0, 0.05), k=k, c=c, rest=rest)
+        self.coil = RotationalSpringDamper(self.a, k=stiff, c=damper, rest=turned)
+        self.rod = Distance(self.coupler.at(hook, 0, -0.02), self.weight.at(0, 0, 0.1), length=rod)
+
+
+class Landing(Subsystem):
+    """A ball on a spring and an arm that touch a floor, with a brake and stops; laws are soft here."""
+
+    def __init__(
+        self, mass: float = 0.7, gravity: float = 9.81, mu: float = 0.3, mu_static: float = 0.41,
+        restitution: float = 0.6, radius: float = 0.11, limit: float = 0.019, lower: float = -0.53, upper: float = 0.61,
+        rebound: float = 0.37, place: float = 0.23, k: float = 31.0, stiffness: float = 1.1e5, high: float = 0.13,
+        slide: float = 0.013,
+    ) -> None:  # fmt: skip
+        self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
+        self.ball = Body(mass=mass, inertia=INERTIA, start_position=(0, 0, high), start_velocity=(0.3, 0, 0))
+        self.arm = Body(mass=0.9, inertia=(0.011, 0.023, 0.031))
+        self.hinge = Revolute(self.ground.at(0.5, 0, 0.31), self.arm.at(-place, 0, 0.01), axis="y", angle=0.3)
+        self.floor = Contact(
+            self.ground.plane(), self.ball.sphere(radius), mu=mu, mu_static=mu_static, restitution=restitution,
+            stiffness=stiffness,
+        )  # fmt: skip
+        self.corner = Contact(self.ground.at(0, 0, 0.13).plane(), self.arm.at(place, 0, slide).point(), mu=mu)
+        self.brake, self.stop = Brake(self.hinge, limit=limit), EndStops(self.hinge, lower, upper, rebound)
+        self.spring = SpringDamper(self.arm.at(0, 0, 0.1), self.ball, k=k, c=0.3, rest=0.3)
+
+
 MACHINES: dict[str, type[Subsystem]] = {"rubbing": Rubbing, "controlled": Controlled, "wired": Wired}
+LINKED: dict[str, type[Subsystem]] = {"window": Window, "landing": Landing, "servo": Controlled}
+OF_LINKED: dict[str, Any] = {"engine": "discrete", "contact": "soft"}
 
 
 def numbers_of(machine: type[Subsystem]) -> dict[str, float]:
@@ -182,19 +231,27 @@ def edited(machine: type[Subsystem], name: str) -> Subsystem:
     return machine(**({name: SHARE * numbers_of(machine)[name]} if name else {}))
 
 
+def options_of(name: str) -> dict[str, Any]:
+    """How a machine is run."""
+    return OF_LINKED | {"until": 1e-4, "step": 1e-5} if name in LINKED else {"until": 2e-3, "step": 1e-3}
+
+
 @contextmanager
 def watched(traced: list[str]) -> Iterator[None]:
     """Note the names of routines that are traced meanwhile."""
-    routine = KeptTranslation.routine
+    routine, numbered = KeptTranslation.routine, KeptTranslation.numbered
 
     def noted(self: KeptTranslation, name: str, make: Callable[[], Any]) -> Any:
         return routine(self, name, lambda: traced.append(name) or make())
 
-    KeptTranslation.routine = noted  # type: ignore[method-assign]
+    def together(self: KeptTranslation, name: str, make: Callable[[], Any]) -> Any:
+        return numbered(self, name, lambda: traced.append(name) or make())
+
+    KeptTranslation.routine, KeptTranslation.numbered = noted, together  # type: ignore[method-assign]
     try:
         yield
     finally:
-        KeptTranslation.routine = routine  # type: ignore[method-assign]
+        KeptTranslation.routine, KeptTranslation.numbered = routine, numbered  # type: ignore[method-assign]
 
 
 class Cost(NamedTuple):
@@ -205,23 +262,23 @@ class Cost(NamedTuple):
     seconds: float
 
 
-def cost(model: Subsystem, folder: str) -> Cost:
+def cost(model: Subsystem, folder: str, options: dict[str, Any]) -> Cost:
     """The same of one model, with what is kept in a folder."""
     traced: list[str] = []
     before = set(Path(folder).glob("*.o"))
     begin = clock.process_time()
     with watched(traced):
-        simulate(model, until=2e-3, step=1e-3)
+        simulate(model, **options)
     return Cost(traced, len(set(Path(folder).glob("*.o")) - before), clock.process_time() - begin)
 
 
 def survey(name: str) -> None:
     """Print a line for each number of a machine."""
-    machine = MACHINES[name]
+    machine, options = (MACHINES | LINKED)[name], options_of(name)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["KOMPONO_CACHE"] = folder
         for edit, told in [("", "new"), ("", "the same"), *((one, one) for one in numbers_of(machine))]:
-            found = cost(edited(machine, edit), folder)
+            found = cost(edited(machine, edit), folder, options)
             print(
                 f"{name:12} {told:16} traced {len(found.traced):3}  compiled {found.compiled:3}  {found.seconds:7.3f} s"
             )
@@ -231,7 +288,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as away:
         os.environ["KOMPONO_CACHE"] = away
-        for kind in MACHINES.values():  # imports are not counted
-            simulate(kind(), until=2e-3, step=1e-3)
-    for chosen in sys.argv[1:] or MACHINES:
+        for name, kind in (MACHINES | LINKED).items():  # imports are not counted
+            simulate(kind(), **options_of(name))
+    for chosen in sys.argv[1:] or MACHINES | LINKED:
         survey(chosen)

@@ -126,6 +126,22 @@ class OpenPoses:
         size = max((float(np.abs(ca.DM(part).full()).max()) for part in made_of), default=0.0)
         return self.pose(f"{self._name(frame)} place", place, size)
 
+    def whole(self, frame: Frame, place: Pose) -> Pose:
+        """Where a frame is at a place of numbers, with symbols for zeros, ones and equal numbers, too, unless there is
+        no way or no turn.
+        """
+        name, position, rotation = f"{self._prefix}{self._name(frame)} whole", place.position, place.rotation
+        if _constant(position):
+            values = ca.DM(position).full().ravel()
+            places = range(1, 4) if values.any() else [0] * 3
+            position = self._numbers.found(f"{name} at", values, places=places)
+        if _constant(rotation):
+            matrix = ca.DM(rotation).full()
+            turned = not np.array_equal(matrix, np.eye(3))
+            self._numbers.decided(f"{name} turned", turned)
+            rotation = self._numbers.found(name, matrix, places=range(1, 10)) if turned else rotation
+        return Pose(position, rotation)
+
     def declared(self, frame: Frame) -> Pose:
         """Where a frame is on its body."""
         return self.pose(f"{self._name(frame)} declared", frame.pose)

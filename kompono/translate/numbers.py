@@ -346,13 +346,13 @@ def extracted(column: ca.SX, numbers: ca.SX) -> tuple[ca.SX, list[ca.SX], list[c
     for.
     """
     rest, places, made = ca.extract_parametric(column, numbers, {})
-    places, made, rest = _each_once(places, made, rest)
+    places, made, rest = each_once(places, made, rest)
     if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
         return column, [], []  # closed functions are called by native code alone
     return rest, places, made
 
 
-def _each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:
+def each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:
     """Symbols, what they stand for and the expressions that use them, equal ones once."""
     if not made:
         return places, made, rest

@@ -29,6 +29,7 @@ from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find
 from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.judging import Close
+from kompono.translate.engines.placing import PlacingEngine
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import RelativeEngine
@@ -133,10 +134,10 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    if opens and numbers is None:
+    if opens and not parts:
         numbers = _open_numbers(elaborated, entry, declared)
         _open_places(numbers, elaborated, topology, entry, declared)
-    tabled = replace(elaborated, numbers=numbers)
+    tabled = elaborated if numbers is None else _with_numbers(elaborated, numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -181,6 +182,12 @@ def _open_places(
         open_elements(numbers, model, topology, declared)
 
 
+def _with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
+    """The model as it is traced."""
+    opened = replace(model, numbers=numbers)
+    return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
+
+
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
     """A model, checked, and its tree, for who translates a part of it."""
     elaborated = _checked(model)
@@ -211,6 +218,8 @@ def _finished(
             kept.put_head(head)
     if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
+    if kept:
+        chosen.remember(kept)
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
     program = replace(_program(chosen, routines, head.channels), **judged)
@@ -252,7 +261,7 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if not _opens(model, entry):
+    if not _opens(model, entry) or model.soft or entry.links:
         return _parted(model, parts, entry, request, close, away), None
     numbers = _open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
@@ -266,7 +275,7 @@ def _has_files(model: Elaborated) -> bool:
 
 def _opens(model: Elaborated, entry: EngineEntry) -> bool:
     """Whether numbers are put in after tracing."""
-    return entry.tables and not _has_files(model) and not model.soft
+    return entry.tables and not _has_files(model)
 
 
 def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:
@@ -409,12 +418,19 @@ def assembly_program(
     """
     if around is not None:
         return Translation(model, around.topology, around, placing_program(around), lambda _: around)
-    model = replace(model, numbers=None)  # those of another engine
+    opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
     kernels = Kernels()
-    engine = RelativeEngine(model, topology, kernels, shared=False)
-    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels)
-    return Translation(model, topology, engine, placing_program(engine, kept), lambda _: engine)
+    numbers, entry = None, engine_named("relative")
+    if opens:
+        numbers = _open_numbers(model, entry, model)
+        _open_places(numbers, model, topology, entry, model)
+    traced = model if numbers is None else _with_numbers(model, numbers)
+    engine = PlacingEngine(traced, topology, kernels, shared=False)
+    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)
+    if kept:
+        kept.decide()
+    return Translation(traced, topology, engine, placing_program(engine, kept), lambda _: engine)
 
 
 def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) -> Program:
@@ -424,4 +440,5 @@ def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) ->
     inputs, parameters, modes, states = (tuple(map(model.path, kind)) for kind in kinds)
     names = engine.coordinate_names(), engine.speed_names()
     routines = Routines(engine.placing_routines(), kept)
-    return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states)
+    coded = model.numbers.coded if model.numbers is not None else {}
+    return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states, coded=coded)

@@ -20,6 +20,7 @@ import numpy as np
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sameness import Nameless, Names, names_of
 from kompono.translate.kernels import Kernels, kernel_text
+from kompono.translate.numbered import Numbered, worked_out
 from kompono.translate.numbers import Open, OpenNumbers, Schedule
 from kompono.translate.program import Call, Channel, Coded, Routine
 
@@ -64,6 +65,7 @@ class KeptTranslation:
         self._find_names, self.names = name, name()
         self._waiting: list[tuple[str, str, Any]] | None = None  # what is kept when somebody is done
         self._heads: list[tuple[str, str, Any]] = []  # the same with the next of that
+        self._tabled: dict[str, Routine] = {}  # routines that are kept together with others
         self._open = self.names.open  # where routines without numbers are: with what lengths have decided, once known
 
     @contextmanager
@@ -91,6 +93,16 @@ class KeptTranslation:
         """
         return self._head(self._decided(pattern)) if self.numbers is not None else None
 
+    def decide(self) -> None:
+        """Be the place of models in which lengths decide the same, without a head that says what they decide."""
+        if self.numbers is None:
+            return
+        known = self._read(self.names.exact, "pattern")
+        pattern = self.numbers.pattern if known is None else known
+        if known is None:
+            self._heads.append((self.names.exact, "pattern", pattern))
+        self._open = self._decided(pattern)
+
     def _decided(self, pattern: str) -> str:
         """The name of models that differ in numbers alone, and in which lengths decide the same."""
         return f"{self.names.open} {pattern}" if pattern else self.names.open
@@ -112,6 +124,8 @@ class KeptTranslation:
 
     def routine(self, name: str, make: Callable[[], Routine]) -> Routine:
         """The routine as it was kept, or a new one."""
+        if name in self._tabled:
+            return self._tabled[name]
         data = self._read(self.names.exact, name)
         if data is not None and "values" in data:
             opened = self._read(self._open, name)
@@ -129,6 +143,32 @@ class KeptTranslation:
         if type(routine) is Routine and (opened is None or opened["numbers"] or opened["pattern"]):
             self._write(self.names.exact, name, self._exact(routine))
         return routine
+
+    def numbered(self, name: str, make: Callable[[], Numbered]) -> Numbered:
+        """Routines of tables with their numbers, as they were kept, or new ones."""
+        where = self.names.exact if self.numbers is None else self._open
+        known, opened = self._read(self.names.exact, f"{name} values"), self._read(where, name)
+        found = self._with_values(opened, known)
+        if found is None:
+            found = make()
+            told = self._told(found.names) if self.numbers is not None else {}
+            self._write(where, name, found.text(self.kernels) | told)
+        if known is None or known["table"] != _digest(found.table):
+            values = {"table": _digest(found.table), "values": found.values.tolist()}
+            self._write(self.names.exact, f"{name} values", values)
+        self._tabled |= found.routines
+        return found
+
+    def _with_values(self, opened: dict[str, Any] | None, known: dict[str, Any] | None) -> Numbered | None:
+        """Kept routines with the values that are known, or those of this model; nothing where it needs others."""
+        if opened is None:
+            return None
+        if known is not None and known["table"] == _digest(opened["table"]):
+            return Numbered.of(opened, self.kernels, np.array(known["values"]))
+        if self.numbers is None or not self._fits(opened):
+            return None
+        values = worked_out(opened["table"], self.numbers.values(opened["numbers"]))
+        return Numbered.of(opened, self.kernels, values)
 
     def _exact(self, routine: Routine) -> dict[str, Any]:
         """A routine with its numbers; its code is kept without them."""
@@ -198,9 +238,7 @@ class KeptTranslation:
 
     def _filled(self, data: dict[str, Any] | None) -> Routine | None:
         """A routine with the numbers of this model; nothing where it needs others."""
-        if data is None or self.numbers is None or not self.numbers.known(data["numbers"]):
-            return None
-        if data["pattern"] and data["pattern"] != self.numbers.pattern:
+        if data is None or self.numbers is None or not self._fits(data):
             return None
         if "slots" in data:
             return self._scheduled(data)
@@ -209,6 +247,13 @@ class KeptTranslation:
         (call,) = data["calls"]
         kernel = self.numbers.closed(self.kernels, Open.of(data["open"], data["numbers"]))
         return self._routine(data | {"calls": [[kernel, *call[1:]]]})
+
+    def _fits(self, data: dict[str, Any]) -> bool:
+        """Whether this model has the numbers that were left out, and decides the same by them."""
+        assert self.numbers is not None
+        if not self.numbers.known(data["numbers"]):
+            return False
+        return not data["pattern"] or data["pattern"] == self.numbers.pattern
 
     def _text(self, routine: Routine) -> dict[str, Any]:
         used = {kernel: kernel_text(kernel, self.kernels) for kernel in routine.counts()}
@@ -256,6 +301,10 @@ class KeptTranslation:
         heads, self._heads = self._heads, []
         for model, part, content in (*heads, *waiting) if same else ():
             self.shelf.put(_name(model, part), json.dumps(content).encode())
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _name(model: str, part: str) -> str:

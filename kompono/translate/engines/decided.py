@@ -54,6 +54,8 @@ def find_places(kinematics: Kinematics, closing: Iterable[Closing]) -> None:
     if kinematics.axes is not None:
         for element, one in (*kinematics.axes.joints.items(), *kinematics.axes.closing.items()):
             pair(element, one.element)
+    for soft in kinematics.model.soft:
+        soft.find_numbers()
     find_poses(kinematics, (one for one in closing if not isinstance(one, Coupling)))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -25,6 +26,9 @@ from kompono.translate.laws.rows import LawRows
 from kompono.translate.motion.conditions import Closing, ToldConditions, group_sizes
 from kompono.translate.program import Channel, Routine
 from kompono.translate.structure.topology import Topology
+
+if TYPE_CHECKING:
+    from kompono.translate.declared.stored import KeptTranslation
 
 
 class Engine(ABC):
@@ -42,7 +46,6 @@ class Engine(ABC):
         self.law_rows = LawRows(model)
         self.sample_rates = rates_of(model.modes)  # at which modes are sampled
         self.ticks = due_together(self.sample_rates)  # numbers of those that can be due together: routines `tick_k`
-        self.hidden = ca.SX(0, 1)  # parameters behind those of the model, for the engine's own use
 
     # -- what an engine gives
 
@@ -74,6 +77,14 @@ class Engine(ABC):
         nobody has to know.
         """
         return 0, 0
+
+    @cached_property
+    def hidden(self) -> ca.SX:
+        """Parameters behind those of the model, for the engine's own use."""
+        return ca.SX(0, 1)
+
+    def remember(self, kept: KeptTranslation) -> None:  # noqa: B027 (most engines have nothing to keep)
+        """Have what the engine keeps beside its routines kept there."""
 
     # -- names
 

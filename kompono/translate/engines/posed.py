@@ -134,14 +134,16 @@ class PosedEngine(Engine):
     def _moving_links(self) -> list[Link]:
         return [link for link in self.topology.links if link.joint is not None and not link.crosses]
 
-    def _start(self, shared: bool | None = None) -> tuple[Tracer, Kinematics]:
+    def _start(self, shared: bool | None = None, hidden: ca.SX | None = None) -> tuple[Tracer, Kinematics]:
+        """A tracer, and the motion at the state; `hidden` are the engine's own parameters, if not all are meant."""
         from kompono.translate.tracer import InlineTracer, SharingTracer
 
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
         memory = [ca.SX(kept) for kept in self.model.memory]
         state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *memory)
         inputs = ca.vertcat(*[ca.SX(signal) for signal in self.model.inputs])
-        parameters = ca.vertcat(*[ca.SX(signal) for signal in self.model.parameters], self.hidden)
+        own = self.hidden if hidden is None else hidden
+        parameters = ca.vertcat(*[ca.SX(signal) for signal in self.model.parameters], own)
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]
         tracer = make(names, self.kernels)

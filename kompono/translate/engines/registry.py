@@ -130,6 +130,8 @@ _ALL = (
         method="leapfrog",
         step=1e-5,
         every=100,
+        tables=True,
+        schedules=True,
         links=True,
         keeps="stiff link",
     ),

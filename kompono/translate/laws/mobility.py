@@ -5,7 +5,8 @@ Joints and loops make bodies less mobile, never more, so what is stable for a fr
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import casadi as ca
 import numpy as np
@@ -15,33 +16,65 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, PairLaw
 from kompono.spatial.pose import Motion
 from kompono.spatial.vectors import inertia_matrix
-from kompono.translate.symbolic import Matrix, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector
+
+Put = Callable[[str, Any], ca.SX]  # what stands for a matrix of numbers with a name
 
 
-def pair_mobility(law: PairLaw, motion: Motion, gamma: Matrix) -> Vector:
+class Side(NamedTuple):
+    """A body that a pair touches: which end of the pair it is, its centre (3) seen from the frame there, how that frame
+    is turned on it (3, 3), its mass, and 1/J (3, 3).
+    """
+
+    second: bool
+    centre: Vector
+    turn: Matrix
+    mass: Scalar
+    inverse: Matrix
+
+
+def sides_of(law: PairLaw, put: Put) -> list[Side]:
+    """Those of a law; `put` says what stands for their numbers."""
+    found = []
+    for frame, second in ((law.second, True), (law.first, False)):
+        if isinstance(frame.body, Body):
+            name, solid, turn = ("second" if second else "first"), frame.body.solid, ca.SX(frame.pose.rotation)
+            parts = {
+                "centre": -(turn.T @ frame.pose.position), "turn": turn, "mass": solid.mass,
+                "1/J": _inverse(solid.inertia),
+            }  # fmt: skip
+            found.append(Side(second, *[put(f"{name} {part}", value) for part, value in parts.items()]))
+    return found
+
+
+def pair_mobility(sides: Sequence[Side], motion: Motion, gamma: Matrix) -> Vector:
     """Mobility (rows) [1/kg, 1/(kg m^2)] of rows (rows, 6) on the relative twist, in the axes of the first frame."""
     total = ca.SX.zeros(gamma.shape[0])
     p, turn = ca.SX(motion.position), ca.SX(motion.rotation)
-    for frame, second in ((law.second, True), (law.first, False)):
-        if not isinstance(frame.body, Body):
-            continue
-        centre = -(frame.pose.rotation.T @ frame.pose.position)
-        lever = -(turn @ centre) if second else p - centre
-        back = frame.pose.rotation @ (turn.T if second else ca.SX.eye(3))
-        inverse = _inverse(frame.body.solid.inertia)
+    for side in sides:
+        lever = -(turn @ side.centre) if side.second else p - side.centre
+        back = side.turn @ (turn.T if side.second else ca.SX.eye(3))
         for k in range(gamma.shape[0]):
             n = ca.densify(gamma[k, :3].T)
             torque = back @ (ca.densify(gamma[k, 3:].T) + ca.cross(lever, n))
-            total[k] += ca.sumsqr(n) / frame.body.solid.mass + ca.dot(torque, inverse @ torque)
+            total[k] += ca.sumsqr(n) / side.mass + ca.dot(torque, side.inverse @ torque)
     return total
 
 
-def joint_mobility(law: JointLaw, rows: dict[Joint, Matrix]) -> Vector:
+def felt_by(law: JointLaw, put: Put) -> list[tuple[Joint, Matrix]]:
+    """The joints of a law, with how easily their speeds move (nv, nv); `put` says what stands for their numbers."""
+    found = []
+    for k, joint in enumerate(law.joints):
+        own = sum((_inverse(_felt(joint, frame)) for frame in _moving(joint)), ca.SX(0))
+        found.append((joint, put(f"joint {k}", own)))
+    return found
+
+
+def joint_mobility(felt: Sequence[tuple[Joint, Matrix]], rows: dict[Joint, Matrix]) -> Vector:
     """Mobility (rows) of rows on the speeds of joints, each of which moves its two bodies alone."""
     size = next(iter(rows.values())).shape[0]
     total = ca.SX.zeros(size)
-    for joint in law.joints:
-        own = sum((_inverse(_felt(joint, frame)) for frame in _moving(joint)), ca.SX(0))
+    for joint, own in felt:
         for k in range(size):
             row = ca.SX(rows[joint][k, :])
             total[k] += ca.sum1(ca.vec(row @ own @ row.T))

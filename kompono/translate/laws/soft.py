@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -20,12 +21,16 @@ from kompono.model.law import JointLaw, Law, PairLaw, Unit, split_rows
 from kompono.model.signal import time
 from kompono.model.subsystem import Subsystem
 from kompono.spatial.pose import Motion
-from kompono.translate.laws.mobility import joint_mobility, pair_mobility
+from kompono.translate.declared.open_units import with_numbers
+from kompono.translate.laws.mobility import felt_by, joint_mobility, pair_mobility, sides_of
 from kompono.translate.laws.soft_laws import bristle, limit_of, pushed_back
 from kompono.translate.laws.softened import SoftStrength
 from kompono.translate.motion.conditions import Conditions, column_of, differentiate_conditions
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.symbolic import Matrix, Scalar, Vector
+
+if TYPE_CHECKING:
+    from kompono.translate.declared.elaborate import Elaborated
 
 SLIPPING = 0.1  # of a step: friction is kinetic at the speed static friction gives in this time
 
@@ -53,9 +58,48 @@ class Softly:
 class SoftLaw:
     """A law as forces; `step` is the symbol [s] that stiffness follows from."""
 
-    def __init__(self, law: Law, step: ca.SX, strength: SoftStrength) -> None:
+    def __init__(
+        self, law: Law, step: ca.SX, strength: SoftStrength, bristles: Sequence[Mode] | None = None,
+        opened: Elaborated | None = None,
+    ) -> None:  # fmt: skip
         self.law, self.step, self.strength = law, step, strength
-        self.bristles = tuple(self._bristles())
+        self.bristles = tuple(self._bristles() if bristles is None else bristles)
+        self._opened = opened
+
+    def with_numbers(self, model: Elaborated) -> SoftLaw:
+        """The same with numbers that are put in after tracing, those of a model."""
+        return SoftLaw(self.law, self.step, self.strength, self.bristles, model)
+
+    def find_numbers(self) -> None:
+        """Have what follows from masses and lengths, and goes into the equations, among the numbers of the model."""
+        model, law = self._opened, self.law
+        assert model is not None
+        assert model.numbers is not None
+        model.numbers.decided(f"{model.path(law)} slides as it sticks", self._even)
+        if isinstance(law, JointLaw):
+            felt_by(law, self._put)
+        elif isinstance(law, PairLaw):
+            sides_of(law, self._put)
+
+    def _put(self, name: str, values: Any) -> ca.SX:
+        """Numbers as they are traced: as such, or as symbols of those that are put in afterwards."""
+        values, model = ca.SX(values), self._opened
+        if model is None or model.numbers is None or not values.is_constant():
+            return values
+        return model.numbers.found(f"{model.path(self.law)} {name}", ca.DM(values).full(), ones=True)
+
+    @property
+    def _told(self) -> Any:
+        """The law, perhaps with symbols of numbers in what it says."""
+        return self.law if self._opened is None else self._opened.law(self.law)
+
+    @cached_property
+    def _even(self) -> list[bool]:
+        """Of which units friction is at rest what it is when they slide."""
+        numbers = [ca.vertsplit(unit.numbers()) for unit in self.law._shapes()]
+        return [
+            ca.is_equal(mu, mu_static, 20) and ca.is_equal(given, most, 20) for mu, mu_static, given, most, _ in numbers
+        ]
 
     @property
     def owner(self) -> Subsystem | None:
@@ -85,7 +129,7 @@ class SoftLaw:
 
     @cached_property
     def _conditions(self) -> Conditions:
-        return differentiate_conditions(self.law._rows)  # type: ignore[arg-type]
+        return differentiate_conditions(with_numbers(self._opened, self.law._rows))
 
     def rows_at(self, motion: Motion) -> Rows:
         """Rows of a pair."""
@@ -93,20 +137,23 @@ class SoftLaw:
         assert isinstance(law, PairLaw)
         speed = ca.densify(ca.vertcat(motion.velocity, motion.angular_velocity))
         g, g_dot, _, gamma = known.all(column_of(motion.pose), speed, ca.SX(6, 1), known.signals)
-        return Rows(law.units_at(motion), g, g_dot, gamma, pair_mobility(law, motion, gamma))
+        mobility = pair_mobility(sides_of(law, self._put), motion, gamma)
+        return Rows(self._told.units_at(motion), g, g_dot, gamma, mobility)
 
     @cached_property
     def rows_now(self) -> Rows:
         """Rows on joints, in their symbols."""
         law = self.law
         assert isinstance(law, JointLaw)
-        units, joints = law.units_now(), list(dict.fromkeys(law.joints))
+        units, joints = self._told.units_now(), list(dict.fromkeys(law.joints))
         gaps, rates = (ca.vertcat(ca.SX(0, 1), *map(ca.vec, part)) for part in split_rows(units))
         q = ca.vertcat(*[joint.q for joint in joints])
         q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
         g_dot = ca.vertcat(ca.jtimes(gaps, q, q_dot) + ca.jacobian(gaps, time), rates)
         on = {joint: ca.jacobian(g_dot, joint.v) for joint in joints}
-        return Rows(units, ca.vertcat(gaps, ca.SX.zeros(rates.numel())), g_dot, on, joint_mobility(law, on))
+        return Rows(
+            units, ca.vertcat(gaps, ca.SX.zeros(rates.numel())), g_dot, on, joint_mobility(felt_by(law, self._put), on)
+        )
 
     def exerted(self, rows: Rows) -> Softly:
         """What the law does."""
@@ -125,7 +172,7 @@ class SoftLaw:
             row += count
             return forces[span]
 
-        for unit in rows.units:
+        for unit, even in zip(rows.units, self._even, strict=True):
             normal, (mu, mu_static, given, most, restitution) = ca.SX(0), ca.vertsplit(unit.numbers())
             if unit.gap is not None:
                 k = self._stiffness(unit, rows.mobility[gap], self.strength.gap)
@@ -136,7 +183,8 @@ class SoftLaw:
                 normal = hold(unit, 1, (ca.SX(-ca.inf), ca.SX(0)))
             if unit.slips:
                 slip, scale = rows.rate[row : row + unit.slips], SLIPPING * self.step * rows.mobility[row]
-                limit = limit_of(mu * normal + given, mu_static * normal + most, slip, scale)
+                static = None if even else mu_static * normal + most
+                limit = limit_of(mu * normal + given, static, slip, scale)
                 hold(unit, unit.slips, (-limit, limit) if unit.slips == 1 else limit)
         return Softly(forces, ca.vertcat(*rates), ca.vertcat(*later))
 

@@ -75,8 +75,10 @@ def bristle(z: Vector, v: Vector, low_high: tuple[Vector, Vector] | Scalar, k: S
     return -force, (force - k * z) / c, (h * cut(k * (z + h * v) + c * v) + c * z) / (c + k * h)
 
 
-def limit_of(kinetic: Scalar, static: Scalar, slip: Vector, scale: Scalar) -> Scalar:
-    """Limit of friction at slip speeds: static at rest, kinetic above the speed static friction gives with `scale`."""
-    if ca.is_equal(kinetic, static, 20):
+def limit_of(kinetic: Scalar, static: Scalar | None, slip: Vector, scale: Scalar) -> Scalar:
+    """Limit of friction at slip speeds: static at rest, kinetic above the speed static friction gives with `scale`;
+    without a static one the same at all speeds.
+    """
+    if static is None:
         return kinetic
     return kinetic + (static - kinetic) * ca.exp(-ca.sumsqr(slip) / ((scale * static) ** 2 + _TINY))

@@ -24,9 +24,10 @@ import casadi as ca
 from kompono.model.body import Body, Carrier
 from kompono.spatial.vectors import carry_twist, carry_wrench_back
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.engines.discrete.data import inverse_inertia, own_inertia
 from kompono.translate.engines.discrete.linked import between
 from kompono.translate.engines.discrete.links import Links, make_links
-from kompono.translate.engines.discrete.pieces import PairedKinematics, drifted, inverse_inertia, kicked, own_inertia
+from kompono.translate.engines.discrete.pieces import PairedKinematics, drifted, kicked
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.placed import mass_inverse
 from kompono.translate.laws.softened import mode_rates

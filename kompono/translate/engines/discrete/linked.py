@@ -21,11 +21,13 @@ from kompono.model.signal import time as clock
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.elimination.blocks import Elimination
 from kompono.translate.elimination.unknowns import Solution, Unknown
+from kompono.translate.engines.decided import find_places
 from kompono.translate.engines.discrete.links import Links, Strengths, make_links
+from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present, TracedEngine
-from kompono.translate.motion.conditions import Closing, group_sizes, velocity_rows
+from kompono.translate.motion.conditions import Closing, Laws, group_sizes, velocity_rows
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
 from kompono.translate.program import Routine
@@ -45,9 +47,24 @@ class LinkedEngine(TracedEngine):
         super().__init__(model, topology, kernels, shared=shared)
         self._strengths = strengths or Strengths()
         self.levers = sum(symbols.numel() for symbols in self._symbols("levers"))  # how many numbers of them there are
-        self.hidden = ca.vertcat(
-            ca.SX(0, 1), *self._symbols("stiffness"), *self._symbols("damping"), *self._symbols("levers")
-        )
+        if model.numbers is not None:
+            model.numbers.find = self._find_numbers
+
+    @cached_property
+    def hidden(self) -> ca.SX:
+        """Strengths of all links."""
+        kinds = [symbols for kind in ("stiffness", "damping", "levers") for symbols in self._symbols(kind)]
+        return ca.vertcat(ca.SX(0, 1), *kinds)
+
+    def _find_numbers(self) -> None:
+        """Have all numbers that follow from lengths and masses, and go into the equations, among those of the model."""
+        find_inverses(self.model)
+        find_places(self._start(shared=False, hidden=ca.SX(0, 1))[1], self.closing)
+
+    @cached_property
+    def known_laws(self) -> Laws:
+        """Conditions with their lengths as numbers, by which stiffness is chosen."""
+        return Laws()
 
     @cached_property
     def _links(self) -> Links:
@@ -162,7 +179,7 @@ class LinkedEngine(TracedEngine):
                 found += [None] * len(self._bodies_of(element))
                 levers.skip(sizes)
                 continue
-            law, groups = self.laws.of(element), self._strengths.of(element).lever_groups
+            law, groups = self.known_laws.of(element), self._strengths.of(element).lever_groups
             sides = [number.get(frame.body) for frame in (element.second, element.first)]  # type: ignore[call-overload]
             mine = [None if side is None else weights[:, side] for side in sides]
             blocks = reach.blocks(element, law, sizes)
@@ -241,5 +258,7 @@ def between(kinematics: Kinematics, element: Closing) -> Vector:
 
 def switches(engine: LinkedEngine) -> bool:
     """Whether conditions may depend on a mode, which may switch them off."""
-    pairs = [(element, engine.laws.of(element)) for element in engine.closing if not isinstance(element, Coupling)]
+    pairs = [
+        (element, engine.known_laws.of(element)) for element in engine.closing if not isinstance(element, Coupling)
+    ]
     return bool(engine.model.modes) and (len(pairs) < len(engine.closing) or switched(pairs, engine.model.modes))

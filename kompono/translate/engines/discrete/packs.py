@@ -38,8 +38,10 @@ class Pack:
 
 
 @dataclass
-class Data:
-    """The numbers of all instances, in the order kernels read them: symbols, some of them for padding."""
+class Packing:
+    """The numbers of all instances, in the order kernels read them: symbols, those of an instance that is repeated
+    again.
+    """
 
     symbols: list[ca.SX] = field(default_factory=list)
 
@@ -59,9 +61,7 @@ class Data:
     def _placed(self, pieces: tuple[Piece, ...]) -> Pack:
         begin = len(self.symbols)
         for k in range(len(pieces[0].data)):
-            for lane, piece in enumerate(pieces):
-                repeated = lane and piece is pieces[lane - 1]
-                self.symbols.append(ca.SX.sym("again") if repeated else piece.data[k])
+            self.symbols += [piece.data[k] for piece in pieces]
         return Pack(pieces, begin)
 
 

@@ -1,34 +1,33 @@
 """What each element contributes to a step of the discrete engine, as small kernels that instances share.
 
 A *piece* is the kernel of one element or body and what it reads: the state of a few bodies, some other signals and
-numbers of its own (points, masses, stiffness). These are not part of the kernel but data of the instance, so all joints
-of one kind run the same instructions, several at once in lanes (see `packs`).
+numbers of its own (points, masses, stiffness, gravity). These are not part of the kernel but data of the instance, so
+all joints of one kind run the same instructions, several at once in lanes (see `packs`). What a number is made of is
+known (see `data`), so a model with other numbers has the same pieces with other data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from kompono.model.body import Body, Carrier, Frame
 from kompono.model.force import Effort, Field, Force
-from kompono.spatial.pose import Motion, Pose
+from kompono.spatial.pose import Motion
 from kompono.spatial.rotation import orthonormal, turned_by
+from kompono.translate.engines.discrete.data import Data, Points, weights
 from kompono.translate.kernels import add_kernel
-from kompono.translate.motion.kinematics import Kinematics, WorkingFrames
+from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import Loads
-from kompono.translate.structure.topology import Topology
-from kompono.translate.symbolic import Matrix, Scalar, Vector, entries_of, with_entries
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 # what a number read by a kernel is: ("q" | "v", which body, offset), ("data", place), ("source", which wrench, offset),
 # or (array, index) of a single number
 Role = tuple[Any, ...]
-KEPT = (0.0, 1.0, -1.0)  # numbers that stay in kernels, because they make them shorter
 
 
 @dataclass(frozen=True)
@@ -44,65 +43,6 @@ class Piece:
     data: tuple[ca.SX, ...]
     acts_on: tuple[int, ...]
     path: str
-
-
-@dataclass
-class Numbers:
-    """Symbols that stand for numbers, with their values; values not known here are given later (stiffness)."""
-
-    tracer: Tracer
-    values: dict[int, float] = field(default_factory=dict)
-    order: dict[int, int] = field(default_factory=dict)  # when each symbol was first allowed
-
-    def symbolic(self, matrix: Any) -> ca.SX:
-        """A matrix with symbols in place of its constants."""
-        matrix = ca.sparsify(ca.SX(matrix))
-        return with_entries(matrix, [self._entry(entry) for entry in entries_of(matrix)])
-
-    def point(self, position: Any) -> ca.SX:
-        """A point with symbols in place of all coordinates, zeros too, unless all are zero."""
-        position = ca.SX(position)
-        if not position.is_constant() or ca.DM(position).is_zero():
-            return self.symbolic(position)
-        return ca.vertcat(*[self._new(float(entry)) for entry in ca.vertsplit(ca.densify(position))])
-
-    def turn(self, rotation: Any) -> ca.SX:
-        """A rotation matrix with symbols in place of all entries, unless there is no turn."""
-        rotation = ca.densify(ca.SX(rotation))
-        if not rotation.is_constant() or (ca.DM(rotation) - ca.DM.eye(3)).is_zero():
-            return self.symbolic(rotation)
-        return ca.reshape(ca.vertcat(*[self._new(float(entry)) for entry in ca.vertsplit(ca.vec(rotation))]), 3, 3)
-
-    def _entry(self, entry: ca.SX) -> ca.SX:
-        return entry if not entry.is_constant() or float(entry) in KEPT else self._new(float(entry))
-
-    def _new(self, value: float) -> ca.SX:
-        symbol = ca.SX.sym("d")
-        self.allow(symbol)
-        self.values[symbol.element_hash()] = value
-        return symbol
-
-    def allow(self, symbols: ca.SX) -> None:
-        """Let kernels use symbols that are data."""
-        if symbols.numel():
-            self.tracer.define(symbols, lambda: symbols)
-            for symbol in ca.vertsplit(symbols):
-                self.order[symbol.element_hash()] = len(self.order)
-
-
-class _Points(WorkingFrames):
-    """Points of bodies whose coordinates are data."""
-
-    def __init__(self, topology: Topology, numbers: Numbers) -> None:
-        super().__init__(topology)
-        self._numbers = numbers
-        self._known: dict[Frame, Pose] = {}
-
-    def locate(self, frame: Frame) -> Pose:
-        if frame not in self._known:
-            pose = super().locate(frame)
-            self._known[frame] = Pose(self._numbers.point(pose.position), self._numbers.turn(pose.rotation))
-        return self._known[frame]
 
 
 class PairedKinematics(Kinematics):
@@ -136,10 +76,11 @@ class Pieces:
 
     def __init__(self, tracer: Tracer, kinematics: Kinematics, kernels: dict[str, ca.Function]) -> None:
         self.tracer, self.kernels, self.model = tracer, kernels, kinematics.model
-        self.numbers = Numbers(tracer)
+        self.numbers = Data(tracer)
         base = kinematics
         self.kinematics = PairedKinematics(tracer, base.model, base.topology, base.q, base.v, base.counted)
-        self.kinematics.frames = _Points(kinematics.topology, self.numbers)
+        self._opened = base.frames.opened
+        self.kinematics.frames = self.own_points()
         self._index: dict[Carrier, int] = {body: k for k, body in enumerate(self.model.bodies)}
         self._places: dict[int, Role] = {}
         self._alive: list[ca.SX] = []  # a symbol that nobody holds leaves its hash to another
@@ -157,9 +98,9 @@ class Pieces:
         for symbol, role in zip(ca.vertsplit(symbols) if symbols.numel() else [], roles, strict=True):
             self._places[symbol.element_hash()] = role
 
-    def own_points(self) -> WorkingFrames:
+    def own_points(self) -> Points:
         """Points of bodies that are data of one piece alone."""
-        return _Points(self.kinematics.topology, self.numbers)
+        return Points(self.kinematics.topology, self.numbers, self._opened)
 
     def of_loads(self, loads: Sequence[Force | Effort | Field], path: str) -> Piece | None:
         """What some forces, efforts or fields exert on bodies, in body axes about the centre of mass (eqs 2, 3)."""
@@ -176,6 +117,7 @@ class Pieces:
 
     def cut(self, column: ca.SX, path: str, acts_on: tuple[int, ...] = (), first: Sequence[int] = ()) -> Piece:
         """A piece that computes a column; `first` are bodies that come before others in its list."""
+        column = self.numbers.apart(column)
         used = {symbol.element_hash(): symbol for symbol in ca.symvar(column)}
         data = sorted((key for key in used if key not in self._places), key=self.numbers.order.__getitem__)
         roles = {key: self._places[key] for key in used if key in self._places}
@@ -200,7 +142,7 @@ class Pieces:
         for number, wrench in enumerate(wrenches):
             self._name(wrench, [("source", number, i) for i in range(6)])
         total = sum(wrenches[1:], wrenches[0]) if wrenches else ca.SX(6, 1)
-        mass, inverse = self.numbers.symbolic(1 / ca.SX(body.solid.mass)), self.numbers.symbolic(inverse_inertia(body))
+        mass, inverse, _ = (self.numbers.symbolic(one) for one in weights(self.model, body))
         rates = kicked(total, mass, inverse, rotation, uniform)
         k = self._index[body]
         return self.cut(ca.densify(rates), self.model.path(body), first=(k,))
@@ -209,13 +151,9 @@ class Pieces:
         """Free motion of a body by its speeds times the step (see `drifted`)."""
         joint = self.kinematics.topology.link(body).moved_by
         q, v = self.kinematics.q[joint], self.kinematics.v[joint]
-        inertia = self.numbers.symbolic(own_inertia(body))
-        column = drifted(q, v, inertia, self.numbers.symbolic(inverse_inertia(body)))
+        _, inverse, inertia = weights(self.model, body)
+        column = drifted(q, v, self.numbers.symbolic(inertia), self.numbers.symbolic(inverse))
         return self.cut(ca.densify(column), self.model.path(body), first=(self._index[body],))
-
-    def value(self, symbol: ca.SX) -> float:
-        """The number a data symbol stands for; not a number if that is not known here."""
-        return self.numbers.values.get(symbol.element_hash(), np.nan)
 
 
 def kicked(total: Vector, mass: Scalar, inverse: Matrix, rotation: Matrix, uniform: Vector) -> Vector:
@@ -240,18 +178,3 @@ def drifted(q: Vector, v: Vector, inertia: Matrix, inverse: Matrix) -> Vector:
     after = orthonormal(rotation @ increment)
     speeds = ca.vertcat(increment.T @ v[:3], inverse @ (increment.T @ momentum))
     return ca.vertcat(q[:3] + rotation @ v[:3], ca.vec(after), speeds)
-
-
-def inverse_inertia(body: Body) -> ca.SX:
-    """1/J (3, 3) of a body about its centre, exactly symmetric."""
-    return _symmetric_constants(ca.sparsify(ca.inv(ca.SX(body.solid.inertia))))
-
-
-def own_inertia(body: Body) -> ca.SX:
-    """J (3, 3) of a body about its centre, exactly symmetric."""
-    return _symmetric_constants(ca.sparsify(ca.SX(body.solid.inertia)))
-
-
-def _symmetric_constants(matrix: ca.SX) -> ca.SX:
-    """The same matrix with exactly symmetric entries (rounding of an inverse removed)."""
-    return ca.sparsify((matrix + matrix.T) / 2)
