@@ -24,7 +24,18 @@ import casadi as ca
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.straight import COSINE, RESULT, ROUND, SINE, TURNS, fusions, in_rounds, in_turns, instructions
+from kompono.compile.straight import (
+    COSINE,
+    RESULT,
+    ROUND,
+    SINE,
+    TURNS,
+    absorbed,
+    fusions,
+    in_rounds,
+    in_turns,
+    instructions,
+)
 from kompono.errors import CompileError
 
 _ARITHMETIC = {
@@ -284,7 +295,7 @@ def lower(
     found = in_rounds(instructions(function))
     found = in_turns(found) if turns and calls is not None else found
     fused = fusions(found)
-    absorbed = {found[k].operands[side] for k, side in fused.items()}
+    inside = absorbed(found, fused)
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
     for k, instruction in enumerate(found):
@@ -314,5 +325,5 @@ def lower(
             side = fused[k]
             factors = [values[i] for i in found[instruction.operands[side]].operands]
             values[k] = body.fuse(op, side, factors, operands[1 - side])
-        elif k not in absorbed:
+        elif k not in inside:
             values[k] = body.operate(op, operands)
