@@ -163,14 +163,13 @@ def translated(
 def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
+    coupled = frozenset[Element](declared.couplings)
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, joints=entry.by_joints)
-    if entry.by_joints:
-        open_elements(numbers, model, topology, declared)
+    numbers.lengths = named_lengths(model)
+    open_elements(numbers, model, topology, declared)
     return numbers
 
 
