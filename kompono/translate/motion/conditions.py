@@ -350,10 +350,11 @@ def _trace_body_coupling(
         q, v = kinematics.joint_state(joint)
         relative = kinematics.relative(joint.first.body, joint.second.body)
         frame, carried = kinematics.frames.locate(joint.second), kinematics.frames.carried(joint.second)
+        law = kinematics.model.pair(joint)
 
         def trace(
             row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector,
-            law: Joint = kinematics.model.pair(joint), frame: Pose = frame, carried: Matrix = carried,
+            law: Joint = law, frame: Pose = frame, carried: Matrix = carried,
         ) -> tuple[Matrix, ...]:  # fmt: skip
             subspace = ca.SX(law.subspace(q))
             picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
