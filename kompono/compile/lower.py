@@ -31,6 +31,7 @@ from kompono.compile.straight import (
     SINE,
     TURNS,
     Instruction,
+    absorbed,
     fusions,
     in_rounds,
     in_turns,
@@ -310,7 +311,7 @@ def lower(
     found = in_rounds(instructions(function))
     found = in_turns(found) if turns and calls is not None else found
     fused = fusions(found)
-    absorbed = {found[k].operands[side] for k, side in fused.items()}
+    inside = absorbed(found, fused)
     copied = _copied(found, address) if address is not None and calls is not None else {}
     skipped = _only_copied(found, copied)
     values: list[str] = [""] * len(found)
@@ -345,7 +346,7 @@ def lower(
             side = fused[k]
             factors = [values[i] for i in found[instruction.operands[side]].operands]
             values[k] = body.fuse(op, side, factors, operands[1 - side])
-        elif k not in absorbed:
+        elif k not in inside:
             values[k] = body.operate(op, operands)
 
 

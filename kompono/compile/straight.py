@@ -24,6 +24,7 @@ TURNS = -3  # sines and cosines of all its operands at once
 SINE, COSINE = -4, -5  # one of these, by its place among the operands
 
 _PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
+_CHOOSING = {ca.OP_EQ, ca.OP_NE, ca.OP_FMIN, ca.OP_FMAX}
 _QUOTIENTS = {ca.OP_DIV, ca.OP_INV}
 _TURNED = {ca.OP_SIN: SINE, ca.OP_COS: COSINE}
 
@@ -79,9 +80,12 @@ def instructions(function: ca.Function) -> list[Instruction]:
 
 def with_reciprocals(instructions: list[Instruction]) -> list[Instruction]:
     """The same with one division for all quotients that have their divisor in common: they are products with its
-    reciprocal. A processor makes eight products in the time of a division, and sums take them in.
+    reciprocal. A processor makes eight products in the time of a division, and sums take them in. What is compared
+    stays as it is (see `fusions`).
     """
-    divisors = Counter([one.operands[-1] for one in instructions if one.op in _QUOTIENTS])
+    compared = _compared(instructions)
+    quotients = [k for k, one in enumerate(instructions) if one.op in _QUOTIENTS and k not in compared]
+    divisors = Counter([instructions[k].operands[-1] for k in quotients])
     shared = {k for k, count in divisors.items() if count > 1 and instructions[k].op != ca.OP_CONST}
     if not shared:
         return instructions
@@ -89,13 +93,13 @@ def with_reciprocals(instructions: list[Instruction]) -> list[Instruction]:
     place: list[int] = []  # of what each instruction has become
     reciprocal: dict[int, int] = {}
     make = tuple.__new__
-    for op, before, index, constant, function in instructions:
+    for k, (op, before, index, constant, function) in enumerate(instructions):
         count = len(before)
         if count == 2:
             operands = place[before[0]], place[before[1]]
         else:
             operands = (place[before[0]],) if count == 1 else tuple([place[i] for i in before])
-        if op in _QUOTIENTS and before[-1] in shared:
+        if op in _QUOTIENTS and before[-1] in shared and k not in compared:
             if before[-1] not in reciprocal:
                 reciprocal[before[-1]] = len(found)
                 found.append(Instruction(ca.OP_INV, operands[-1:]))
@@ -192,13 +196,36 @@ def zero_results(function: ca.Function) -> tuple[int, ...]:
 
 
 def fusions(instructions: Sequence[Instruction]) -> dict[int, int]:
-    """Sums that take in a product nobody else uses: their number -> the operand that is the product."""
+    """Sums that take in a product: their number -> the operand that is the product. It is one that nobody else uses,
+    or, in what is compared, the first one: an expression that is compared comes to the same bits whoever else uses
+    parts of it, so that two that are made alike are equal.
+    """
     uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
+    compared = _compared(instructions)
     found = {}
     for k, instruction in enumerate(instructions):
         if instruction.op in (ca.OP_ADD, ca.OP_SUB):
             for side, operand in enumerate(instruction.operands):
-                if instructions[operand].op in _PRODUCTS and uses[operand] == 1:
+                if instructions[operand].op in _PRODUCTS and (k in compared or uses[operand] == 1):
                     found[k] = side
                     break
     return found
+
+
+def _compared(instructions: Sequence[Instruction]) -> set[int]:
+    """What is asked to be equal to something, or is the smaller or larger of two, and all that is made of: a command
+    and what a limit left of it, as `raw == limited` compares them, perhaps from different kernels.
+    """
+    found = {i for one in instructions if one.op in _CHOOSING for i in one.operands}
+    if found:
+        for k in range(len(instructions) - 1, -1, -1):
+            if k in found:
+                found.update(instructions[k].operands)
+    return found
+
+
+def absorbed(instructions: Sequence[Instruction], fused: dict[int, int]) -> set[int]:
+    """Products nobody needs but the sums that take them in."""
+    taken = Counter([instructions[k].operands[side] for k, side in fused.items()])
+    uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
+    return {product for product, count in taken.items() if uses[product] == count}

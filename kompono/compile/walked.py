@@ -111,10 +111,11 @@ class Walked:
 
     def _written(self, found: Sequence[Instruction]) -> int:
         """Write the rows; the number of places."""
-        from kompono.compile.straight import RESULT, fusions
+        from kompono.compile.straight import RESULT, absorbed, fusions
 
         fused = fusions(found)
-        operands, absorbed = _operands(found, fused)
+        inside = absorbed(found, fused)
+        operands = _operands(found, fused, inside)
         place = [-1] * len(found)
         self._place_constants(found, place)
         inputs = len(self.image)
@@ -138,7 +139,7 @@ class Walked:
                 rows.extend((_ASSIGN, goal, source, 0, 0) for goal in goals)
             elif op == ca.OP_CALL:
                 self._called(instruction, place, place[k])
-            elif op not in (ca.OP_CONST, RESULT) and k not in absorbed:
+            elif op not in (ca.OP_CONST, RESULT) and k not in inside:
                 sources = [place[i] for i in operands[k]]
                 _release(k, operands[k], place, last, between, free)
                 place[k] = free.pop() if free else size
@@ -219,17 +220,15 @@ def _copied(to: str, source: str, count: int) -> str:
     return f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {8 * count}, i1 false)"
 
 
-def _operands(found: Sequence[Instruction], fused: dict[int, int]) -> tuple[list[tuple[int, ...]], set[int]]:
-    """What each instruction reads, and the products that sums take in."""
-    operands, absorbed = [instruction.operands for instruction in found], set()
+def _operands(found: Sequence[Instruction], fused: dict[int, int], inside: set[int]) -> list[tuple[int, ...]]:
+    """What each instruction reads; nothing where it is done `inside` sums."""
+    operands = [instruction.operands for instruction in found]
     for k, side in fused.items():
-        product = found[k].operands[side]
-        factors = found[product].operands
+        factors = found[found[k].operands[side]].operands
         operands[k] = (factors[0], factors[-1], found[k].operands[1 - side])
-        absorbed.add(product)
-    for product in absorbed:
+    for product in inside:
         operands[product] = ()
-    return operands, absorbed
+    return operands
 
 
 def _place_calls(found: Sequence[Instruction], place: list[int], size: int) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -99,6 +100,21 @@ def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> A
         values = np.array([getattr(declared, name)])
         setattr(twin, name, model.numbers.found(f"{model.path(declared)} {name}", values, ones=True))
     return twin
+
+
+def told_numbers(value: Any) -> tuple[list[Any], list[Any]]:
+    """What of an attribute is no number, and its numbers; it is one, an array, a pose, or records with such in them."""
+    if isinstance(value, Pose):
+        value = value.position, value.rotation
+    if isinstance(value, float | np.ndarray | ca.DM):
+        numbers = np.asarray(value)
+        return [numbers.shape], [numbers.tolist()]
+    if is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    if not isinstance(value, tuple):
+        return [value], []
+    parts = [told_numbers(part) for part in value]
+    return [words for words, _ in parts], [number for _, numbers in parts for number in numbers]
 
 
 def put_in(model: Elaborated, name: str, values: np.ndarray) -> ca.SX:
@@ -190,7 +206,7 @@ class OpenPoses:
 def lengths_of(numbers: OpenNumbers) -> list[tuple[str, str]]:
     """All poses, lengths, directions and numbers of couplings that are put in after tracing, as declared."""
     named = (*numbers.lengths.items(), *numbers.directions.items())
-    lengths = [(e.label, repr([np.asarray(getattr(e, name)).tolist() for name in names])) for e, names in named]
+    lengths = [(e.label, repr([told_numbers(getattr(e, name))[1] for name in names])) for e, names in named]
     grounds = [(one.label, told_pose(one.motion)) for one in numbers.grounds if isinstance(one, Ground)]
     coupled = [(one.label, repr(law.values)) for one, law in numbers.laws.items() if one in numbers.coupled]
     frames = [(name, told_pose(frame.pose)) for frame, name in (numbers.frames or {}).items()]

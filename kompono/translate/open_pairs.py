@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -28,7 +28,7 @@ from kompono.spatial.pose import Motion, Pose, symbolic_motion
 from kompono.translate.declared.laws import ask_holds
 from kompono.translate.declared.open_laws import opened
 from kompono.translate.declared.ours import is_ours
-from kompono.translate.lengths import named_grounds, with_lengths
+from kompono.translate.lengths import named_grounds, told_numbers, with_lengths
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.patterns import Instance
 from kompono.translate.recipes import Lasting
@@ -46,15 +46,23 @@ _ALL = (*_MOVING, *_CLOSING, "measure", "holds")
 
 def is_directed(element: Any) -> bool:
     """Whether an element is given by numbers that may be put in after tracing: directions that are no coordinate
-    axes.
+    axes, steps of a chain.
     """
     return any(not np.all(np.isin(np.abs(value), (0.0, 1.0))) for value in _arrays(element).values())
 
 
 def _arrays(element: Any) -> dict[str, np.ndarray]:
-    kinds = (np.ndarray, ca.DM)
-    held = {name: np.asarray(value) for name, value in vars(element).items() if isinstance(value, kinds)}
-    return {name: value for name, value in held.items() if value.dtype == float}
+    found = {}
+    for name, value in vars(element).items():
+        if isinstance(value, np.ndarray | ca.DM):
+            array = np.asarray(value)
+        elif isinstance(value, tuple) and value and all(is_dataclass(part) for part in value):
+            array = np.concatenate([np.ravel(part) for part in told_numbers(value)[1]])
+        else:
+            continue
+        if array.dtype == float:
+            found[name] = array
+    return found
 
 
 def named_directions(model: Elaborated, topology: Topology) -> dict[Element, tuple[str, ...]]:

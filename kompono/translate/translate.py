@@ -165,7 +165,7 @@ def translated(
 def _open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
+    coupled = frozenset[Element]() if entry.links else frozenset[Element](declared.couplings)
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
@@ -177,8 +177,8 @@ def _open_places(
 ) -> None:
     """Have lengths and directions among them, too."""
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, joints=entry.by_joints)
-    if entry.by_joints:
+    numbers.lengths = named_lengths(model, joints=not entry.links)
+    if not entry.links:
         open_elements(numbers, model, topology, declared)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from kompono import Body, Ground, Subsystem
 from kompono.library import (
     AngleBetween,
+    Chain,
     Cylindrical,
     Distance,
     Drive,
@@ -37,6 +38,8 @@ from kompono.library import (
     SpringDamper,
     Sum,
     Universal,
+    slide,
+    turn,
 )
 from kompono.model.signal import time
 
@@ -160,6 +163,12 @@ _COUPLINGS: dict[str, tuple[Callable[..., Any], Numbers]] = {
 }
 
 
+def _chain(first: Any, second: Any, axis: np.ndarray, at: Any, along: np.ndarray, angle: float) -> Chain:
+    middle = turn("pitch", "y", at=(0.0, 0.0, at[2]), orientation=turned(angle))
+    return Chain(first, second, turn("yaw", axis, at=at), middle, slide("reach", along, at=(at[1], 0, 0)), yaw=0.3)
+
+
+_CHAINS: Numbers = {"axis": AXIS, "at": (0.12, 0.34, 0.56), "along": PLANE, "angle": 0.43}
 _MATES: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
     "ball": lambda a, b: {"point": PointOnPoint(a, b)},
     "hinge": lambda a, b: {"point": PointOnPoint(a, b), "parallel": ParallelAxes(a, b, axis=AXIS)},
@@ -195,6 +204,7 @@ def cases() -> dict[str, Case]:
             return Mated(mates, given)
 
         found[f"mates, {name}"] = Case(mate, {"x": 0.93, "z": 0.17}, ())
+    found["Chain, tree"] = Case(lambda given: Machine(_chain, given, loop=False, beside=False), _CHAINS, ())
     return found
 
 

@@ -30,7 +30,7 @@ LONG = "KOMPONO_LAWS" in os.environ
 QUICK = [
     "Revolute across y, loop", "Screw, loop", "Universal, tree", "Planar, tree", "Rolling wheel, tree", "Link, tree",
     "Ground, loop", "LineOnLine, loop", "AngleBetween, loop", "Gear, loop", "Sum, tree", "Polynomial, tree",
-    "Drive, tree", "Rotor, tree", "mates, hinge", "mates, weld",
+    "Drive, tree", "Rotor, tree", "mates, hinge", "mates, weld", "Chain, tree",
 ]  # fmt: skip
 
 

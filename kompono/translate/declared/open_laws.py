@@ -31,6 +31,7 @@ from kompono.translate.declared.ours import is_ours
 from kompono.translate.symbolic import Matrix, Vector
 
 Numbers = list[tuple[ca.SX, float]]  # symbols, and what they stand for
+Known = dict[float, ca.SX]  # symbols by what they stand for, where several elements share them
 Opened = tuple[tuple[Matrix, ...], tuple[ca.SX, ...], tuple[float, ...]]  # expressions, symbols, what these stand for
 
 PLAIN = (0.0, 0.5, 1.0, 2.0)  # numbers, but for the sign, that are structure: terms vanish by them
@@ -113,9 +114,10 @@ class OpenCoupling(OpenLaw):
         return list(self.expressions[int(self.told[0][1]) :])
 
 
-def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
-    """A force, effort, field or coupling with symbols in the place of its numbers; nothing where that cannot be, or it
-    has none. `kinds` are the classes that were looked at already: whether they are ours.
+def open_law(element: Element, kinds: dict[type, bool], known: Known | None = None) -> OpenLaw | None:
+    """A force, effort, field or coupling with symbols in the place of its numbers, perhaps some that are `known`;
+    nothing where that cannot be, or it has none. `kinds` are the classes that were looked at already: whether they are
+    ours.
     """
     if not isinstance(element, Force | Effort | Field | Coupling):
         return None
@@ -123,8 +125,8 @@ def open_law(element: Element, kinds: dict[type, bool]) -> OpenLaw | None:
     if kind not in kinds:
         kinds[kind] = is_ours(kind)
     if isinstance(element, Coupling):
-        return _open_coupling(element, _NO_FORMULA if kinds[kind] else PLAIN)
-    return (_asked(*_with_symbols(element)) if kinds[kind] else None) or _asked(element, [])
+        return _open_coupling(element, _NO_FORMULA if kinds[kind] else PLAIN, known)
+    return (_asked(*_with_symbols(element), known) if kinds[kind] else None) or _asked(element, [], known)
 
 
 def _with_symbols(element: Force | Effort | Field) -> tuple[Force | Effort | Field, Numbers]:
@@ -139,47 +141,48 @@ def _with_symbols(element: Force | Effort | Field) -> tuple[Force | Effort | Fie
     return clone, numbers
 
 
-def _asked(element: Force | Effort | Field, numbers: Numbers) -> OpenLaw | None:
+def _asked(element: Force | Effort | Field, numbers: Numbers, known: Known | None) -> OpenLaw | None:
     try:
         if isinstance(element, Field):
-            return _open_field(element, numbers)
-        return _open_force(element, numbers) if isinstance(element, Force) else _open_effort(element, numbers)
+            return _open_field(element, numbers, known)
+        ask = _open_force if isinstance(element, Force) else _open_effort
+        return ask(element, numbers, known)  # type: ignore[arg-type]
     except Exception:  # what is wrong with a law is told where it is used
         return None
 
 
-def _open_force(force: Force, numbers: Numbers) -> OpenForce | None:
+def _open_force(force: Force, numbers: Numbers, known: Known | None) -> OpenForce | None:
     load, readings = force.wrench(MOTION), force.readings(MOTION)
     values = [ca.SX(value) for value, _ in readings.values()]
     made = [ca.SX(load.force), ca.SX(load.torque), ca.SX(force.potential(MOTION)), *values]
     if [expression.shape for expression in made] != [(3, 1), (3, 1), *[(1, 1)] * (1 + len(values))]:
         return None
-    found = opened(made, numbers)
+    found = opened(made, numbers, known=known)
     return found and OpenForce(MOVING, *found, tuple((name, unit) for name, (_, unit) in readings.items()))
 
 
-def _open_effort(effort: Effort, numbers: Numbers) -> OpenEffort | None:
+def _open_effort(effort: Effort, numbers: Numbers, known: Known | None) -> OpenEffort | None:
     joint = effort.joint
     q, v = ca.SX.sym("q", joint.q.numel()), ca.SX.sym("v", joint.v.numel())
     made = [ca.SX(effort.effort(q, v)), ca.SX(effort.potential(q))]
     if [expression.shape for expression in made] != [(joint.freedoms, 1), (1, 1)]:
         return None
-    found = opened(made, numbers)
+    found = opened(made, numbers, known=known)
     return found and OpenEffort(ca.vertcat(q, v), *found)
 
 
-def _open_field(field: Field, numbers: Numbers) -> OpenField | None:
+def _open_field(field: Field, numbers: Numbers, known: Known | None) -> OpenField | None:
     made = [ca.SX(field.acceleration(PLACE)), ca.SX(field.potential(PLACE))]
     if [expression.shape for expression in made] != [(3, 1), (1, 1)]:
         return None
-    found = opened(made, numbers)
+    found = opened(made, numbers, known=known)
     return found and OpenField(ca.SX(PLACE), *found)
 
 
-def _open_coupling(coupling: Coupling, plain: Sequence[float]) -> OpenCoupling | None:
+def _open_coupling(coupling: Coupling, plain: Sequence[float], known: Known | None) -> OpenCoupling | None:
     try:
         groups = [[ca.SX(group) for group in ask()] for ask in (coupling.conditions, coupling.velocity_conditions)]
-        found = opened([*groups[0], *groups[1]], [], plain)
+        found = opened([*groups[0], *groups[1]], [], plain, known=known)
     except Exception:  # what is wrong with it is told where it is used
         return None
     return found and OpenCoupling(ca.SX(0, 1), *found, (("conditions", str(len(groups[0]))),))
@@ -191,10 +194,12 @@ def parts_of(motion: Motion) -> tuple[Any, ...]:
 
 
 def opened(
-    expressions: Sequence[Matrix], numbers: Numbers, plain: Sequence[float] = PLAIN, rounding: float = 0.0
-) -> Opened | None:
+    expressions: Sequence[Matrix], numbers: Numbers, plain: Sequence[float] = PLAIN, rounding: float = 0.0,
+    known: Known | None = None,
+) -> Opened | None:  # fmt: skip
     """The expressions with symbols for what numbers are left in them but `plain` ones, all symbols, and what they stand
-    for; nothing if there are none. Numbers that differ by less than `rounding`, relative, are equal.
+    for; nothing if there are none. Numbers that differ by less than `rounding`, relative, are equal. Symbols that are
+    `known` are used, new ones are then known, too.
     """
     stored = [ca.vec(expression.nz[:]) for expression in expressions]
     inputs = ca.vertcat(ca.SX(0, 1), *ca.symvar(ca.vertcat(*stored)))
@@ -208,7 +213,7 @@ def opened(
     counts, rows = operand_counts(function, read.op), list(zip(*(column.tolist() for column in read[:4]), strict=True))
     exponents = _exponents(rows)
     registers, given = [ca.SX(0)] * (function.sz_w() + 1), ca.vertsplit(inputs) if inputs.numel() else []
-    symbols = dict[float, ca.SX]()
+    symbols, known = Known(), Known() if known is None else known
     results: list[ca.SX] = [ca.SX(0)] * function.nnz_out(0)
     for k, (op, result, first, second) in enumerate(rows):
         if op == ca.OP_OUTPUT:
@@ -218,7 +223,9 @@ def opened(
         elif op == ca.OP_CONST:
             value = _near(float(read.constants[k]), (*plain, *symbols), rounding)
             stays = k in exponents or abs(value) in plain or not math.isfinite(value)
-            registers[result] = ca.SX(value) if stays else symbols.setdefault(value, ca.SX.sym("number"))
+            if not stays:
+                symbols[value] = known.setdefault(value, ca.SX.sym("number"))
+            registers[result] = ca.SX(value) if stays else symbols[value]
         elif counts[op] == 2:
             registers[result] = ca.SX.binary(op, registers[first], registers[second])
         else:

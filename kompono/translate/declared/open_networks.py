@@ -14,7 +14,7 @@ import casadi as ca
 
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.networks import Equation, Network
-from kompono.translate.declared.open_laws import OpenLaw, opened
+from kompono.translate.declared.open_laws import Known, OpenLaw, opened
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
@@ -25,14 +25,14 @@ class OpenEquations(OpenLaw):
     """Equations of a component, in their order."""
 
 
-def open_equations(component: Subsystem, model: Elaborated) -> OpenEquations | None:
-    """The equations of a component with symbols in the place of numbers; nothing where there are none, or where one of
-    them stands in a network that is iterated.
+def open_equations(component: Subsystem, model: Elaborated, known: Known | None = None) -> OpenEquations | None:
+    """The equations of a component with symbols in the place of numbers, perhaps some that are `known`; nothing where
+    there are none, or where one of them stands in a network that is iterated.
     """
     mine = [network for network in model.networks if any(one.owner is component for one in network.equations)]
     if not mine or any(network.done is not None for network in mine):
         return None
-    found = opened(component._equations, [])
+    found = opened(component._equations, [], known=known)
     return found and OpenEquations(ca.SX(0, 1), *found)
 
 

@@ -7,7 +7,7 @@ stay, and numbers that are equal in one element are one symbol.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -19,7 +19,7 @@ from kompono.model.event import Event, Mode
 from kompono.model.signal import Input, Output
 from kompono.model.state import State
 from kompono.translate.algorithm import algorithm
-from kompono.translate.declared.open_laws import OpenLaw, opened
+from kompono.translate.declared.open_laws import Known, OpenLaw, opened
 from kompono.translate.declared.ours import is_ours
 
 if TYPE_CHECKING:
@@ -55,48 +55,49 @@ def written(element: Element) -> tuple[ca.SX, ...]:
     return tuple(ca.SX(one) for one in found if one is not None)
 
 
-def rounds_twice(elements: Iterable[Element]) -> bool:
-    """Whether one of these signals has a comparison in it of things that are made of the same: of what is computed in
-    another signal, and of something in that.
-    """
-    elements = list(elements)
-    made_of = dict[int, frozenset[int]]()
-    for element in elements:
-        symbol = (
-            element._next if isinstance(element, Mode) else element if isinstance(element, Output | Input) else None
-        )
-        if symbol is not None:
-            made_of[ca.SX(symbol).element_hash()] = _symbols(element)
-    return any(_compares(element) and _shares(_symbols(element), made_of) for element in elements)
+class Comparing:
+    """What of a model compares things that are made of the same: signals, or a law with a signal."""
+
+    def __init__(self, elements: Iterable[Element]) -> None:
+        self._made_of = dict[int, frozenset[int]]()
+        for element in elements:
+            symbol = element._next if isinstance(element, Mode) else element
+            if isinstance(element, Output | Input | Mode) and symbol is not None:
+                self._made_of[ca.SX(symbol).element_hash()] = _symbols(written(element))
+
+    def signals(self, element: Element) -> bool:
+        """Whether a signal has a comparison in it, and two symbols that are made of the same."""
+        expressions, seen = written(element), set[int]()
+        for symbol in _symbols(expressions) if _compares(expressions) else ():
+            origins = self._origins(symbol, set())
+            if seen & origins:
+                return True
+            seen |= origins
+        return False
+
+    def law(self, expressions: Sequence[ca.SX]) -> bool:
+        """Whether these have a comparison in them, and a signal: what else is in a law may be made of the same."""
+        return self.reads(expressions) and _compares(expressions)
+
+    def reads(self, expressions: Sequence[ca.SX]) -> bool:
+        """Whether there is a signal in these."""
+        return bool(self._made_of) and not self._made_of.keys().isdisjoint(_symbols(expressions))
+
+    def _origins(self, symbol: int, known: set[int]) -> set[int]:
+        """A symbol and all it is made of."""
+        if symbol not in known:
+            known.add(symbol)
+            for part in self._made_of.get(symbol, ()):
+                self._origins(part, known)
+        return known
 
 
-def _symbols(element: Element) -> frozenset[int]:
-    column = ca.veccat(ca.SX(0, 1), *written(element))
-    return frozenset(symbol.element_hash() for symbol in ca.symvar(column))
+def _symbols(expressions: Sequence[ca.SX]) -> frozenset[int]:
+    return frozenset(symbol.element_hash() for symbol in ca.symvar(ca.veccat(ca.SX(0, 1), *expressions)))
 
 
-def _shares(symbols: frozenset[int], made_of: Mapping[int, frozenset[int]]) -> bool:
-    """Whether two of some symbols are made of the same."""
-    seen = set[int]()
-    for symbol in symbols:
-        origins = _origins(symbol, made_of, set())
-        if seen & origins:
-            return True
-        seen |= origins
-    return False
-
-
-def _origins(symbol: int, made_of: Mapping[int, frozenset[int]], known: set[int]) -> set[int]:
-    """A symbol and all it is made of."""
-    if symbol not in known:
-        known.add(symbol)
-        for part in made_of.get(symbol, ()):
-            _origins(part, made_of, known)
-    return known
-
-
-def _compares(element: Element) -> bool:
-    expressions = [one for one in written(element) if not one.is_symbolic() and not one.is_constant()]
+def _compares(expressions: Sequence[ca.SX]) -> bool:
+    expressions = [one for one in expressions if not one.is_symbolic() and not one.is_constant()]
     if not expressions:
         return False
     column = ca.veccat(*[ca.densify(one) for one in expressions])
@@ -104,15 +105,17 @@ def _compares(element: Element) -> bool:
     return bool(np.any(np.isin(algorithm(function).op, _COMPARED)))
 
 
-def open_signals(element: Element, kinds: dict[type, bool]) -> OpenSignals | None:
-    """An element with symbols in the place of its numbers; nothing where it has none, or is of a class of a user."""
+def open_signals(element: Element, kinds: dict[type, bool], known: Known | None = None) -> OpenSignals | None:
+    """An element with symbols in the place of its numbers, perhaps some that are `known`; nothing where it has none, or
+    is of a class of a user.
+    """
     kind = type(element)
     if kind not in kinds:
         kinds[kind] = is_ours(kind)
     expressions = written(element) if kinds[kind] else ()
     if all(one.is_symbolic() for one in expressions):
         return None
-    found = opened(expressions, [])
+    found = opened(expressions, [], known=known)
     return found and OpenSignals(ca.SX(0, 1), *found)
 
 

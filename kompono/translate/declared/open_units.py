@@ -21,7 +21,7 @@ from kompono.model.surface import Surface
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.laws import MOTION
-from kompono.translate.declared.open_laws import MOVING, Numbers, OpenLaw, opened, parts_of, told
+from kompono.translate.declared.open_laws import MOVING, Known, Numbers, OpenLaw, opened, parts_of, told
 from kompono.translate.declared.ours import is_ours
 
 if TYPE_CHECKING:
@@ -46,13 +46,15 @@ class OpenUnits(OpenLaw):
         return list(_put(self.shapes, self.expressions))
 
 
-def open_units(law: Law, kinds: dict[type, bool]) -> OpenUnits | None:
-    """A law with symbols in the place of its numbers; nothing where that cannot be, or it has none."""
+def open_units(law: Law, kinds: dict[type, bool], known: Known | None = None) -> OpenUnits | None:
+    """A law with symbols in the place of its numbers, in expressions perhaps some that are `known`; nothing where that
+    cannot be, or it has none.
+    """
     kind = type(law)
     if kind not in kinds:
         kinds[kind] = is_ours(kind)
     try:
-        return _of_ours(law) if kinds[kind] else _of_a_user(law)
+        return _of_ours(law, known) if kinds[kind] else _of_a_user(law, known)
     except Exception:  # what is wrong with a law is told where it is used
         return None
 
@@ -72,32 +74,32 @@ def with_numbers(model: Elaborated | None, element: Any) -> Any:
     return twin
 
 
-def _of_a_user(law: Law) -> OpenUnits | None:
+def _of_a_user(law: Law, known: Known | None) -> OpenUnits | None:
     units = _asked(law)
-    return _made(units, opened(list(_written(units)), []))
+    return _made(units, opened(list(_written(units)), [], known=known))
 
 
-def _of_ours(law: Law) -> OpenUnits | None:
+def _of_ours(law: Law, known: Known | None) -> OpenUnits | None:
     clone, numbers = object.__new__(type(law)), list[tuple[ca.SX, float]]()
     held: dict[str, Any] = vars(clone)
     for name, value in vars(law).items():
-        held[name] = value if name in _PLACED else _open(name, value, numbers)
+        held[name] = value if name in _PLACED else _open(name, value, numbers, known)
     units = _asked(clone)
     return _made(units, told(list(_written(units)), numbers))
 
 
-def _open(name: str, value: Any, numbers: Numbers) -> Any:
+def _open(name: str, value: Any, numbers: Numbers, known: Known | None) -> Any:
     """An attribute with symbols in the place of the numbers in it; what is neither number nor expression stays."""
     if type(value) is float:
         return _symbol(name, value, numbers)
     if type(value) is tuple or type(value) is list:
         equal = {x: _symbol(name, x, numbers) for x in value if type(x) is float}  # what holds and what slides alike
-        return type(value)([equal[x] if type(x) is float else _open(name, x, numbers) for x in value])
+        return type(value)([equal[x] if type(x) is float else _open(name, x, numbers, known) for x in value])
     if type(value) is dict:
-        return {key: _open(name, one, numbers) for key, one in value.items()}
+        return {key: _open(name, one, numbers, known) for key, one in value.items()}
     if isinstance(value, Surface) and type(getattr(value, "radius", None)) is float:
-        return replace(value, radius=_open("radius", value.radius, numbers))  # type: ignore[call-arg]
-    found = opened([value], []) if isinstance(value, ca.SX) else None
+        return replace(value, radius=_open("radius", value.radius, numbers, known))  # type: ignore[call-arg]
+    found = opened([value], [], known=known) if isinstance(value, ca.SX) else None
     if found is None:
         return value
     numbers.extend(zip(found[1], found[2], strict=True))

@@ -39,6 +39,7 @@ from kompono.translate.declared.open_units import OpenUnits, told_units
 from kompono.translate.declared.opening import OPENED, Opening
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
 from kompono.translate.declared.words import Nameless, Words, pose_bytes
+from kompono.translate.lengths import told_numbers
 from kompono.translate.numbers import OpenNumbers
 
 _OWN = frozenset((
@@ -266,8 +267,9 @@ class _Scribe(Words):
         """Write down which lengths and directions of an element are put in after tracing, and, apart, these."""
         names = (*self._lengths.get(element, ()), *self._directions.get(element, ()))
         if names:
-            self.words.append(("sizes", names))
-            self.numbers.append([np.asarray(getattr(element, name)).tolist() for name in names])
+            told = [told_numbers(getattr(element, name)) for name in names]
+            self.words.append(("sizes", names, [words for words, _ in told]))
+            self.numbers.append([numbers for _, numbers in told])
         return names
 
     def _law(self, opened: OpenLaw | None) -> None:

@@ -350,15 +350,16 @@ def _trace_body_coupling(
         q, v = kinematics.joint_state(joint)
         relative = kinematics.relative(joint.first.body, joint.second.body)
         frame, carried = kinematics.frames.locate(joint.second), kinematics.frames.carried(joint.second)
+        law = kinematics.model.pair(joint)
 
         def trace(
             row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector,
-            joint: Joint = joint, frame: Pose = frame, carried: Matrix = carried,
+            law: Joint = law, frame: Pose = frame, carried: Matrix = carried,
         ) -> tuple[Matrix, ...]:  # fmt: skip
-            subspace = ca.SX(joint.subspace(q))
+            subspace = ca.SX(law.subspace(q))
             picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
             inner_twist, inner_moving = carry_twist(frame, w2), carry_twist(frame, moving)
-            u = picked @ (-twist_cross(inner_twist, inner_moving) - joint.subspace_rate(q, v))
+            u = picked @ (-twist_cross(inner_twist, inner_moving) - law.subspace_rate(q, v))
             on_second = picked @ carried
             return u, on_second, -on_second @ twist_matrix(Pose(p, r))
 
