@@ -58,6 +58,7 @@ _INTEGERS = (
 )  # fmt: skip
 _REALS = (
     "start", "time", "step_size", "until", "interval", "min_step", "max_step", "old_error", "dense_start", "dense_step",
+    "finest",
 )  # fmt: skip
 _EVENTS = (
     "log_capacity",
