@@ -66,9 +66,9 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     end = whole = machine.grid(k + 1, block.step_size)
     if machine.program.rates:
         end = sampling.stop_at(machine, whole)
-    stop = end
+    stop, size = end, None
     if slow_slip.divides(machine):
-        end = slow_slip.end_of_piece(machine, time, end)
+        end, size = slow_slip.end_of_piece(machine, time, end)
     short = inside | (end < whole)
     make_piece(machine, step, (time, end), short)
 
@@ -95,6 +95,8 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     if machine.guards:
         events.keep_rate(machine, is_cut)
         events.note(machine, "values")
+        if size is not None:
+            slow_slip.note(machine, size, code.select(is_cut, 0.0, reached - time))
         with code.when(is_cut & each | (end < stop) & each & (block.dense > 0)):
             machine.record(reached, "state", counts=False)
     with code.when(reached < whole):

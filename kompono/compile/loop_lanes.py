@@ -71,7 +71,7 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
         code.copy(machine.vector("near_before"), machine.vector("near"), 2)
         code.copy(machine.vector("rank_before"), machine.vector("rank"), 1)
     if slow_slip.divides(machine):
-        machine.trouble.set(machine.trouble.get() | (slow_slip.longest(machine, end - time) < end - time))
+        machine.trouble.set(machine.trouble.get() | (slow_slip.longest(machine) < end - time))
     make_piece(machine, step, (time, end), short)
     _watch_for_events(machine, time, end)
     with code.when(~short):
@@ -84,6 +84,8 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
     with code.when(short):
         block.set("history", 0)
     _accept(machine, step, moves)
+    if slow_slip.divides(machine):
+        slow_slip.note(machine, spread(code, 0.0) + 2.0 * block.step_size, spread(code, 0.0) + (end - time))
 
 
 def _look(machine: LaneMachine, time: Value) -> None:

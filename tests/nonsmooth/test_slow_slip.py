@@ -18,7 +18,7 @@ from nonsmooth.law_machines import G, Tripod
 from nonsmooth.test_exact_machines import Whole
 
 from kompono import Body, Ground, JointLaw, Parameter, Result, Simulation, Subsystem, Unit, minimize, simulate, time
-from kompono.library import Gravity, Planar
+from kompono.library import Gravity, Planar, SpringDamper
 
 SHAKEN = 20.0  # [rad/s]
 
@@ -60,12 +60,24 @@ def stopping() -> Subsystem:
     return Coin(slope=0.2 * G, start=(0.3, 0.5))
 
 
+class Swinging(Subsystem):
+    """A spring, much stronger than friction, drives a coin on a belt close by rest again and again."""
+
+    def __init__(self) -> None:
+        self.base, self.gravity, self.belt = Ground(), Gravity(), Ground((0.1 * time, 0, 0))
+        self.coin = Body(mass=0.2, inertia=(1e-4, 1e-4, 1e-4))
+        self.plane = Planar(self.belt, self.coin)
+        self.felt = Felt(self.plane)
+        self.spring = SpringDamper(self.base.at(-0.5, 0.1, 0), self.coin, k=500.0, rest=0.4)
+
+
 PLANE, BODY = ["plane.x", "plane.y"], ["body.position.x", "body.position.y", "body.orientation.e3"]
 # channels, until [s], error at 1 ms, of times of events
 CASES: dict[Callable[[], Subsystem], tuple[list[str], float, float, float]] = {
     shaken: (PLANE, 0.5, 1e-9, 1e-6),
     carried: (PLANE, 0.5, 1e-9, 0.0),
     stopping: (PLANE, 0.6, 1e-11, 1e-10),
+    Swinging: (PLANE, 0.3, 1e-7, 0.0),
     Tripod: (BODY, 0.4, 1e-10, 1e-9),
 }
 
