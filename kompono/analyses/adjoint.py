@@ -75,7 +75,7 @@ class Adjoint:
         stored = self._storing.run(start, slopes, values, feed, settings)
         kept, size = stored.trajectory, len(start)
         check_events(one_by_one(kept.statistics.get("events", []), simulation.program))
-        result = self._result(kept, settings, values)
+        result = self._result(stored.shown(settings), settings, values)
         if not kept.ended.ok:
             return np.nan, np.full(len(asked.names), np.nan), result
         if kept.ended is Ending.ENDED and self._shares[timed(simulation.program, self._selected)].any():

@@ -28,6 +28,7 @@ from kompono.translate.program import LAW_EVENTS, Program
 from kompono.translate.variation import SumVariation
 
 MOST = 1 << 25  # numbers of stored equal steps at most (256 MB); longer runs are cut into pieces
+SAME = 1e-6  # of a step: what is nearer to its end is there
 Piece = tuple[np.ndarray, LawChange | None]  # rows (time, kind, state), and what laws did before the first of them
 
 
@@ -40,6 +41,19 @@ class StoredRun:
     stride: int
     values: np.ndarray
     feed: Feed
+
+    def shown(self, settings: Settings) -> Trajectory:
+        """The run as others see it: without the ends of pieces into which equal steps were divided."""
+        if settings.method == "dopri5":
+            return self.trajectory
+        times = self.trajectory.rows[:, 0]
+        steps = (times - settings.begin) / settings.step
+        twice = times[1:] == times[:-1]  # before an event and behind it
+        kept = np.abs(steps - np.round(steps)) < SAME
+        kept[1:] |= twice
+        kept[:-1] |= twice
+        kept[-1] = True
+        return replace(self.trajectory, rows=self.trajectory.rows[kept])
 
 
 class Storing:
@@ -83,7 +97,7 @@ class Storing:
         self, start: np.ndarray, values: np.ndarray, feed: Feed, settings: Settings
     ) -> tuple[Trajectory, list[LawChange]]:
         kernel, nobody = self._simulation.kernel, np.zeros((len(values), 0))
-        return self._noted(Problem(kernel, start, values, feed, unread), nobody, settings)
+        return self._noted(Problem(kernel, start, values, feed, unread), nobody, replace(settings, each=True))
 
     def _chosen(
         self, start: np.ndarray, column: np.ndarray, values: np.ndarray, feed: Feed, settings: Settings

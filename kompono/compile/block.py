@@ -58,6 +58,7 @@ _INTEGERS = (
 )  # fmt: skip
 _REALS = (
     "start", "time", "step_size", "until", "interval", "min_step", "max_step", "old_error", "dense_start", "dense_step",
+    "finest",
 )  # fmt: skip
 _EVENTS = (
     "log_capacity",
@@ -191,7 +192,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
     if program.laws:
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
-        sizes |= dict.fromkeys(("slopes", "slopes_coming"), len(program.laws))
+        sizes |= dict.fromkeys(("slopes", "slopes_coming", "slopes_before"), len(program.laws)) | {"paced": 2}
         beside = dict(program.outline("guards").outputs).get("beside", 0)  # with guards, where they were looked at
         sizes |= dict.fromkeys(("beside", "beside_trial"), beside) | dict.fromkeys(
             ("looked", "looked_trial"), n if beside else 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kompono.compile import slow_slip
 from kompono.compile.emit import BOOL, REAL, Value, Variable, anywhere
 from kompono.compile.machine import Machine, tells_slopes
 
@@ -24,6 +25,8 @@ def remember(machine: Machine) -> None:
 
 def pass_on(machine: Machine) -> None:
     """The slopes at the end of a step are those at the beginning of the next."""
+    if slow_slip.divides(machine):
+        machine.code.copy(machine.vector("slopes_before"), machine.vector("slopes"), len(machine.program.laws))
     if tells_slopes(machine.program):
         machine.code.copy(machine.vector("slopes"), machine.vector("slopes_coming"), len(machine.program.laws))
 

@@ -109,7 +109,7 @@ class Kernel(Here):
     def fixed(
         self, method: str, time: float, state: ArrayLike, *, step: float, parameters: ArrayLike = (),
         inputs: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, every: int = 1, capacity: int = 4096,
-        project: bool = True, lanes: int = 1, filled: int | None = None, guard_checks: int = 1,
+        project: bool = True, lanes: int = 1, filled: int | None = None, guard_checks: int = 1, each: bool = False,
     ) -> FixedRun:  # fmt: skip
         """A run of equal steps. See `Run.set_inputs` for `inputs`. It moves by `advance`.
 
@@ -128,7 +128,7 @@ class Kernel(Here):
         function = self._objects.loop_function(name, width)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
-        steps = {"step": step, "every": every, "guard_checks": guard_checks}
+        steps = {"step": step, "every": every, "guard_checks": guard_checks, "each": each}
         if lanes > 1 and guard_count(self.program):
             alone = partial(self._alone, method, base, steps)
             return self._relying(LanesRun(*base, **steps, filled=lanes if filled is None else filled, alone=alone))

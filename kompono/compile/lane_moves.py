@@ -25,7 +25,10 @@ from kompono.compile.machine import Machine
 
 ON_LANE, ALONE, OVER = 0.0, 1.0, 2.0
 RESTS = 2.0  # steps that changed nothing
-_CARRIED = ("state", "near", "rank", "armed", "pending", "values", "known", "slopes", "spared", "seen")
+_CARRIED = (
+    "state", "near", "rank", "armed", "pending", "values", "known", "slopes", "slopes_before", "paced", "spared",
+    "seen",
+)  # fmt: skip
 _BEFORE = {"near": "near_before", "rank": "rank_before"}  # what a step has changed when a run leaves
 _COMMON = ("counted", "distance")
 _LEAVE, _FOLLOW, _FILL = (f"kompono.lane.{name}" for name in ("leave", "follow", "fill"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kompono.translate.program import LAW_EVENTS
 
+BRIEF = 1e-6  # a step [s] where its length is not known, or next to nothing
 TOUCHING = 1e-9  # a gap [m, rad] below this is closed, or about to be
 RESTING = 1e-9  # a speed [m/s, rad/s] of a gap below this is none
 SLOW = 1e-8  # a slip speed [m/s, rad/s] below this is none

@@ -6,7 +6,7 @@ would have ended, so the grid start + k h is kept. Chunks end on the grid only.
 
 from __future__ import annotations
 
-from kompono.compile import events, sampling
+from kompono.compile import events, sampling, slow_slip
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, Value
 from kompono.compile.loop_fixed import StepRule, make_piece
@@ -66,6 +66,9 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     end = whole = machine.grid(k + 1, block.step_size)
     if machine.program.rates:
         end = sampling.stop_at(machine, whole)
+    stop, size = end, None
+    if slow_slip.divides(machine):
+        end, size = slow_slip.end_of_piece(machine, time, end)
     short = inside | (end < whole)
     make_piece(machine, step, (time, end), short)
 
@@ -92,7 +95,9 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     if machine.guards:
         events.keep_rate(machine, is_cut)
         events.note(machine, "values")
-        with code.when(is_cut & each):
+        if size is not None:
+            slow_slip.note(machine, size, code.select(is_cut, 0.0, reached - time))
+        with code.when(is_cut & each | (end < stop) & each & (block.dense > 0)):
             machine.record(reached, "state", counts=False)
     with code.when(reached < whole):
         block.set("inside", 1)

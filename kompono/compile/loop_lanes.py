@@ -7,7 +7,7 @@ and makes it again by the loop for one run. Samples are at the same times in all
 
 from __future__ import annotations
 
-from kompono.compile import dips, events, sampling
+from kompono.compile import dips, events, sampling, slow_slip
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import INT, Value, anywhere, spread
 from kompono.compile.lane_moves import RESTS, LaneMoves
@@ -70,6 +70,8 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
     if machine.tells_nearness:
         code.copy(machine.vector("near_before"), machine.vector("near"), 2)
         code.copy(machine.vector("rank_before"), machine.vector("rank"), 1)
+    if slow_slip.divides(machine):
+        machine.trouble.set(machine.trouble.get() | (slow_slip.longest(machine) < end - time))
     make_piece(machine, step, (time, end), short)
     _watch_for_events(machine, time, end)
     with code.when(~short):
@@ -82,6 +84,8 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
     with code.when(short):
         block.set("history", 0)
     _accept(machine, step, moves)
+    if slow_slip.divides(machine):
+        slow_slip.note(machine, spread(code, 0.0) + 2.0 * block.step_size, spread(code, 0.0) + (end - time))
 
 
 def _look(machine: LaneMachine, time: Value) -> None:

@@ -11,22 +11,24 @@ from numpy.typing import ArrayLike
 from kompono.compile.block import Block, ChunkEnd
 from kompono.compile.law_state import acts
 from kompono.compile.run import FAR, Run, vector
+from kompono.compile.slow_slip import finest
 from kompono.errors import RunError
 
 
 class FixedRun(Run):
-    """Equal steps; records at every `every`-th."""
+    """Equal steps; records at every `every`-th, or at `each`, also where they are divided."""
 
     on_lanes = False  # whether it is several, each with events and an end of its own
 
-    def __init__(self, *base: Any, step: float, every: int, guard_checks: int = 1) -> None:
+    def __init__(self, *base: Any, step: float, every: int, guard_checks: int = 1, each: bool = False) -> None:
         super().__init__(*base)
-        self._block.guard_checks = guard_checks
+        self._block.guard_checks, self._block.dense = guard_checks, int(each)
         if not (step > 0 and math.isfinite(step)):
             raise RunError(f"the step must be positive, not {step}.", fix="Use e.g. step=1e-3.")
         if every < 1:
             raise RunError(f"`every` counts steps, it cannot be {every}.", fix="Use every=1 to record all.")
         self._block.step_size, self._block.every = step, every
+        self._whole_step, self._block.finest = step, finest(step)
 
     @property
     def step(self) -> int:
@@ -35,7 +37,7 @@ class FixedRun(Run):
 
     @property
     def _equal_steps(self) -> float:
-        return self._block.step_size
+        return self._whole_step
 
     def restart(self, time: float, state: ArrayLike) -> None:
         """Go on from another state: forget the past and count steps and records from here (records one at once)."""
@@ -43,6 +45,8 @@ class FixedRun(Run):
         self._block.start, self._block.time, self._block.step, self._block.recorded = time, time, 0, 0
         self._block.acting = acts(self._program, self.state)
         self._forget()
+        if "paced" in self._places:
+            self._vector("paced")[:] = 0.0
 
     def part(self, end: float, take: Callable[[], object]) -> ChunkEnd:
         """A part of the present step, from here to the time `end` inside it or at its end, without a record.

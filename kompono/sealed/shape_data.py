@@ -27,6 +27,7 @@ from kompono.sealed.shape import (
     Variant,
 )
 
+PLANAR = 2  # the kind of units that slip in a plane
 MANY = 100_000  # numbers of a column, functions, channels
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}(\.\w{1,64}){0,15}", re.ASCII)
 
@@ -155,6 +156,9 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong("the size of x")
         if variant.laws.units and variant.functions["law_guards"].results != 2 * len(variant.laws.units):
             raise _Wrong("guards of laws without their slopes, as of an older version")
+        units, silent = variant.laws.units, variant.functions["law_guards"].zeros if variant.laws.units else ()
+        if any(unit.kind == PLANAR and len(units) + k in silent for k, unit in enumerate(units)):
+            raise _Wrong("slip in a plane without its speed beside the guards, as of an older version")
         for k, network in enumerate(shape.networks):
             described = variant.functions.get(f"network_{k}")
             if described is None or described.results != len(network.pins) + len(network.entries):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kompono.compile.law_bounds import (
+    BRIEF,
     CLOSES,
     LOWEST,
     NEAR,
@@ -28,6 +29,7 @@ from kompono.compile.law_bounds import (
     STRIKES,
     TOUCHING,
 )
+from kompono.compile.slow_slip import STEPS, finest
 from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
@@ -37,8 +39,6 @@ from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, 
 if TYPE_CHECKING:
     from kompono.solve.settling import Settler
 
-BRIEF = 1e-6  # a step [s] where its length is not known
-STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
 STILL = np.zeros(2)
@@ -51,7 +51,7 @@ class Instant:
         self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = step or BRIEF
+        self.step = finest(step or BRIEF)
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem

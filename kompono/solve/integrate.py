@@ -129,7 +129,7 @@ def _fixed(problem: Problem, settings: Settings, progress: Progress) -> Trajecto
     run = problem.kernel.fixed(
         settings.method, settings.begin, problem.state, step=settings.step, parameters=problem.parameters,
         inputs=feed.table(), every=settings.every, project=settings.stabilize, lanes=problem.lanes,
-        filled=problem.filled, guard_checks=settings.guard_checks,
+        filled=problem.filled, guard_checks=settings.guard_checks, each=settings.each,
     )  # fmt: skip
     _listen(problem, run)
     course = FixedCourse(run, feed, settings.step, settings.until, lambda: recorder.take(run), settings.begin)

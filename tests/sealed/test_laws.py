@@ -92,6 +92,19 @@ def test_guards_without_slopes_are_refused(tmp_path: Path, me: keys.Identity) ->
         from_data(data, "made.part")
 
 
+def test_slip_in_a_plane_that_does_not_tell_its_speed_is_refused(tmp_path: Path, me: keys.Identity) -> None:
+    """As in files of older versions: steps would be too long where it is slow."""
+    file = tmp_path / "made.part"
+    seal(Tray, file, author=me, targets=HERE)
+    data = to_data(load_sealed(file).manifest.shape)
+    from_data(data, "made.part")
+    for variant in data["variants"]:
+        units = variant["laws"]["units"]
+        variant["functions"]["law_guards"]["zeros"] = list(range(len(units), 2 * len(units)))
+    with pytest.raises(SealedError, match=r"slip in a plane without its speed.*[Ss]eal it again"):
+        from_data(data, "made.part")
+
+
 def test_behind_walls(tmp_path: Path, me: keys.Identity) -> None:
     file = tmp_path / "made.part"
     seal(Skid, file, author=me, targets=[*HERE, "wasm32"])

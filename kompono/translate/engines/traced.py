@@ -186,7 +186,7 @@ class TracedEngine(PosedEngine):
 
         moving = self.moving
         assert moving.acting is not None
-        if not self.law_rows.has_gaps:
+        if not self.law_rows.has_slopes:
             return []
         return [("slopes", ca.vertcat(*trace_slopes(self.law_rows, moving.tracer, moving.acting)))]
 

@@ -31,6 +31,7 @@ Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
 Seen = Callable[[Solution, Vector], Vector]  # accelerations of rows, then measured reactions, from a solution and z
 FEW = 1  # rows of which all is told that they do
 TINY = 1e-300
+PLANE = 2  # rows of slip in a plane
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
 BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
@@ -210,11 +211,17 @@ def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
 
 
 def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
-    """How fast the guards of open gaps rise, one for each `LawUnit`; zero for others."""
+    """How fast the guards of open gaps rise, one for each `LawUnit`; of slip in a plane its speed over the one below
+    which its direction leans, at least 1; zero for others.
+    """
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
-    for unit, acts, _, _ in rows.states(tracer, answer.rate):
+    for unit, acts, slips, _ in rows.states(tracer, answer.rate):
         if unit.shape.gap is not None:
             values[unit.one_sided] = ca.if_else(acts, 0, -answer.rate[unit.gap_row])
+        if unit.shape.slips == PLANE:
+            speed = _norm(answer.rate[unit.slip_row : unit.slip_row + PLANE, :])
+            shares = ca.fmax(speed / ca.if_else(slips, slips, 1), 1)
+            values[unit.dry] = ca.if_else(ca.logic_and(acts, slips), shares, 0)
     return values
 
 

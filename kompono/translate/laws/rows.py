@@ -122,8 +122,13 @@ class LawRows:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether some guards are those of gaps, which have slopes."""
+        """Whether some units are gaps."""
         return any(unit.level == "position" for unit in self.units)
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether some guards have slopes to tell: those of gaps, and of slip in a plane."""
+        return self.has_gaps or any(unit.kind == PLANAR for unit in self.units)
 
     def counted(self, unit: PlacedUnit) -> int:
         """How many measures limit the friction of a unit; -1: one that only pushes, the force of its own gap."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kompono.model.event import Mode
-from kompono.translate.laws.rows import ONE_SIDED, LawRows
+from kompono.translate.laws.rows import ONE_SIDED, PLANAR, LawRows
 from kompono.translate.program import LawUnit
 
 
@@ -69,5 +69,10 @@ class Stacked:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether some guards are those of gaps, which have slopes."""
+        """Whether some units are gaps."""
         return any(unit.level == "position" for unit in self.units)
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether some guards have slopes to tell: those of gaps, and of slip in a plane."""
+        return self.has_gaps or any(unit.kind == PLANAR for unit in self.units)

@@ -91,7 +91,7 @@ class ByParts(TracedEngine):
         now = self._with_results(now.at(now.values))
         found, (values, slopes) = now.guards(), self._law_guards(now)
         named = [("values", ca.vertcat(*[found[event] for event in self.model.events], *values))]
-        if slopes and self.law_rows.has_gaps:
+        if slopes and self.law_rows.has_slopes:
             named.append(("slopes", ca.vertcat(*slopes)))
         return tracer.routine("guards", [*named, *self._beside_guards(before, now)])
 

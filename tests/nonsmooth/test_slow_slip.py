@@ -1,0 +1,171 @@
+"""Slip in a plane that is slow and turns, where it begins, passes and ends: equal steps keep their order there.
+
+Answers are those of dopri5 with a tight tolerance, which takes steps as short as it needs; the coin on a turntable,
+which has tight answers of its own, is one of `exact_trials`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from ensembles.test_events import same
+from nonsmooth.law_machines import G, Tripod
+from nonsmooth.test_exact_machines import Whole
+
+from kompono import Body, Ground, JointLaw, Parameter, Result, Simulation, Subsystem, Unit, minimize, simulate, time
+from kompono.library import Gravity, Planar, SpringDamper
+
+LONG = bool(os.environ.get("KOMPONO_LAWS"))
+SHAKEN = 20.0  # [rad/s]
+
+
+class Felt(JointLaw):
+    """Friction in the plane, of which the joint bears the weight."""
+
+    limit: Any = 0.3 * 0.2 * G
+
+    def units(self) -> Unit:
+        joint = self.joints[0]
+        return Unit(slip=ca.vertcat(joint.x_rate, joint.y_rate), limit=self.limit)
+
+
+class Coin(Subsystem):
+    """A coin of 0.2 kg on a table that moves along an ellipse, or is shaken not at all and pulled by a slope."""
+
+    def __init__(self, *shaken: float, slope: float = 0.0, start: tuple[float, float] = (0.0, 0.0)) -> None:
+        x, y = shaken or (0.0, 0.0)
+        self.gravity = Gravity((slope, 0, -G))
+        self.table = Ground((x * ca.sin(SHAKEN * time), y * ca.cos(SHAKEN * time), 0))
+        self.coin = Body(mass=0.2, inertia=(1e-4, 1e-4, 1e-4))
+        self.plane = Planar(self.table, self.coin, x_rate=start[0], y_rate=start[1])
+        self.felt = Felt(self.plane)
+
+
+def shaken() -> Subsystem:
+    """It sticks and slides, and turns as it begins and ends to slide."""
+    return Coin(0.01, 0.004)
+
+
+def carried() -> Subsystem:
+    """It slides from the start on, with a jump of its acceleration, and never sticks."""
+    return Coin(0.01, 0.009)
+
+
+def stopping() -> Subsystem:
+    """It slides across a slope that cannot keep it sliding."""
+    return Coin(slope=0.2 * G, start=(0.3, 0.5))
+
+
+class Swinging(Subsystem):
+    """A spring, much stronger than friction, drives a coin on a belt close by rest again and again."""
+
+    def __init__(self) -> None:
+        self.base, self.gravity, self.belt = Ground(), Gravity(), Ground((0.1 * time, 0, 0))
+        self.coin = Body(mass=0.2, inertia=(1e-4, 1e-4, 1e-4))
+        self.plane = Planar(self.belt, self.coin)
+        self.felt = Felt(self.plane)
+        self.spring = SpringDamper(self.base.at(-0.5, 0.1, 0), self.coin, k=500.0, rest=0.4)
+
+
+PLANE, BODY = ["plane.x", "plane.y"], ["body.position.x", "body.position.y", "body.orientation.e3"]
+# channels, until [s], error at 1 ms, of times of events
+CASES: dict[Callable[[], Subsystem], tuple[list[str], float, float, float]] = {
+    shaken: (PLANE, 0.5, 1e-9, 1e-6),
+    carried: (PLANE, 0.5, 1e-9, 0.0),
+    stopping: (PLANE, 0.6, 1e-11, 1e-10),
+    Swinging: (PLANE, 0.3, 1e-7, 0.0),
+    Tripod: (BODY, 0.4, 1e-10, 1e-9),
+}
+
+
+def run(make: Callable[[], Subsystem], step: float, **options: Any) -> Result:
+    return simulate(make(), until=CASES[make][1], step=step, progress=False, **options).check()
+
+
+def end(make: Callable[[], Subsystem], result: Result) -> np.ndarray:
+    return np.array([result[name][-1] for name in CASES[make][0]])
+
+
+@cache
+def tight(make: Callable[[], Subsystem]) -> Result:
+    return run(make, 1e-3, method="dopri5", rtol=1e-12, atol=1e-13)
+
+
+def error(make: Callable[[], Subsystem], result: Result) -> float:
+    return float(np.abs(end(make, result) - end(make, tight(make))).max())
+
+
+WAYS = [(make, "relative") for make in CASES]
+WAYS += [(make, "absolute") for make in (CASES if LONG else [shaken, Tripod])]
+
+
+@pytest.mark.parametrize(("make", "engine"), WAYS)
+def test_equal_steps_are_of_fourth_order(make: Callable[[], Subsystem], engine: str) -> None:
+    _, _, bound, late = CASES[make]
+    coarse, fine = (run(make, step, method="rk4", engine=engine) for step in (2e-3, 1e-3))
+    assert error(make, fine) < bound
+    assert error(make, coarse) > 10 * error(make, fine)  # 16 and more, less what the reference is off
+    events, wanted = fine.statistics["events"], tight(make).statistics["events"]
+    assert [name for _, name in events] == [name for _, name in wanted]
+    assert all(abs(one - other) <= late for (one, _), (other, _) in zip(events, wanted, strict=True))
+
+
+@pytest.mark.parametrize("make", [shaken, Tripod] if LONG else [Tripod])
+def test_a_closed_part_divides_steps_as_an_open_one(make: Callable[[], Subsystem]) -> None:
+    own = run(make, 1e-3, method="rk4")
+    options: dict[str, Any] = {"until": CASES[make][1], "step": 1e-3, "method": "rk4", "progress": False}
+    within = simulate(Whole(make()), closed=["part"], **options).check()
+    ends = [within[f"part.{name}"][-1] for name in CASES[make][0]]
+    assert np.abs(ends - end(make, own)).max() < 1e-12
+    assert within.statistics["steps"] == own.statistics["steps"]
+
+
+def test_adams_and_rk2_divide_their_steps_too() -> None:
+    assert error(shaken, run(shaken, 1e-3, method="adams")) < 2e-9
+    one, two = (error(shaken, run(shaken, step, method="rk2")) for step in (1e-3, 5e-4))
+    assert two < 1e-6
+    assert one > 3.5 * two
+
+
+def test_steps_are_divided_while_slip_is_slow_only() -> None:
+    """Each piece is counted; records are where they were."""
+    straight = simulate(Coin(start=(0.0, 0.5)), until=0.15, step=1e-3, method="rk4", progress=False).check()
+    assert straight.statistics["steps"] == 150
+    result = run(shaken, 1e-3, method="rk4")
+    assert result.statistics["steps"] > 1000
+    off = result.time[np.abs(result.time / 1e-3 - np.round(result.time / 1e-3)) > 1e-6]
+    assert len(result.time) - len(off) == 501
+    assert np.array_equal(off[::2], off[1::2])  # before an event and behind it
+
+
+class Rough(Coin):
+    """The friction of a coin that is shaken may be set."""
+
+    def __init__(self) -> None:
+        super().__init__(0.01, 0.009)
+        self.mu = Parameter(0.3)
+        self.felt.limit = self.mu * 0.2 * G
+
+
+def test_ensembles_make_the_same_pieces() -> None:
+    """Those with 0.4 and more begin to slip late, or never."""
+    given: dict[str, Any] = {"parameters": {"mu": [0.28, 0.3, 0.32, 0.38, 0.4, 0.5]}, "until": 0.2, "step": 1e-3}
+    many = same(Rough(), given, method="rk4", progress=False)
+    assert 0 < many.statistics["steps_alone"] < many.statistics["steps"]
+    assert many.statistics["steps"] > 6 * 200
+
+
+def test_gradients_go_back_along_the_pieces() -> None:
+    machine = Simulation(Rough())
+    run: dict[str, Any] = {"until": 0.1, "step": 1e-3, "method": "rk4", "most": 0}
+    fits = [minimize(machine, {"plane.x": 1.0}, ["mu"], gradient=kind, **run) for kind in ("forward", "adjoint")]
+    one, two = (fit.gradient["mu"] for fit in fits)
+    assert one == pytest.approx(two, rel=1e-12)
+    assert fits[1].result.statistics["steps"] > 105
+    assert np.array_equal(fits[0].result.time, fits[1].result.time)
