@@ -16,7 +16,7 @@ from kompono.run_end import RunEnd
 from kompono.running import paced, run
 from kompono.simulation import Simulation
 from kompono.solve.estimate import Before
-from kompono.solve.settings import check_settings, settings_of
+from kompono.solve.settings import check_settings, settings_of, tell_unused
 
 if TYPE_CHECKING:
     from kompono.realtime import RealTime
@@ -104,6 +104,7 @@ def simulate(
     request = Request.of(locals())
     settings = settings_of(request)
     check_settings(paced(settings, request)[0])
+    tell_unused(request, settings)
     if request.ranks:
         from kompono.ranks import run_on_ranks  # others start without it
 
