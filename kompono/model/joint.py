@@ -185,7 +185,8 @@ class Joint(Element):
             dotted = name.removesuffix("_rate") + ".rate" if name.endswith("_rate") else name
             if dotted in speeds:
                 return self.v[speeds.index(dotted)]
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        known = "" if name.startswith("_") else f"; of its motion it has {', '.join(type(self).start_names())}"
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{known}")
 
 
 def _agreement(one: Pose, other: Pose) -> Any:
