@@ -58,10 +58,10 @@ def settings_of(request: Request) -> Settings:
     )  # fmt: skip
 
 
-def tell_unused(request: Request, settings: Settings) -> None:
-    """Warn of what equal steps make no use of."""
-    if METHODS[settings.method].chooses_steps:
-        return
+def told_unused(request: Request, settings: Settings) -> Settings:
+    """The settings, with a warning of what equal steps make no use of."""
+    if settings.method not in METHODS or METHODS[settings.method].chooses_steps:
+        return settings
     usual = {"rtol": Request.rtol, "atol": None, "max_steps": None}
     given = [name for name, value in usual.items() if getattr(request, name) != value]
     if given:
@@ -72,6 +72,7 @@ def tell_unused(request: Request, settings: Settings) -> None:
             f"Give step=[s]{other}.",
             RunWarning,
         )
+    return settings
 
 
 def begin_of(request: Request) -> float:
