@@ -161,7 +161,9 @@ def suggest(name: object, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that offers the known names closest to `name`, empty if none is close."""
-    matches = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    names = list(known)
+    alike = [each for each in names if each.casefold() == name.casefold()]  # but for small and large letters
+    matches = alike or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"Did you mean {' or '.join(repr(m) for m in matches)}?" if matches else ""
 
 

@@ -4,7 +4,7 @@ events before it begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,7 +142,19 @@ class Explainer:
                 return np.zeros(0)
             return self.kernel.evaluate("derivative", time, state, inputs, parameters)[0]
 
-        return diagnose(self.translation, Way(float(row[0]), row[1:end], inputs, settings.step, rate), parameters)
+        way = Way(float(row[0]), row[1:end], inputs, settings.step, rate)
+        return self._coefficient(diagnose(self.translation, way, parameters))
+
+    def _coefficient(self, wrong: Wrong | None) -> Wrong | None:
+        """The same, but of a soft law whose coefficients leave their bounds, where a root makes them no number."""
+        model = self.translation.model
+        if wrong is None or wrong.operation is None or wrong.path not in {model.path(one.law) for one in model.soft}:
+            return wrong
+        if not wrong.operation.words.startswith("the square root of -"):
+            return wrong
+        advice = "mu goes from 0 on, restitution from 0 to 1"
+        words = "mu, its static value or the restitution is out of its bounds"
+        return replace(wrong, what="its coefficient", operation=replace(wrong.operation, words=words, advice=advice))
 
     def _port(self, row: np.ndarray, parameters: np.ndarray) -> str:
         """The port of a closed part that bears too much for what it is fixed on, if there is one."""

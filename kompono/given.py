@@ -87,6 +87,13 @@ def number(
     return found
 
 
+def refuse_unused(value: Any, what: str, fix: str) -> None:
+    """Raise where an option that acts only beside another one is given without that; None and zero are none."""
+    found = None if value is None else scalar(value, what)
+    if found is not None and (isinstance(found, ca.SX) or found != 0):
+        raise ModelError(f"{what}: it would do nothing.", fix=fix)
+
+
 def numbers(
     value: Any,
     shape: tuple[int, ...],

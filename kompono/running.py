@@ -13,6 +13,7 @@ import numpy as np
 
 from kompono.beginning import begins
 from kompono.elsewhere.which import refuse_elsewhere
+from kompono.ending import Ending
 from kompono.errors import ModelWarning, RunWarning, warn
 from kompono.heavy import lost_digits
 from kompono.interruption import asked
@@ -20,9 +21,10 @@ from kompono.keeping import Keeping, kept, scenery
 from kompono.options import Watcher
 from kompono.origin import origin_of
 from kompono.request import Request
-from kompono.result import Result, matching
+from kompono.result import Result, Status, matching
 from kompono.run_end import RunEnd
 from kompono.selection import select_outputs
+from kompono.singular import singular
 from kompono.solve.controllers import at_work
 from kompono.solve.estimate import announce, estimate
 from kompono.solve.fitting import concluded
@@ -163,6 +165,13 @@ def _result(
     outcome, columns = concluded(simulation.kernel, trajectory, outputs, settings, parameters)
     chosen = [outputs.computed[i] for i in columns]
     status = simulation.status(outcome, settings, parameters, records=trajectory.rows)
+    passed = None
+    if status.ok:
+        events = outcome.statistics.get("events", ())
+        passed = singular(simulation.translation, trajectory.rows, parameters, events)
+    if passed is not None:
+        message, since = passed
+        status = Status(False, f"{message} from t = {since:.9g} s", float(since), Ending.NOT_FINITE)
     if not status.ok:
         warn(f"{simulation.name} did not run as planned: {status.message}", RunWarning)
     elif asked():

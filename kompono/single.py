@@ -16,7 +16,7 @@ from kompono.run_end import RunEnd
 from kompono.running import paced, run
 from kompono.simulation import Simulation
 from kompono.solve.estimate import Before
-from kompono.solve.settings import check_settings, settings_of
+from kompono.solve.settings import check_settings, settings_of, told_unused
 
 if TYPE_CHECKING:
     from kompono.realtime import RealTime
@@ -102,7 +102,7 @@ def simulate(
     to a number or one for each group of conditions (a revolute joint has two: point [N/m] and axis [N m/rad]).
     """
     request = Request.of(locals())
-    settings = settings_of(request)
+    settings = told_unused(request, settings_of(request))
     check_settings(paced(settings, request)[0])
     if request.ranks:
         from kompono.ranks import run_on_ranks  # others start without it

@@ -77,8 +77,8 @@ class Thruster(Force):
         frame: Frame,
         control: Any,
         *,
-        force: Sequence[float] = (0.0, 0.0, 0.0),
-        torque: Sequence[float] = (0.0, 0.0, 0.0),
+        force: Sequence[float] | None = None,
+        torque: Sequence[float] | None = None,
         gain: float = 1.0,
         bias: float = 0.0,
         control_limits: Sequence[float] | None = None,
@@ -87,6 +87,11 @@ class Thruster(Force):
         super().__init__(frame)
         value = drawn(control, gain, (bias, 0.0, 0.0), control_limits, force_limits, 0.0, 0.0)
         fix = "Give three numbers, along the axes of the frame."
+        if force is torque is None:
+            raise ModelError(
+                "neither force nor torque: it would push nothing.", fix="Give force=(0, 0, 1), or torque=."
+            )
+        force, torque = ((0.0, 0.0, 0.0) if given is None else given for given in (force, torque))
         self.load = [value * ca.DM(numbers(each, (3,), what, fix=fix)) for each, what in
                      ((force, "the force"), (torque, "the torque"))]  # fmt: skip
 

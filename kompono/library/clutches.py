@@ -36,22 +36,24 @@ class _Turning(Law):
 
 
 class _ByFrames(PairLaw):
-    def _connect(self, first: Any, second: Any, axis: Axis, coordinate: str | None = None) -> None:
+    def _connect(self, first: Any, second: Any, axis: Axis | None, coordinate: str | None = None) -> None:
         if isinstance(second, Joint):
             raise ModelError(f"a frame and a joint: {shown(second)}.", fix="Give two frames or two joints.")
         if coordinate is not None:
             raise ModelError("a coordinate, but two frames.", fix="Give axis= in its place, or a joint.")
         PairLaw.__init__(self, first, second)
-        self.axis = unit_axis(axis)
+        self.axis = unit_axis("z" if axis is None else axis)
 
     def units(self, motion: Any) -> Unit:
         return self._unit(ca.dot(ca.DM(self.axis), motion.angular_velocity))  # type: ignore[attr-defined]
 
 
 class _ByJoints(JointLaw):
-    def _connect(self, first: Any, second: Any, axis: Axis, coordinate: str | None = None) -> None:
+    def _connect(self, first: Any, second: Any, axis: Axis | None, coordinate: str | None = None) -> None:
         if isinstance(second, Frame):
             raise ModelError("a joint and a frame.", fix="Give two frames or two joints.")
+        if axis is not None:
+            raise ModelError("an axis, but joints have their own.", fix="Leave axis= out, or give bodies.")
         if first is second:
             raise ModelError("both shafts are the same joint.", fix="Give two joints, or use Brake for one.")
         JointLaw.__init__(self, *([first] if second is None else [first, second]))
@@ -81,16 +83,16 @@ def _turn(joint: Joint) -> int:
 class Clutch(_Turning):
     """Friction between two shafts: a torque up to `mu` max(`normal`, 0) `radius` `faces` [N m] holds them together.
 
-    `first` and `second` are bodies or frames that turn about `axis` (of the first) relative to each other, or two
-    joints about the same axis. `normal` [N] presses `faces` pairs of discs of mean `radius` [m]; `mu_static`, not below
-    `mu`, holds where it sticks. `limit` [N m] gives the torque directly (and `limit_static`), in the place of `normal`
-    and `mu`. All of them may be expressions of time, inputs, parameters and modes; where they jump, let it be by a mode
+    `first` and `second` are bodies or frames that turn about `axis` (of the first, "z") relative to each other, or two
+    joints about the same axis. `normal` [N] presses `faces` pairs of discs (1) of mean `radius` [m] (1); `mu_static`,
+    not below `mu`, holds where it sticks. `limit` [N m] gives the torque directly (and `limit_static`), in the place of
+    all these. All may be expressions of time, inputs, parameters and modes; where they jump, let it be by a mode
     that an event sets, so that the instant is met.
     """
 
     def __init__(
-        self, first: Any, second: Any, *, axis: Axis = "z", normal: Any = None, mu: Any = None, mu_static: Any = None,
-        radius: Any = 1.0, faces: Any = 1, limit: Any = None, limit_static: Any = None,
+        self, first: Any, second: Any, *, axis: Axis | None = None, normal: Any = None, mu: Any = None,
+        mu_static: Any = None, radius: Any = None, faces: Any = None, limit: Any = None, limit_static: Any = None,
     ) -> None:  # fmt: skip
         if second is None:
             raise ModelError("a clutch is between two shafts.", fix="Give two, or use Brake.")
@@ -105,12 +107,12 @@ class Brake(_Turning):
     """Friction of a joint, or between two bodies or frames, up to a given limit: a clutch to what stands still.
 
     `Brake(joint, ...)` brakes its only freedom, or that called `coordinate`; of a displacement the limit is a force [N]
-    (leave `radius` at 1). `Brake(first, second, axis=...)` and the other arguments are those of `Clutch`.
+    (leave `radius` out). `Brake(first, second, axis=...)` and the other arguments are those of `Clutch`.
     """
 
     def __init__(
-        self, first: Any, second: Any = None, *, axis: Axis = "z", normal: Any = None, mu: Any = None,
-        mu_static: Any = None, radius: Any = 1.0, faces: Any = 1, limit: Any = None, limit_static: Any = None,
+        self, first: Any, second: Any = None, *, axis: Axis | None = None, normal: Any = None, mu: Any = None,
+        mu_static: Any = None, radius: Any = None, faces: Any = None, limit: Any = None, limit_static: Any = None,
         coordinate: str | None = None,
     ) -> None:  # fmt: skip
         self._connect(first, second, axis, coordinate)
@@ -124,11 +126,11 @@ class FreeWheel(_Turning):
     """`outer` never turns slower than `inner` about `axis` [rad/s, positive along it]: the inner one drives the outer
     one, which may run ahead freely.
 
-    Both are bodies or frames that turn about `axis` (of `inner`) relative to each other, or two joints about the same
-    axis. Exchange them, or turn the axis round, for the other sense.
+    Both are bodies or frames that turn about `axis` (of `inner`, "z") relative to each other, or two joints about the
+    same axis. Exchange them, or turn the axis round, for the other sense.
     """
 
-    def __init__(self, inner: Any, outer: Any, *, axis: Axis = "z") -> None:
+    def __init__(self, inner: Any, outer: Any, *, axis: Axis | None = None) -> None:
         if outer is None:
             raise ModelError("a freewheel is between two shafts.", fix="Give two.")
         self._connect(inner, outer, axis)
@@ -142,16 +144,19 @@ def _limits(
 ) -> tuple[Any, Any]:
     """Kinetic and static limit [N m, N] from what was given."""
     if limit is not None:
-        if normal is not None or mu is not None or mu_static is not None:
-            raise ModelError("a limit, and what it would follow from.", fix="Give limit, or normal and mu.")
+        if any(given is not None for given in (normal, mu, mu_static, radius, faces)):
+            raise ModelError(
+                "a limit, and what it would follow from.", fix="Give limit, or normal, mu, radius and faces."
+            )
         return kinetic_and_static(limit, limit_static, "the limit")
     if limit_static is not None:
         raise ModelError("a static limit without limit.", fix="Give limit, too, or mu_static with normal and mu.")
     if normal is None or mu is None:
         raise ModelError("what presses, and how it rubs, is not given.", fix="Give normal= [N] and mu=, or limit=.")
     coefficients = kinetic_and_static(mu, mu_static, "mu")
-    force, arm = not_negative(normal, "the normal force"), not_negative(radius, "the radius")
-    pressed = ca.fmax(force, 0) * arm * not_negative(faces, "the number of faces")
+    arm = 1.0 if radius is None else not_negative(radius, "the radius")
+    pairs = 1 if faces is None else not_negative(faces, "the number of faces")
+    pressed = ca.fmax(not_negative(normal, "the normal force"), 0) * arm * pairs
     return coefficients[0] * pressed, coefficients[1] * pressed
 
 

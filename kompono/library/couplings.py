@@ -68,7 +68,10 @@ def tendon(*terms: Sequence[Any]) -> tuple[Any, Any]:
 
 def weighted(terms: Sequence[Any], where: str) -> list[tuple[Joint, float, str | None]]:
     """Joint, factor and coordinate of each term."""
-    return [_term(term, where) for term in terms]
+    found = [_term(term, where) for term in terms]
+    if found and not any(factor for _, factor, _ in found):
+        raise ModelError("all factors are zero.", path=where, fix="Give e.g. (joint, 1.0), (other, -2.0).")
+    return found
 
 
 def _term(term: Any, where: str) -> tuple[Joint, float, str | None]:

@@ -22,7 +22,13 @@ def _vector(value: Any, what: str) -> ca.SX:
     return column(value, 3, what, fix=fix[0].upper() + fix[1:])
 
 
-def _spring(k: Any, c: Any, rest: Any) -> tuple[Any, Any, Any]:
+def spring(k: Any, c: Any, rest: Any) -> tuple[Any, Any, Any]:
+    """Stiffness, damping and rest position, zero where they are not given; some of the first two has to be."""
+    if k is None and rest is not None:
+        raise ModelError("a rest position without stiffness.", fix="Give k=, too, or leave rest= out.")
+    if k is c is None:
+        raise ModelError("neither stiffness nor damping: it would do nothing.", fix="Give k=, c= or both.")
+    k, c, rest = (0.0 if given is None else given for given in (k, c, rest))
     return scalar(k, "the stiffness k"), scalar(c, "the damping c"), scalar(rest, "the rest position")
 
 
@@ -52,9 +58,9 @@ class SpringDamper(Force):
 
     tension: Any = Reading(1, "Force [N] along the line, positive where it pulls the origins together")
 
-    def __init__(self, first: Frame, second: Frame, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0) -> None:
+    def __init__(self, first: Frame, second: Frame, *, k: Any = None, c: Any = None, rest: Any = None) -> None:
         super().__init__(first, second)
-        self.k, self.c, self.rest = _spring(k, c, rest)
+        self.k, self.c, self.rest = spring(k, c, rest)
 
     def wrench(self, motion: Motion) -> Wrench:
         if _is_zero(self.rest):
@@ -80,7 +86,7 @@ class RotationalSpringDamper(Effort):
     """
 
     def __init__(
-        self, joint: Joint, *, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0, coordinate: str | None = None
+        self, joint: Joint, *, k: Any = None, c: Any = None, rest: Any = None, coordinate: str | None = None
     ) -> None:
         from kompono.library.constraints import coordinate_of
 
@@ -89,7 +95,7 @@ class RotationalSpringDamper(Effort):
         if joint.freedoms != len(joint.coordinates):
             raise ModelError("a torsion spring needs a joint whose rates are its speeds.", fix="Use Bushing instead.")
         self.index = 0 if coordinate is None else joint.coordinates.index(coordinate)
-        self.k, self.c, self.rest = _spring(k, c, rest)
+        self.k, self.c, self.rest = spring(k, c, rest)
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)
@@ -150,14 +156,17 @@ class AppliedLoad(Force):
         self,
         frame: Frame,
         *,
-        force: Any = (0, 0, 0),
-        torque: Any = (0, 0, 0),
+        force: Any = None,
+        torque: Any = None,
         reaction: Frame | None = None,
         axes: Literal["world", "body"] = "world",
     ) -> None:
         super().__init__(*([frame] if reaction is None else [reaction, frame]))
         if text(axes, "axes", fix='Use "world" or "body".') not in ("world", "body"):
             raise ModelError(f"axes {axes!r} are not known.", fix='Use "world" or "body".')
+        if force is torque is None:
+            raise ModelError("neither force nor torque: it would do nothing.", fix="Give force=(x, y, z), or torque=.")
+        force, torque = ((0, 0, 0) if given is None else given for given in (force, torque))
         self.given_force, self.given_torque = _vector(force, "a force"), _vector(torque, "a torque")
         self.axes = axes
 

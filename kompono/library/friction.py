@@ -37,15 +37,20 @@ class DryFriction(JointLaw):
     def __init__(
         self,
         joint: Joint,
-        mu: Any = 0.0,
+        mu: Any = None,
         mu_static: Any = None,
         radius: Any = None,
-        preload: Any = 0.0,
+        preload: Any = None,
         preload_static: Any = None,
         stribeck: Any = None,
         coordinate: str | None = None,
     ) -> None:
         super().__init__(joint)
+        if mu is mu_static is None and radius is not None:
+            raise ModelError("a radius, but no mu.", fix="Give mu=, too: mu times radius times the force of the joint.")
+        if mu is mu_static is preload is preload_static is None:
+            raise ModelError("nothing rubs.", fix="Give mu=, or preload= [N, N m].")
+        mu, preload = (0.0 if given is None else given for given in (mu, preload))
         self.mu = kinetic_and_static(mu, mu_static, "mu")
         self.preload = kinetic_and_static(preload, preload_static, "the preload")
         self.stribeck = None if stribeck is None else self._falling(stribeck)

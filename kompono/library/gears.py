@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import scalar, shown
+from kompono.given import refuse_unused, scalar, shown
 from kompono.library.coefficients import is_zero
 from kompono.library.constraints import coordinate_of, unit_of
 from kompono.model.constraint import Coupling
@@ -46,7 +46,10 @@ class Gear(Coupling):
         a = coordinate_of(first, first_coordinate, "first_coordinate")
         b = coordinate_of(second, second_coordinate, "second_coordinate")
         ratio, offset = scalar(ratio, "the ratio"), scalar(offset, "the offset")
-        fraction(restitution, "the restitution")
+        if ca.is_equal(ca.SX(a), ca.SX(b)):
+            raise ModelError("both wheels have the same coordinate.", fix="Give two joints, or two coordinates of one.")
+        fix = "Give backlash=, too: what does not part gives nothing back."
+        refuse_unused(restitution, "a restitution without backlash", fix)
         self.residual = b - ratio * a - offset
         self.units = (unit_of(second, second_coordinate),)
 

@@ -35,6 +35,8 @@ class MediumDrag(Force):
         self.linear, self.quadratic = _three(linear, "linear"), _three(quadratic, "quadratic")
         self.angular = _three(angular, "angular")
         self.angular_quadratic = _three(angular_quadratic, "angular_quadratic")
+        if all(each.is_zero() for each in (self.linear, self.quadratic, self.angular, self.angular_quadratic)):
+            raise ModelError("no coefficient: it would resist nothing.", fix="Give linear=, quadratic= or angular=.")
         self.wind = column(wind, 3, "the wind", fix="Give its velocity: wind=(x, y, z) [m/s].")
 
     def wrench(self, motion: Motion) -> Wrench:

@@ -89,26 +89,30 @@ class Strut(Subsystem):
 
     `length` [m] is that between the ends at the start, `rest` [m] that of the spring without load (default: `length`);
     k [N/m], c [N s/m]. Connect the frames `bottom`, on the `tube`, and `top`, on the `rod`; both bodies have z along
-    the strut. They also turn in each other, unless `turns=False`. `mass` [kg] is shared by tube and rod; give `tube`
-    and `rod` for solids of your own, whose middle is then `length` / 4 from their end of the strut.
+    the strut. They also turn in each other, unless `turns=False`. `mass` (1) [kg] is shared by tube and rod, `radius`
+    (0.03) [m] is that of the tube; give `tube` and `rod` for solids of your own, whose middle is then
+    `length` / 4 from their end of the strut.
     """
 
     def __init__(
         self,
         *,
         length: float,
-        k: Any = 0.0,
-        c: Any = 0.0,
+        k: Any = None,
+        c: Any = None,
         rest: Any = None,
-        mass: float = 1.0,
-        radius: float = 0.03,
+        mass: Any = None,
+        radius: Any = None,
         tube: MassProperties | None = None,
         rod: MassProperties | None = None,
         turns: bool = True,
     ) -> None:
         length = number(length, "the length", positive=True, fix="Give a positive length [m].")
-        mass = scalar(mass, "the mass", fix="Give a positive mass [kg].") if tube is None or rod is None else 0.0
-        radius = number(radius, "the radius", positive=True, fix="Give a positive radius [m].")
+        if not (tube is None or rod is None or mass is radius is None):
+            raise ModelError("a mass or radius, and two solids.", fix="Give what it follows from, or solids.")
+        mass = scalar(1.0 if mass is None else mass, "the mass", fix="Give a positive mass [kg].")
+        fix = "Give a positive radius [m]."
+        radius = number(0.03 if radius is None else radius, "the radius", positive=True, fix=fix)
         for given in (tube, rod):
             if given is not None and not isinstance(given, MassProperties):
                 raise ModelError(f"{shown(given)} is no solid.", fix="Use solids.tube(...), or leave it out.")
@@ -120,5 +124,9 @@ class Strut(Subsystem):
         self.bottom, self.top = self.tube.at(0, 0, -half / 2), self.rod.at(0, 0, half / 2)
         joint = Cylindrical if flag(turns, "turns =") else Prismatic
         self.slide = joint(self.bottom, self.top, axis="z", displacement=length)
-        self.spring = SpringDamper(self.bottom, self.top, k=k, c=c, rest=length if rest is None else rest)
+        k, c = (0.0, 0.0) if k is c is rest is None else (k, c)
+        rest = length if rest is None and k is not None else rest
+        self.spring = SpringDamper(
+            self.bottom, self.top, k=k, c=c, rest=length if rest is None and k is not None else rest
+        )
         self.expose(self.tube, self.rod)

@@ -61,7 +61,7 @@ class Rope(dict[str, Element]):
     """
 
     def __init__(
-        self, *points: Frame, k: Any = 0.0, c: Any = 0.0, rest: Any = 0.0, factors: Sequence[float] | None = None
+        self, *points: Frame, k: Any = None, c: Any = None, rest: Any = None, factors: Sequence[float] | None = None
     ) -> None:
         if len(points) < 2 or not all(isinstance(point, Frame) for point in points):
             raise ModelError("a rope runs through frames.", fix=_POINTS)
@@ -78,6 +78,11 @@ class Rope(dict[str, Element]):
             motion = _between(seen[place], seen[place + 1])
             self.length += factor * motion.length
             self.rate += factor * motion.length_rate
+        if k is None and rest is not None:
+            raise ModelError("a rest length without stiffness.", fix="Give k=, too, or leave rest= out.")
+        if not self.pulled and not (k is c is None):
+            raise ModelError("all its points are on one body, or all factors zero.", fix="Lead it to another body.")
+        k, c, rest = (0.0 if given is None else given for given in (k, c, rest))
         stiffness, beyond = scalar(k, "the stiffness k"), _beyond(self.length, rest)
         tension = stiffness * beyond + scalar(c, "the damping c") * self.rate
         spans = {} if ca.SX(tension).is_zero() else pulling(self, tension, stiffness * beyond**2 / 2)

@@ -55,6 +55,8 @@ class Effort(Element):
     def __init__(self, joint: Joint) -> None:
         if not isinstance(joint, Joint):
             raise ModelError(f"{type(self).__name__} acts on a joint.", fix="Give the joint first.")
+        if not joint.freedoms:
+            raise ModelError(f"{type(joint).__name__} leaves nothing to move.", fix="Name another joint.")
         self.joint = joint
 
     def _built_on(self) -> tuple[Element, ...]:

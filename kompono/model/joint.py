@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, nearest
-from kompono.given import number, shown
+from kompono.given import number, refuse_unused, shown
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
@@ -56,6 +56,10 @@ class Joint(Element):
         self.start = self._checked_start({} if start is None else start)
         if limits is not None:
             self._limit(limits, restitution)
+        else:
+            refuse_unused(
+                restitution, "a restitution without limits", "Give limits=(lower, upper), too, or leave it out."
+            )
 
     def _limit(self, limits: Any, restitution: Any) -> None:
         """Keep coordinates within limits: the law for that is a member wherever the joint is one."""
@@ -181,7 +185,8 @@ class Joint(Element):
             dotted = name.removesuffix("_rate") + ".rate" if name.endswith("_rate") else name
             if dotted in speeds:
                 return self.v[speeds.index(dotted)]
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        known = "" if name.startswith("_") else f"; of its motion it has {', '.join(type(self).start_names())}"
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{known}")
 
 
 def _agreement(one: Pose, other: Pose) -> Any:

@@ -11,6 +11,7 @@ The limit of dry friction is mu times a reaction (that of the unit's own gap, or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import scalar, shown
+from kompono.given import plain, scalar, shown
 from kompono.model.body import Frame
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
@@ -28,6 +29,10 @@ from kompono.model.joint import Joint
 from kompono.model.reading import Reading, force_reading, torque_reading
 from kompono.spatial.pose import Motion, Pose, symbolic_motion
 
+_BOUNDS = (
+    ("mu", 0.0, math.inf), ("mu_static", 0.0, math.inf), ("limit", 0.0, math.inf), ("limit_static", 0.0, math.inf),
+    ("restitution", 0.0, 1.0),
+)  # fmt: skip
 IMPACTS = ("poisson", "newton", "stronge", "moreau")
 
 
@@ -127,6 +132,13 @@ class Law(Element):
         """The units on fixed symbols."""
         raise NotImplementedError
 
+    def _checked(self, given: Any) -> list[Unit]:
+        """What a law gives as its units, or an error with its path."""
+        try:
+            return check_units(given, f"{type(self).__name__}.units")
+        except ModelError as error:
+            raise error.at(self.label) from None
+
     @cached_property
     def _modes(self) -> list[dict[str, Mode]]:
         """The modes of each unit: whether its gap is `closed`, how it slips, and in which direction."""
@@ -175,6 +187,7 @@ def check_units(given: Any, what: str) -> list[Unit]:
         if unit.gap is not None and unit.speed is not None:
             raise ModelError("a unit has a gap and a speed.", fix="Give one of them; use two units for both.")
         impact_named(unit.impact)
+        _check_numbers(unit)
         if unit.slips > 2:
             raise ModelError(f"a unit has {unit.slips} slip speeds.", fix="Give one, or two across each other.")
         if unit.point is not None and ca.SX(unit.point).shape != (3, 1):
@@ -182,6 +195,26 @@ def check_units(given: Any, what: str) -> list[Unit]:
     if len({unit.name for unit in units}) < len(units):
         raise ModelError(f"two units of {what} have one name.", fix='Give each its own: Unit(name="left", ...).')
     return list(units)
+
+
+def _check_numbers(unit: Unit) -> None:
+    """Raise for a plain number of a unit that makes no sense; expressions are looked at in a run."""
+    known = {}
+    for name, least, most in _BOUNDS:
+        value = plain(getattr(unit, name))
+        if value is None:
+            continue
+        known[name] = value
+        if not least <= value <= most:
+            bounds = f"from {least:g} to {most:g}" if most < math.inf else f"from {least:g} on"
+            raise ModelError(f"{name} {shown(value)} of a unit is out of its bounds.", fix=f"Give a number {bounds}.")
+    for name in ("mu", "limit"):
+        static = known.get(f"{name}_static", math.inf)
+        if name in known and static < known[name]:
+            message = f"{name}_static {shown(static)} of a unit is below {name} {shown(known[name])}."
+            raise ModelError(message, fix="What sticks holds at least as well as what slides.")
+    if plain(unit.stiffness) is not None:
+        stiffness_of(unit.stiffness, "")
 
 
 class PairLaw(Law):
@@ -200,7 +233,7 @@ class PairLaw(Law):
 
     def units_at(self, motion: Motion) -> list[Unit]:
         """The same, checked."""
-        return check_units(self.units(motion), f"{type(self).__name__}.units")
+        return self._checked(self.units(motion))
 
     def _shapes(self) -> list[Unit]:
         return self.units_at(symbolic_motion())
@@ -228,7 +261,7 @@ class JointLaw(Law):
 
     def units_now(self) -> list[Unit]:
         """The same, checked."""
-        return check_units(self.units(), f"{type(self).__name__}.units")
+        return self._checked(self.units())
 
     def _shapes(self) -> list[Unit]:
         return self.units_now()

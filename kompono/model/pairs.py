@@ -5,11 +5,13 @@ Each is its pose; `subspace`, `conditions` and `measure` make it shorter or clos
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from kompono.errors import ModelError
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.conditions import across, aligned, on_axis, turn_about
@@ -109,7 +111,7 @@ class Cylindrical(AxisJoint):
 class Spherical(Joint):
     """Turns freely about a point: unit quaternion e0..e3, speeds wx, wy, wz [rad/s] in second-frame axes.
 
-    `limits` = {"swing": angle, "twist": (lower, upper), "turn": angle} [rad] keep `axis`, which both frames have,
+    `limits` = {"swing": angle, "twist": (lower, upper), "turn": angle} [rad] keep `axis` ("z"), which both frames have,
     within a cone about itself, the twist about it between two angles, and the whole turn below one; all or some of
     them.
     """
@@ -119,11 +121,14 @@ class Spherical(Joint):
     speeds = ("wx", "wy", "wz")
 
     def __init__(
-        self, first: Frame, second: Frame, *, axis: Axis = "z", limits: Any = None, restitution: Any = 0.0,
+        self, first: Frame, second: Frame, *, axis: Axis | None = None, limits: Any = None, restitution: Any = 0.0,
         **start: float | None,
     ) -> None:  # fmt: skip
-        self.axis = unit_axis(axis)
+        self.axis = unit_axis("z" if axis is None else axis)
         super().__init__(first, second, start=start, limits=limits, restitution=restitution)
+        if axis is not None and not (isinstance(limits, Mapping) and {"swing", "twist"} & set(limits)):
+            fix = "Leave it out, or give limits of the swing about it, of the twist, or both."
+            raise ModelError("a ball joint turns about every axis.", fix=fix)
 
     def _limit(self, limits: Any, restitution: Any) -> None:
         from kompono.model.cone import ConeStops  # a law is built on joints

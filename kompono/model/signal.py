@@ -87,6 +87,13 @@ class Input(Element, Symbol):
             if not callable(self.factory):
                 raise ModelError(f"the factory {self.factory!r} cannot be called.", path=where, fix="Give a function.")
         check_source(self.factory or self.value, self.table, self.period, where)
+        called = self.factory is not None or callable(self.value)
+        if self.period is not None and not called:
+            fix = "Leave period= out, or give the function that is called: Input(function, period=0.01)."
+            raise ModelError("a period, but nothing that is called.", path=where, fix=fix)
+        if self.table is not None and (callable(self.value) or self.value):
+            fix = "Give one of the two: Input(table=(times, values))."
+            raise ModelError("a value and a table.", path=where, fix=fix)
 
 
 def _table(given: Any) -> tuple[np.ndarray, np.ndarray]:

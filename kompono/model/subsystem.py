@@ -21,6 +21,8 @@ from kompono.model.connection import Connection, connect
 from kompono.model.element import Element
 from kompono.model.making import Record
 
+_OF_PATHS = set(".*?[] ")  # what paths and globs are made of, beside names
+
 
 class Subsystem(Element):
     """A component. Write a class, declare members in `__init__` by assignment, `expose` the bodies others may use.
@@ -75,6 +77,9 @@ class Subsystem(Element):
 
     def add(self, name: str, element: Element) -> Element:
         """Register a member under a computed name; the same as `setattr(self, name, element)`."""
+        if not isinstance(name, str) or not name or set(name) & _OF_PATHS:
+            fix = 'Use letters, digits and "_": self.add(f"pin{k}", ...).'
+            raise ModelError(f"{shown(name)} is no name: paths are made of names and dots.", path=self.label, fix=fix)
         setattr(self, name, element)
         return element
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError
-from kompono.given import flag, numbers, scalar, shown
+from kompono.errors import KomponoError, ModelError
+from kompono.given import flag, numbers, plain, scalar, shown
 from kompono.spatial.rotation import Axis, unit_axis
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ class Surfaces:
         """The cam with outline r(phi) [m] across `axis`; phi [rad] is counted about it, for z from x to y, for x from
         y to z, for y from z to x. r has the period 2 pi and is positive. `inside`: a hole, others are in it.
         """
-        return Curve(self._frame, _function(radius, 1, "curve(r)"), unit_axis(axis), flag(inside, "inside ="))
+        return Curve(
+            self._frame, _function(radius, 1, "curve(r)", positive=True), unit_axis(axis), flag(inside, "inside =")
+        )
 
     def profile(self, height: Callable[[Any], Any], along: Axis = "x", normal: Axis = "z") -> Profile:
         """The rail or road of height h(x) [m]; x is measured along `along`, the height along `normal`."""
@@ -170,13 +172,19 @@ def _length(value: Any, what: str) -> Any:
     return found
 
 
-def _function(given: Any, count: int, what: str) -> Callable[..., Any]:
-    """A function that gives one expression of `count` ones."""
+def _function(given: Any, count: int, what: str, *, positive: bool = False) -> Callable[..., Any]:
+    """A function that gives one expression of `count` ones; with `positive`, no number that is not."""
     fix = "Give a function of SX expressions: lambda phi: 0.1 + 0.02 * ca.cos(phi)."
     if not callable(given):
         raise ModelError(f"{what}: {shown(given)} is not a function.", fix=fix)
     try:
-        scalar(given(*[ca.SX.sym("x") for _ in range(count)]), what, fix=fix)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{what}: {shown(given)} fails with {error}", fix=fix) from None
+        found = given(*[ca.SX.sym("x") for _ in range(count)])
+    except (KomponoError, RuntimeError):  # CasADi's are put into words by whoever declares
+        raise
+    except Exception as error:
+        message = f"{what}: {shown(given)} raised {type(error).__name__}: {error}."
+        raise ModelError(message, fix=fix) from None
+    known = plain(scalar(found, what, fix=fix))
+    if positive and known is not None and known <= 0:
+        raise ModelError(f"{what} {shown(known)} is not positive.", fix=fix)
     return given

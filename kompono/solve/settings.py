@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kompono.errors import RunError, nearest
+from kompono.errors import RunError, RunWarning, nearest, warn
 from kompono.given import shown
 from kompono.request import Request
 from kompono.solve.methods import METHODS
@@ -56,6 +56,23 @@ def settings_of(request: Request) -> Settings:
         request.method or entry.method, until, size if request.step is None else request.step, every,
         *request.tolerances, request.stabilize, request.guard_checks, request.max_steps, begin=begin,
     )  # fmt: skip
+
+
+def told_unused(request: Request, settings: Settings) -> Settings:
+    """The settings, with a warning of what equal steps make no use of."""
+    if settings.method not in METHODS or METHODS[settings.method].chooses_steps:
+        return settings
+    usual = {"rtol": Request.rtol, "atol": None, "max_steps": None}
+    given = [name for name, value in usual.items() if getattr(request, name) != value]
+    if given:
+        entry = engine_named(request.engine)
+        other = "" if entry.steps != "derivative" else ", or let dopri5 choose them: method='dopri5'"
+        warn(
+            f"{' and '.join(given)}: {settings.method} takes equal steps, which follow no tolerance. "
+            f"Give step=[s]{other}.",
+            RunWarning,
+        )
+    return settings
 
 
 def begin_of(request: Request) -> float:

@@ -21,6 +21,7 @@ from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
+from kompono.translate.declared.idle import check_idle
 from kompono.translate.declared.joint_laws import check_joints
 from kompono.translate.declared.open_networks import decide_networks
 from kompono.translate.declared.opening import opened_elements
@@ -242,7 +243,7 @@ def _pattern(numbers: OpenNumbers | None, engine: TracedEngine) -> str:
 
 def _checked(model: Subsystem) -> Elaborated:
     elaborated = elaborate(model)
-    for check in (check_constants, check_joints, check_conditions):
+    for check in (check_constants, check_joints, check_conditions, check_idle):
         check(elaborated)
     return elaborated
 

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import pytest
 
-from kompono import Body, Ground, Parameter, Result, Subsystem, simulate, time
+from kompono import Body, Ground, KomponoError, PairLaw, Parameter, Result, Subsystem, Unit, simulate, time
 from kompono.library import Brake, Contact, Gravity, Revolute
 
 G = 9.81
@@ -37,6 +37,35 @@ def test_a_coefficient_out_of_its_bounds_ends_the_run_where_it_matters(parameter
     assert result.status.kind == "no forces fit"
     assert f"touch: {'mu' if 'rough' in parameters else 'restitution'} is out of its bounds" in result.status.message
     assert abs(result.status.time - (2 * 0.5 / G) ** 0.5) < 1e-9
+
+
+@pytest.mark.parametrize("parameters", [{"rough": -0.2}, {"back": 1.5}, {"back": -0.1}])
+def test_so_does_one_of_a_soft_law(parameters: dict[str, float]) -> None:
+    result = run(Thrown(), 1.0, parameters=parameters, contact="soft")
+    assert result.status.kind == "not finite"
+    assert "touch: its coefficient is not a number" in result.status.message
+    assert "out of its bounds" in result.status.message
+    assert abs(result.status.time - (2 * 0.5 / G) ** 0.5) < 2e-3
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"restitution": 1.5}, {"restitution": -0.5}, {"mu": -0.1}, {"mu": 0.5, "mu_static": 0.1},
+                {"limit": -1.0}, {"limit": 2.0, "limit_static": 1.0}, {"stiffness": 0.0}],
+    ids=lambda numbers: "-".join(numbers),
+)  # fmt: skip
+def test_numbers_of_a_law_of_ones_own_are_refused_by_its_path(numbers: dict[str, float]) -> None:
+    class Touching(PairLaw):
+        def units(self, motion: Any) -> Unit:
+            return Unit(gap=motion.position[2], slip=motion.velocity[:2], **numbers)
+
+    class Own(Thrown):
+        def __init__(self) -> None:
+            super().__init__()
+            self.own = Touching(self.floor, self.crumb)
+
+    with pytest.raises(KomponoError, match=r"^own: .*(unit|stiffness)") as caught:
+        simulate(Own(), until=0.1)
+    assert caught.value.fix
 
 
 def test_what_is_open_may_have_any_number() -> None:

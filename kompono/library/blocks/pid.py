@@ -44,6 +44,9 @@ class PID(Block):
         self._port("feedforward", None if feedforward is True else scalar(feedforward, "the feedforward"))
         self.lag = None if filter is None else positive(filter, "the filter [s]")
         self.pull = None if tracking is None else positive(tracking, "the tracking time [s]")
+        for given, what in ((rate, "a rate"), (filter, "a filter")):
+            if given is not None and _none(self.kd):
+                raise ModelError(f"{what} without kd: it would do nothing.", fix="Give kd=, too, or leave it out.")
         pair = limits_of(limits)
         if self.pull is not None and pair == (None, None):
             raise ModelError("a tracking time without limits.", fix="Give limits=, or leave tracking= out.")

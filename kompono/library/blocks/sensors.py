@@ -75,6 +75,8 @@ class Encoder(Block):
                 raise ModelError("noise without a seed.", fix="Give seed=, another one for each sensor.")
             self.noise = Noise(seed=seed, every=every, deviation=deviation)
             told += self.noise.output
+        elif seed is not None:
+            raise ModelError("a seed, but no noise.", fix="Give deviation=, or leave the seed out.")
         self.held, self.begun = Mode(0.0, every=every, unit=unit), Mode(0, every=every)
         self.slope = Mode(0.0, every=every, unit=f"{unit}/s")
         self.held.next, self.begun.next = self.count * ca.floor(told / self.count), 1
@@ -99,6 +101,8 @@ class Imu(Block):
     ) -> None:  # fmt: skip
         if not isinstance(sensor, Sensor) or sensor.base is not None or sensor.axes is not None:
             raise ModelError(f"{shown(sensor)} is no sensor without base and axes.", fix="Give Sensor(frame).")
+        if seed is not None and not (_noisy(gyro) or _noisy(accelerometer)):
+            raise ModelError("a seed, but no noise.", fix='Give e.g. gyro={"deviation": 0.01}, or leave it out.')
         first = None if seed is None else int(seed_of(seed))
         turned = rotation_of(sensor.orientation).T
         down = ca.DM(numbers(gravity, (3,), "gravity [m/s^2]"))
@@ -111,7 +115,7 @@ class Imu(Block):
             fix = f"Use e.g. {kind}={{'bias': 0.1, 'deviation': 0.01}}."
             raise ModelError(f"{kind} = {shown(asked)} is no dictionary of what Measured takes.", fix=fix)
         given: dict[str, Any] = asked or {}
-        noisy = bool(given.get("deviation") or given.get("drift"))
+        noisy = _noisy(given)
         if noisy and seed is None:
             raise ModelError("noise without a seed.", fix="Give seed=.")
         for k, axis in enumerate("xyz"):
@@ -122,6 +126,11 @@ class Imu(Block):
             cell = Measured(signal[k], every=every, unit=unit, **own)
             self.add(f"{kind}_{axis}_cell", cell)
             self.add(f"{kind}_{axis}", Output(cell.output, unit=unit))
+
+
+def _noisy(asked: Any) -> bool:
+    """Whether what a cell is asked for has noise."""
+    return isinstance(asked, dict) and bool(asked.get("deviation") or asked.get("drift"))
 
 
 def _told(value: Any, limits: Any, step: float | None) -> Any:

@@ -31,13 +31,15 @@ class Table:
 
     def __init__(
         self, x: Sequence[float], y: Sequence[float], *, kind: str = "linear", beyond: str = "constant",
-        ends: str = "not-a-knot",
+        ends: str | None = None,
     ) -> None:  # fmt: skip
         self.x = increasing(x, "x")
         self.y = numbers(y, (len(self.x),), "the table's y", fix="Give as many as x.")
         self.kind = choice(kind, "the kind", KINDS)
         self.beyond = choice(beyond, "beyond =", BEYOND)
-        self.ends = choice(ends, "the ends", ENDS)
+        self.ends = "not-a-knot" if ends is None else choice(ends, "the ends", ENDS)
+        if ends is not None and kind != "spline":
+            raise ModelError(f"ends belong to a spline, and it is {kind!r}.", fix="Use kind='spline', or no ends.")
         if kind == "steps" and beyond == "linear":
             raise ModelError("steps do not go on linearly.", fix="Use beyond='constant'.")
         if beyond == "repeat" and self.y[0] != self.y[-1]:

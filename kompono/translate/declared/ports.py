@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kompono.errors import ModelError
-from kompono.model.body import Frame
-from kompono.model.constraint import Constraint
+from kompono.model.body import Frame, Ground
 from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.event import Next
-from kompono.model.joint import Joint
+from kompono.model.force import Force
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import relative_path
@@ -62,8 +61,11 @@ def check_pins(model: Elaborated, junctions: Iterable[Any]) -> None:
 
 def _check_connection(model: Elaborated, element: Any) -> None:
     frames: list[Frame] = [frame for frame in (element.first, element.second) if frame is not None]
-    if isinstance(element, Joint | Constraint | PairLaw) and frames[0].body is frames[1].body:
+    if len(frames) == 2 and frames[0].body is frames[1].body:
         raise ModelError("both frames are on the same body.", path=model.path(element), fix="Connect two bodies.")
+    if isinstance(element, Force) and all(isinstance(frame.body, Ground) for frame in frames):
+        fix = "Put it on a body, or leave it out."
+        raise ModelError("it acts on what no force moves.", path=model.path(element), fix=fix)
     _check_frames(model, element, frames)
 
 

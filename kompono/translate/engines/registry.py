@@ -153,6 +153,9 @@ def check_options(request: Request) -> None:
             value = getattr(request, name)
             if value is not None and name not in chosen.own:
                 raise RunError(f"{name} {shown(value)} belongs to engine={entry.name!r}.", fix=chosen.holds)
+    if request.baumgarte != Request.baumgarte and request.projection != "baumgarte":
+        fix = 'Use engine="absolute", projection="baumgarte", or leave it out.'
+        raise RunError(f"baumgarte {shown(request.baumgarte)} belongs to projection='baumgarte'.", fix=fix)
 
 
 def _check_name(what: str, name: Any, known: tuple[str, ...]) -> None:

@@ -183,8 +183,11 @@ class SoftLaw:
                 normal = hold(unit, 1, (ca.SX(-ca.inf), ca.SX(0)))
             if unit.slips:
                 slip, scale = rows.rate[row : row + unit.slips], SLIPPING * self.step * rows.mobility[row]
-                static = None if even else mu_static * normal + most
-                limit = limit_of(mu * normal + given, static, slip, scale)
+                rubs, holds = (
+                    share if share.is_constant() else ca.if_else(normal > 0, share, 0) for share in (mu, mu_static)
+                )
+                static = None if even else holds * normal + most
+                limit = limit_of(rubs * normal + given, static, slip, scale)
                 hold(unit, unit.slips, (-limit, limit) if unit.slips == 1 else limit)
         return Softly(forces, ca.vertcat(*rates), ca.vertcat(*later))
 

@@ -48,10 +48,15 @@ _RESTITUTION = (
 
 
 def pushed_back(gap: Scalar, rate: Scalar, stiffness: Scalar, mobility: Scalar, restitution: Scalar) -> Scalar:
-    """Force [N, N m] that opens a gap [m, rad], never negative."""
+    """Force [N, N m] that opens a gap [m, rad], never negative; no number where it is closed and the restitution is
+    none.
+    """
     depth, speed = ca.fmax(-gap, 0), -rate
     scale = ca.sqrt(speed**2 + stiffness * mobility * depth**2 + _TINY)
-    return stiffness * depth * ca.fmax(1 + beta_of(restitution) * speed / scale, 0)
+    force = stiffness * depth * ca.fmax(1 + beta_of(restitution) * speed / scale, 0)
+    if ca.SX(restitution).is_constant():
+        return force
+    return ca.if_else(ca.logic_or(depth <= 0, restitution >= 0), force, restitution)
 
 
 def beta_of(restitution: Scalar) -> Scalar:

@@ -372,12 +372,12 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
             open_part(base_of[link.carrier])
     closing = [*(joint for part in parts for joint in part.inside.twin_topology.closing), *topology.closing]
     firm = [*(pair for part in parts for pair in part.inside.twin_topology.mated), *topology.mated]
+    for link in links:
+        if isinstance(link.joint, Free) and link.joint.owner is None:
+            link.joint._name = model.path(link.carrier)  # from here, whatever part it is in
     if topology.placed:  # bodies in order of declaration
         order: dict[Carrier, int] = {carrier: k for k, carrier in enumerate((*model.grounds, *model.bodies))}
         links.sort(key=lambda link: (link.depth, order.get(link.carrier, len(order))))  # insides of sealed parts last
         told = [joint for joint in closing if isinstance(joint, ToldConditions)]
-        for link in links:
-            if isinstance(link.joint, Free):
-                link.joint._name = model.path(link.carrier)  # from here, whatever part it is in
         return Topology(world, tuple(links), (*model.joints, *told), placed=True)
     return Topology(world, tuple(links), tuple(closing), tuple(firm))
