@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -28,6 +27,7 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.rotation import skew
 from kompono.translate.declared.ours import is_ours
+from kompono.translate.declared.words import told_numbers
 from kompono.translate.numbers import OpenNumbers, like_places
 
 if TYPE_CHECKING:
@@ -100,21 +100,6 @@ def with_lengths(model: Elaborated | None, declared: Element, element: Any) -> A
         values = np.array([getattr(declared, name)])
         setattr(twin, name, model.numbers.found(f"{model.path(declared)} {name}", values, ones=True))
     return twin
-
-
-def told_numbers(value: Any) -> tuple[list[Any], list[Any]]:
-    """What of an attribute is no number, and its numbers; it is one, an array, a pose, or records with such in them."""
-    if isinstance(value, Pose):
-        value = value.position, value.rotation
-    if isinstance(value, float | np.ndarray | ca.DM):
-        numbers = np.asarray(value)
-        return [numbers.shape], [numbers.tolist()]
-    if is_dataclass(value):
-        value = tuple(getattr(value, field.name) for field in fields(value))
-    if not isinstance(value, tuple):
-        return [value], []
-    parts = [told_numbers(part) for part in value]
-    return [words for words, _ in parts], [number for _, numbers in parts for number in numbers]
 
 
 def put_in(model: Elaborated, name: str, values: np.ndarray) -> ca.SX:

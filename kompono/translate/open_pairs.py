@@ -28,7 +28,8 @@ from kompono.spatial.pose import Motion, Pose, symbolic_motion
 from kompono.translate.declared.laws import ask_holds
 from kompono.translate.declared.open_laws import opened
 from kompono.translate.declared.ours import is_ours
-from kompono.translate.lengths import named_grounds, told_numbers, with_lengths
+from kompono.translate.declared.words import told_numbers
+from kompono.translate.lengths import named_grounds, with_lengths
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.patterns import Instance
 from kompono.translate.recipes import Lasting

@@ -61,8 +61,10 @@ class Comparing:
     def __init__(self, elements: Iterable[Element]) -> None:
         self._made_of = dict[int, frozenset[int]]()
         for element in elements:
-            symbol = element._next if isinstance(element, Mode) else element
-            if isinstance(element, Output | Input | Mode) and symbol is not None:
+            symbol = element if isinstance(element, Output | Input) else None
+            if isinstance(element, Mode):
+                symbol = element._next
+            if symbol is not None:
                 self._made_of[ca.SX(symbol).element_hash()] = _symbols(written(element))
 
     def signals(self, element: Element) -> bool:

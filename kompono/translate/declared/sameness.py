@@ -38,8 +38,7 @@ from kompono.translate.declared.open_signals import WHERE, OpenSignals
 from kompono.translate.declared.open_units import OpenUnits, told_units
 from kompono.translate.declared.opening import OPENED, Opening
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
-from kompono.translate.declared.words import Nameless, Words, pose_bytes
-from kompono.translate.lengths import told_numbers
+from kompono.translate.declared.words import Nameless, Words, pose_bytes, told_numbers
 from kompono.translate.numbers import OpenNumbers
 
 _OWN = frozenset((

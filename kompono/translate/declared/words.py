@@ -165,3 +165,18 @@ class Words:
 
     def _mapping(self, values: Mapping[Any, Any]) -> None:
         self._sequence("mapping", [part for name in values for part in (name, values[name])])
+
+
+def told_numbers(value: Any) -> tuple[list[Any], list[Any]]:
+    """What of an attribute is no number, and its numbers; it is one, an array, a pose, or records with such in them."""
+    if isinstance(value, Pose):
+        value = value.position, value.rotation
+    if isinstance(value, float | np.ndarray | ca.DM):
+        numbers = np.asarray(value)
+        return [numbers.shape], [numbers.tolist()]
+    if is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    if not isinstance(value, tuple):
+        return [value], []
+    parts = [told_numbers(part) for part in value]
+    return [words for words, _ in parts], [number for _, numbers in parts for number in numbers]
