@@ -134,7 +134,7 @@ def translated(
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
-    opens = entry.tables and parted is None and not sealed
+    opens = parted is None and not sealed
     numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
     tabled = elaborated if numbers is None else _with_numbers(elaborated, numbers)
 
