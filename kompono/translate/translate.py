@@ -15,15 +15,12 @@ from kompono import kinds
 from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.garbage import uncollected
-from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.open_networks import decide_networks
-from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
@@ -38,10 +35,10 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
-from kompono.translate.lengths import lengths_of, named_frames, named_lengths
+from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.open_pairs import open_elements
+from kompono.translate.opened import open_numbers, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -135,8 +132,8 @@ def translated(
 
     sealed = (parted is not None and parted.sealed) or any(isinstance(part, Fmu) for part in elaborated.subsystems)
     opens = parted is None and not sealed
-    numbers = _open_numbers(elaborated, topology, entry, declared) if opens else None
-    tabled = elaborated if numbers is None else _with_numbers(elaborated, numbers)
+    numbers = open_numbers(elaborated, topology, entry, declared) if opens else None
+    tabled = elaborated if numbers is None else with_numbers(elaborated, numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -159,26 +156,6 @@ def translated(
         return found
     groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
-
-
-def _open_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
-    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
-    bodies = {model.path(body): body for body in model.bodies}
-    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
-    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
-    if model.networks:
-        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, joints=entry.by_joints)
-    if entry.by_joints:
-        open_elements(numbers, model, topology, declared)
-    return numbers
-
-
-def _with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
-    """The model as it is traced."""
-    opened = replace(model, numbers=numbers)
-    return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -211,8 +188,7 @@ def _finished(
             kept.put_head(head)
     if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
-    if kept:
-        chosen.remember(kept)
+    chosen.kept = kept
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
     program = replace(_program(chosen, routines, head.channels), **judged)
@@ -390,8 +366,8 @@ def assembly_program(
     opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
     kernels = Kernels()
-    numbers = _open_numbers(model, topology, engine_named("relative"), model) if opens else None
-    traced = model if numbers is None else _with_numbers(model, numbers)
+    numbers = open_numbers(model, topology, engine_named("relative"), model) if opens else None
+    traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)
     kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)
     if kept:

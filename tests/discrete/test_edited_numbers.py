@@ -195,7 +195,7 @@ def turned(model: Tuned, angle: float) -> Tuned:
 @pytest.mark.parametrize(("angle", "anew"), [(0.31, False), (0.0, True)])
 def test_a_frame_that_is_turned_or_not(angle: float, anew: bool) -> None:
     shelf, traced = Shelf(), list[str]()
-    of_discrete(turned(Tuned(), 0.3), shelf)
+    letters(of_discrete(turned(Tuned(), 0.3), shelf))
     with survey.watched(traced):
         found = letters(of_discrete(turned(Tuned(), angle), shelf))
     assert ("steps" in traced) is anew
