@@ -188,7 +188,7 @@ def _finished(
             kept.put_head(head)
     if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
-    chosen.kept = kept
+    chosen.shelved = kept
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
     program = replace(_program(chosen, routines, head.channels), **judged)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Engine(ABC):
     """The state is (q, v) of the moving joints of a topology, roots first, modes, and states of one's own."""
 
-    kept: KeptTranslation | None = None  # where the translation is kept
+    shelved: KeptTranslation | None = None  # where the translation is kept
     whole = True  # whether routines on the whole model can be traced; too large a model is known by its types alone
 
     def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:

@@ -32,12 +32,12 @@ class DiscreteEngine(LinkedEngine):
     @property
     def steps(self) -> Numbered:
         """The routines of a step, as they were kept or cut anew."""
-        return self._cut if self.kept is None else self._known
+        return self._cut if self.shelved is None else self._known
 
     @cached_property
     def _known(self) -> Numbered:
-        assert self.kept is not None
-        return self.kept.numbered("steps", lambda: self._cut)
+        assert self.shelved is not None
+        return self.shelved.numbered("steps", lambda: self._cut)
 
     @cached_property
     def _cut(self) -> Numbered:
