@@ -3,13 +3,13 @@
 python benchmarks/first_step.py                 all (`make bench` runs it, too)
 python benchmarks/first_step.py car Stewart     some
 
-Each figure is that of a new process, imports not counted, helper processes counted: `new` with an empty cache,
-`edited number` with the cache of that and another mass in the model, `warm` for the same model again, `edited
-structure` with one more body on a spring, `edited stiffness` with another number in all springs and dampers, `edited
-length` with one point of one body elsewhere. The robot is that of the examples, 43 bodies and 351 conditions, in joint
-and in absolute coordinates. Cassie and SoftFoot are read from files beside this checkout, where they are; with friction
-and limits, and without. MuJoCo reads the same two files; the peers that are installed build machines of `compare.py`
-and make one step.
+Each figure is that of a new process, imports not counted, helper processes counted: `new` with an empty cache, `edited
+number` with the cache of that and another mass in the model, `warm` for the same model again, `edited structure` with
+one more body on a spring, `edited stiffness` with another number in all springs and dampers, `edited length` with one
+point of one body elsewhere. The robot is that of the examples, 43 bodies and 351 conditions, in joint and in absolute
+coordinates; the car is moved by tiny steps, too. Cassie and SoftFoot are read from files beside this checkout, where
+they are; with friction and limits, and without. MuJoCo reads the same two files; the peers that are installed build
+machines of `compare.py` and make one step.
 
 Every call appends a line to history.jsonl: when, which commit, the load of the machine, all figures. What takes more
 than 1.3 times the least it ever took, and 0.1 s more, is named at the end; the other load may be why.
@@ -83,7 +83,7 @@ def _read(file: Path, body: str, options: dict[str, bool]) -> Callable[[float], 
 def machines() -> dict[str, Callable[[float], Subsystem]]:
     """Models by name, each with a mass [kg] of one of their bodies."""
     found: dict[str, Callable[[float], Subsystem]] = {"car": _car, "Stewart": Stewart}
-    found |= {"robot": _robot, "robot, absolute": _robot}
+    found |= {"robot": _robot, "robot, absolute": _robot, "car, discrete": _car}
     for name, (file, body) in FILES.items():
         if file.is_file():
             found[name] = _read(file, body, {})
@@ -162,7 +162,9 @@ def measure(name: str, mass: float, changes: list[str]) -> None:
     model = make(mass)
     for change in changes:
         model = CHANGES[change](model)
-    simulate(model, until=1e-4, step=1e-4, engine="absolute" if name.endswith("absolute") else "relative")
+    engine = next((one for one in ("absolute", "discrete") if name.endswith(one)), "relative")
+    step = 1e-5 if engine == "discrete" else 1e-4
+    simulate(model, until=step, step=step, engine=engine)
     print(json.dumps(used() - before))
 
 

@@ -94,7 +94,7 @@ class Linking:
 
     def _model(self, parameters: np.ndarray) -> np.ndarray:
         """Those of all parameters (runs, p) that are the model's."""
-        return parameters[:, : parameters.shape[1] - self.engine.hidden.numel()]
+        return parameters[:, : parameters.shape[1] - len(self.engine.hidden_names())]
 
     def _strengths(
         self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
@@ -123,7 +123,7 @@ class Linking:
     def _table(self, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> LinkTable:
         """Conditions on bodies at the states of runs."""
         runs = len(states)
-        whole = np.hstack([parameters, np.zeros((runs, self.engine.hidden.numel()))])
+        whole = np.hstack([parameters, np.zeros((runs, len(self.engine.hidden_names())))])
         times, fed = np.full((runs, 1), time), np.broadcast_to(inputs, (runs, len(self.kernel.program.inputs)))
         numbers, weights = self._plain.evaluate_rows("blocks", times, states, fed, whole)
         blocks, place = [], 0

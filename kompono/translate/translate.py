@@ -15,7 +15,6 @@ from kompono import kinds
 from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.garbage import uncollected
-from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
@@ -23,8 +22,6 @@ from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.idle import check_idle
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.open_networks import decide_networks
-from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
@@ -39,10 +36,10 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
-from kompono.translate.lengths import lengths_of, named_frames, named_lengths
+from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.open_pairs import open_elements
+from kompono.translate.opened import open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -136,9 +133,9 @@ def translated(
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     if opens and not parts:
-        numbers = _open_numbers(elaborated, entry, declared)
-        _open_places(numbers, elaborated, topology, entry, declared)
-    tabled = elaborated if numbers is None else _with_numbers(elaborated, numbers)
+        numbers = open_numbers(elaborated, entry, declared)
+        open_places(numbers, elaborated, topology, entry, declared)
+    tabled = elaborated if numbers is None else with_numbers(elaborated, numbers)
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
@@ -161,32 +158,6 @@ def translated(
         return found
     groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
-
-
-def _open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
-    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
-    bodies = {model.path(body): body for body in model.bodies}
-    coupled = frozenset[Element]() if entry.links else frozenset[Element](declared.couplings)
-    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
-    if model.networks:
-        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    return numbers
-
-
-def _open_places(
-    numbers: OpenNumbers, model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated
-) -> None:
-    """Have lengths and directions among them, too."""
-    numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, joints=not entry.links)
-    if not entry.links:
-        open_elements(numbers, model, topology, declared)
-
-
-def _with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
-    """The model as it is traced."""
-    opened = replace(model, numbers=numbers)
-    return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -219,8 +190,7 @@ def _finished(
             kept.put_head(head)
     if kept and head.shared and chosen.model.numbers is None:
         kept.numbers = None  # they stand in shared kernels as they are
-    if kept:
-        chosen.remember(kept)
+    chosen.shelved = kept
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
     program = replace(_program(chosen, routines, head.channels), **judged)
@@ -264,9 +234,9 @@ def _divided(
     """The same with numbers that are put in after tracing, where that can be; and these."""
     if not _opens(model, entry) or model.soft or entry.links:
         return _parted(model, parts, entry, request, close, away), None
-    numbers = _open_numbers(model, entry, declared)
+    numbers = open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
-    _open_places(numbers, model, parted.topology, entry, declared)
+    open_places(numbers, model, parted.topology, entry, declared)
     return parted, numbers
 
 
@@ -276,7 +246,7 @@ def _has_files(model: Elaborated) -> bool:
 
 def _opens(model: Elaborated, entry: EngineEntry) -> bool:
     """Whether numbers are put in after tracing."""
-    return entry.tables and not _has_files(model)
+    return not _has_files(model)
 
 
 def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:
@@ -424,9 +394,9 @@ def assembly_program(
     kernels = Kernels()
     numbers, entry = None, engine_named("relative")
     if opens:
-        numbers = _open_numbers(model, entry, model)
-        _open_places(numbers, model, topology, entry, model)
-    traced = model if numbers is None else _with_numbers(model, numbers)
+        numbers = open_numbers(model, entry, model)
+        open_places(numbers, model, topology, entry, model)
+    traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)
     kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)
     if kept:

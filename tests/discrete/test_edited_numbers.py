@@ -164,7 +164,7 @@ def test_numbers_are_told_whatever_was_kept_before() -> None:
     shelf, machine = Shelf(), MACHINES["landing"]
     first, second = (of_discrete(machine(mu=mu), shelf) for mu in (0.3, 0.37))
     third = of_discrete(machine(mu=0.3), shelf)
-    values = [one.engine.hidden_values(*[ca.DM.ones(1, 5).full()] * 2).tolist() for one in (first, second, third)]
+    values = [letters(one)["values"] for one in (first, second, third)]
     assert values[0] == values[2] != values[1]
 
 
@@ -195,7 +195,7 @@ def turned(model: Tuned, angle: float) -> Tuned:
 @pytest.mark.parametrize(("angle", "anew"), [(0.31, False), (0.0, True)])
 def test_a_frame_that_is_turned_or_not(angle: float, anew: bool) -> None:
     shelf, traced = Shelf(), list[str]()
-    of_discrete(turned(Tuned(), 0.3), shelf)
+    letters(of_discrete(turned(Tuned(), 0.3), shelf))
     with survey.watched(traced):
         found = letters(of_discrete(turned(Tuned(), angle), shelf))
     assert ("steps" in traced) is anew

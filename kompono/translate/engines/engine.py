@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 class Engine(ABC):
     """The state is (q, v) of the moving joints of a topology, roots first, modes, and states of one's own."""
 
+    shelved: KeptTranslation | None = None  # where the translation is kept
     whole = True  # whether routines on the whole model can be traced; too large a model is known by its types alone
 
     def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
@@ -79,12 +80,9 @@ class Engine(ABC):
         return 0, 0
 
     @cached_property
-    def hidden(self) -> ca.SX:
+    def _hidden(self) -> ca.SX:
         """Parameters behind those of the model, for the engine's own use."""
         return ca.SX(0, 1)
-
-    def remember(self, kept: KeptTranslation) -> None:  # noqa: B027 (most engines have nothing to keep)
-        """Have what the engine keeps beside its routines kept there."""
 
     # -- names
 

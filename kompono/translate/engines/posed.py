@@ -142,7 +142,7 @@ class PosedEngine(Engine):
         memory = [ca.SX(kept) for kept in self.model.memory]
         state = ca.vertcat(*coordinates, *[joint.v for joint in self.joints], *memory)
         inputs = ca.vertcat(*[ca.SX(signal) for signal in self.model.inputs])
-        own = self.hidden if hidden is None else hidden
+        own = self._hidden if hidden is None else hidden
         parameters = ca.vertcat(*[ca.SX(signal) for signal in self.model.parameters], own)
         make = SharingTracer if (self.shared if shared is None else shared) else InlineTracer
         names = [("time", time), ("state", state), ("inputs", ca.SX(inputs)), ("parameters", ca.SX(parameters))]

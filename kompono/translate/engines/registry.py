@@ -53,8 +53,7 @@ class EngineEntry:
     method: str = "rk4"  # what it is best run with, with steps [s], each so-many-th recorded
     step: float = 1e-3
     every: int = 1
-    tables: bool = False  # whether masses and inertias are put in after tracing, see `numbers.py`
-    schedules: bool = False  # whether that is so of shared kernels, too
+    schedules: bool = False  # whether numbers are put in after tracing in shared kernels, too (see `numbers.py`)
     grows: bool = False  # whether large trees are translated by types of components
     links: bool = False  # whether joints are stiff links with forces of their own
     keeps: str = "condition"  # what a joint or constraint outside its tree is, in reports
@@ -94,7 +93,6 @@ _ALL = (
         made="kompono.translate.engines.relative:RelativeEngine",
         takes=("close",),
         holds="The relative engine keeps loops closed by itself; stabilize=False switches that off.",
-        tables=True,
         grows=True,
         keeps="closes a loop",
         counted=("post-stabilization",),
@@ -110,7 +108,6 @@ _ALL = (
             "metric": EngineOption(("identity", "mass"), "mass"),
         },
         holds="The absolute engine keeps its joints exactly.",
-        tables=True,
         schedules=True,
         counted=("standard", "successive", "distributed"),
     ),
@@ -130,7 +127,6 @@ _ALL = (
         method="leapfrog",
         step=1e-5,
         every=100,
-        tables=True,
         schedules=True,
         links=True,
         keeps="stiff link",

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,30 +25,25 @@ from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.numbered import Numbered
 from kompono.translate.program import Routine
 
-if TYPE_CHECKING:
-    from kompono.translate.declared.stored import KeptTranslation
-
 
 class DiscreteEngine(LinkedEngine):
     """A step is made of two tables of small kernels."""
 
-    _kept: KeptTranslation | None = None
-
-    @cached_property
+    @property
     def steps(self) -> Numbered:
         """The routines of a step, as they were kept or cut anew."""
-        return self._cut() if self._kept is None else self._kept.numbered("steps", self._cut)
+        return self._cut if self.shelved is None else self._known
 
+    @cached_property
+    def _known(self) -> Numbered:
+        assert self.shelved is not None
+        return self.shelved.numbered("steps", lambda: self._cut)
+
+    @cached_property
     def _cut(self) -> Numbered:
         from kompono.translate.engines.discrete.cutting import Cut
 
         return Cut(self).made()
-
-    def remember(self, kept: KeptTranslation) -> None:
-        """Whether the model is cut at all is known from now on."""
-        self._kept, known = kept, self.__dict__.get("steps")
-        if known is not None:
-            kept.numbered("steps", lambda: known)
 
     def _find_numbers(self) -> None:
         super()._find_numbers()
@@ -58,7 +52,7 @@ class DiscreteEngine(LinkedEngine):
     # -- hidden parameters
 
     @cached_property
-    def hidden(self) -> ca.SX:
+    def _hidden(self) -> ca.SX:
         """All numbers of the pieces."""
         symbols, places = self.strength_symbols, set(self._back.tolist())
         found = [symbols[k] if place in places else ca.SX.sym("d") for place, k in enumerate(self.steps.gives)]

@@ -51,7 +51,7 @@ class LinkedEngine(TracedEngine):
             model.numbers.find = self._find_numbers
 
     @cached_property
-    def hidden(self) -> ca.SX:
+    def _hidden(self) -> ca.SX:
         """Strengths of all links."""
         kinds = [symbols for kind in ("stiffness", "damping", "levers") for symbols in self._symbols(kind)]
         return ca.vertcat(ca.SX(0, 1), *kinds)
@@ -62,7 +62,7 @@ class LinkedEngine(TracedEngine):
         find_places(self._start(shared=False, hidden=ca.SX(0, 1))[1], self.closing)
 
     @cached_property
-    def known_laws(self) -> Laws:
+    def _known_laws(self) -> Laws:
         """Conditions with their lengths as numbers, by which stiffness is chosen."""
         return Laws()
 
@@ -83,7 +83,7 @@ class LinkedEngine(TracedEngine):
 
     def hidden_names(self) -> tuple[str, ...]:
         """They have no names people would use."""
-        return tuple(f"link.{k}" for k in range(self.hidden.numel()))
+        return tuple(f"link.{k}" for k in range(self._hidden.numel()))
 
     def hidden_values(
         self, stiffness: np.ndarray, damping: np.ndarray, levers: np.ndarray | None = None
@@ -179,7 +179,7 @@ class LinkedEngine(TracedEngine):
                 found += [None] * len(self._bodies_of(element))
                 levers.skip(sizes)
                 continue
-            law, groups = self.known_laws.of(element), self._strengths.of(element).lever_groups
+            law, groups = self._known_laws.of(element), self._strengths.of(element).lever_groups
             sides = [number.get(frame.body) for frame in (element.second, element.first)]  # type: ignore[call-overload]
             mine = [None if side is None else weights[:, side] for side in sides]
             blocks = reach.blocks(element, law, sizes)
@@ -259,6 +259,6 @@ def between(kinematics: Kinematics, element: Closing) -> Vector:
 def switches(engine: LinkedEngine) -> bool:
     """Whether conditions may depend on a mode, which may switch them off."""
     pairs = [
-        (element, engine.known_laws.of(element)) for element in engine.closing if not isinstance(element, Coupling)
+        (element, engine._known_laws.of(element)) for element in engine.closing if not isinstance(element, Coupling)
     ]
     return bool(engine.model.modes) and (len(pairs) < len(engine.closing) or switched(pairs, engine.model.modes))

@@ -1,0 +1,42 @@
+"""Which numbers of a model are put in after tracing, and the model that is traced (see `numbers`)."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from kompono.model.element import Element
+from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.open_networks import decide_networks
+from kompono.translate.declared.opening import opened_elements
+from kompono.translate.engines.registry import EngineEntry
+from kompono.translate.lengths import named_frames, named_lengths
+from kompono.translate.numbers import OpenNumbers
+from kompono.translate.open_pairs import open_elements
+from kompono.translate.structure.topology import Topology
+
+
+def open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
+    bodies = {model.path(body): body for body in model.bodies}
+    coupled = frozenset[Element]() if entry.links else frozenset[Element](declared.couplings)
+    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
+    if model.networks:
+        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
+    return numbers
+
+
+def open_places(
+    numbers: OpenNumbers, model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated
+) -> None:
+    """Have lengths among them, and directions where joints are no links."""
+    numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
+    numbers.lengths = named_lengths(model, joints=not entry.links)
+    if not entry.links:
+        open_elements(numbers, model, topology, declared)
+
+
+def with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
+    """The model as it is traced."""
+    opened = replace(model, numbers=numbers)
+    return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
