@@ -62,8 +62,8 @@ def told_unused(request: Request, settings: Settings) -> Settings:
     """The settings, with a warning of what equal steps make no use of."""
     if settings.method not in METHODS or METHODS[settings.method].chooses_steps:
         return settings
-    usual = {"rtol": Request.rtol, "atol": None, "max_steps": None}
-    given = [name for name, value in usual.items() if getattr(request, name) != value]
+    given = ["rtol"] if request.rtol != Request.rtol else []
+    given += [name for name in ("atol", "max_steps") if getattr(request, name) is not None]
     if given:
         entry = engine_named(request.engine)
         other = "" if entry.steps != "derivative" else ", or let dopri5 choose them: method='dopri5'"
