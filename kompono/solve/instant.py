@@ -41,6 +41,7 @@ BRIEF = 1e-6  # a step [s] where its length is not known
 STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
+LOCATED = 1e-11  # [s], a few times what events are located to
 STILL = np.zeros(2)
 
 
@@ -56,12 +57,13 @@ class Instant:
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
         self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
+        self.turned: set[int] = set()  # friction whose slip has just passed zero: what there is of it is rounding
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
         self._modes = settler.states.modes(state)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
         self._modes_before = self._modes.copy()
-        self.touching = self._touching()
+        self.touching, self._struck = self._touching(), False
 
     def modes(self) -> np.ndarray:
         """The first mode of each unit now: closed, or slips."""
@@ -167,6 +169,7 @@ class Instant:
 
     def _jump(self, rows: Sequence[int], impulses: Sequence[float] | np.ndarray) -> None:
         """Change the speeds, and look again."""
+        self._struck = True
         self.state = self.state if self._looks.met is None else self._looks.met
         self._push(rows, impulses)
         self.view = self._looks.again(self.state)
@@ -184,6 +187,7 @@ class Instant:
     def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
         table, parted = self.table, np.zeros(len(self.units), dtype=bool)
+        self.turned = set() if self._struck else {k for k in fired if self._turns(k)}
         opening = np.flatnonzero(table.gap & (self.view.rate[table.row] > RESTING))
         parted[[k for k in opening.tolist() if self._parts(k)]] = True
         while True:
@@ -237,7 +241,7 @@ class Instant:
         if unit.kind == Kind.PLANAR or unit.count:
             return False
         slip, b, numbers = float(self.view.rate[unit.row]), float(self.view.w[unit.row]), self.view.numbers[number]
-        way = float(np.sign(slip)) if unit.kind == Kind.DRY and abs(slip) > SLOW else 0.0
+        way = float(np.sign(slip)) if unit.kind == Kind.DRY and self._speed(number) > SLOW else 0.0
         limits, left = (float(numbers[2]), float(numbers[3])), fired and self._held(number)
         found = mode_alone(unit.kind, self._mobility(number), b, limits, way, left)
         if found is None:
@@ -282,6 +286,21 @@ class Instant:
         unit, before = self.units[number], self.before[number]
         return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
 
+    def _turns(self, number: int) -> bool:
+        """Whether slip on a line is against the direction it had, and no faster than what acts makes it while an event
+        is located: of a light thing that is more than `SLOW`.
+        """
+        unit, numbers = self.units[number], self.view.numbers[number]
+        slip = float(self.view.rate[unit.row])
+        if unit.kind != Kind.DRY or self.before[number] * slip >= 0.0 or abs(slip) <= SLOW:
+            return False
+        force = numbers[0] * np.linalg.norm(self.view.measures[unit.first : unit.first + unit.count]) + numbers[2]
+        return abs(slip) <= LOCATED * float(abs(self.view.w[unit.row]) + self._mobility(number) * force)
+
+    def _speed(self, number: int) -> float:
+        """How fast friction slips [m/s, rad/s]."""
+        return 0.0 if number in self.turned else float(np.linalg.norm(self.view.rate[self.rows(number)]))
+
     def _acted(self, number: int) -> bool:
         contact = self.units[number].contact
         return contact < 0 or bool(self.before[contact] > 0)
@@ -289,7 +308,7 @@ class Instant:
     def _free(self, number: int) -> bool:
         """Whether a unit may change: one that slips goes on."""
         unit = self.units[number]
-        return unit.kind == Kind.ONE_SIDED or bool(np.linalg.norm(self.view.rate[self.rows(number)]) <= SLOW)
+        return unit.kind == Kind.ONE_SIDED or self._speed(number) <= SLOW
 
     def _start(self, chosen: Sequence[int]) -> UnitChoice:
         """The modes there are; what slips does so in the direction of its speed."""
@@ -300,7 +319,7 @@ class Instant:
                 modes[i] = UnitMode.HELD if self.before[number] > 0 else UnitMode.OFF
                 continue
             modes[i] = UnitMode.HELD
-            speed = float(np.linalg.norm(slip))
+            speed = self._speed(number)
             if speed > SLOW:
                 modes[i] = UnitMode.SLIDES
                 directions[i, : len(slip)] = slip / speed
