@@ -10,7 +10,6 @@ one that a blow elsewhere lifts less than that: else two stops of one machine wo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +28,10 @@ from kompono.compile.law_bounds import (
     TOUCHING,
 )
 from kompono.solve.law_looks import Column, LawLooks
-from kompono.solve.laws.alone import impulse_alone, mode_alone
+from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
+from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 if TYPE_CHECKING:
     from kompono.solve.settling import Settler
@@ -41,7 +40,6 @@ BRIEF = 1e-6  # a step [s] where its length is not known
 STEPS = 2.0  # in which friction at its limit changes slip by the speed below which its direction leans
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
-LOCATED = 1e-11  # [s], a few times what events are located to
 STILL = np.zeros(2)
 
 
@@ -57,13 +55,12 @@ class Instant:
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
         self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
-        self.turned: set[int] = set()  # friction whose slip has just passed zero: what there is of it is rounding
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
         self._modes = settler.states.modes(state)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
         self._modes_before = self._modes.copy()
-        self.touching, self._struck = self._touching(), False
+        self.touching, self._struck, self.turned = self._touching(), False, set[int]()
 
     def modes(self) -> np.ndarray:
         """The first mode of each unit now: closed, or slips."""
@@ -147,8 +144,7 @@ class Instant:
 
     def _mobility(self, number: int) -> float:
         """How a force on the first row of a unit moves that row."""
-        row = self.units[number].row
-        return float(self.column(row)[0][row])
+        return float(self.column(self.units[number].row)[0][self.units[number].row])
 
     def _bearing(self) -> list[int]:
         """Units that take impulses: all that touch, but friction that no impulse limits, which gives way."""
@@ -272,9 +268,8 @@ class Instant:
         would not stop that, as the blows to come would.
         """
         unit = self.units[number]
-        if not self._opens(number):
-            return False
-        return unit.level != "position" or bool(self.view.rate[unit.row] > PARTING) or self._slips(number)
+        fast = unit.level != "position" or bool(self.view.rate[unit.row] > PARTING)
+        return self._opens(number) and (fast or self._slips(number))
 
     def _slips(self, contact: int) -> bool:
         """Whether friction of a contact slips."""
@@ -287,23 +282,20 @@ class Instant:
         return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
 
     def _turns(self, number: int) -> bool:
-        """Whether slip on a line is against the direction it had, and no faster than what acts makes it while an event
-        is located: of a light thing that is more than `SLOW`.
-        """
+        """Whether slip on a line has just turned round, see `turned`."""
         unit, numbers = self.units[number], self.view.numbers[number]
-        slip = float(self.view.rate[unit.row])
-        if unit.kind != Kind.DRY or self.before[number] * slip >= 0.0 or abs(slip) <= SLOW:
+        if unit.kind != Kind.DRY or self._speed(number) <= SLOW:
             return False
         force = numbers[0] * np.linalg.norm(self.view.measures[unit.first : unit.first + unit.count]) + numbers[2]
-        return abs(slip) <= LOCATED * float(abs(self.view.w[unit.row]) + self._mobility(number) * force)
+        row, acts = unit.row, self._mobility(number) * float(force)
+        return turned(float(self.view.rate[row]), float(self.before[number]), abs(float(self.view.w[row])) + acts)
 
     def _speed(self, number: int) -> float:
         """How fast friction slips [m/s, rad/s]."""
         return 0.0 if number in self.turned else float(np.linalg.norm(self.view.rate[self.rows(number)]))
 
     def _acted(self, number: int) -> bool:
-        contact = self.units[number].contact
-        return contact < 0 or bool(self.before[contact] > 0)
+        return (contact := self.units[number].contact) < 0 or bool(self.before[contact] > 0)
 
     def _free(self, number: int) -> bool:
         """Whether a unit may change: one that slips goes on."""
@@ -379,9 +371,8 @@ class Instant:
 
     def jam(self, found: NoForcesFit) -> str:
         """Where no forces fit, and what friction there is too much, in words."""
-        concerned = [self.asked[k] for k in found.units if k < len(self.asked)]
+        concerned, why = [self.asked[k] for k in found.units if k < len(self.asked)], ""
         paths = sorted({self.units[number].path for number in concerned}) or [self.units[0].path]
-        why = ""
         if found.critical is not None:
             mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
             paths = [self.units[concerned[0]].path]
@@ -407,12 +398,3 @@ class Instant:
         mu, mu_static, limit, limit_static, _ = self.view.numbers[chosen].T
         problem = LawProblem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
         return LawsInPlay(units, rows, problem)
-
-
-@dataclass(frozen=True)
-class LawsInPlay:
-    """Some units, their rows in all rows, and what they answer each other."""
-
-    units: list[SolvedUnit]
-    rows: list[int]
-    problem: LawProblem
