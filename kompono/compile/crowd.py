@@ -1,8 +1,10 @@
 """Whether events of a unit of a law crowd: more than so many within the time of a few steps.
 
 Between hard stops a light thing may strike a thousand times in a millisecond, and a run that follows each of them gets
-nowhere. Who sees a crowd makes one step over all of it and looks again. Native code that settles events writes into the
-same rings of times (see `law_settle`).
+nowhere. Who sees a crowd makes one step over all of it and looks again. Most crowds soon end by themselves (a ball that
+gives back 0.99 of its speed comes to rest, a light thing is let out from between heavy ones), so a run first bears some
+thousand events of crowds, one by one. Native code that settles events writes into the same rings of times, and leaves
+crowds to Python (see `law_settle`).
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ import numpy as np
 EVENTS = 200
 STEPS = 10
 RING = EVENTS + 1
+BORNE = 5000  # events of crowds that a run follows one by one: seconds at most, once
 
 
 class Crowd:
-    """Times [s] of the last events of each unit, in rings, and how many there were."""
+    """Times [s] of the last events of each unit, in rings, their counts, and how many of crowds are still borne."""
 
     def __init__(self, units: int) -> None:
+        self.borne = BORNE
         self.times, self.counts = np.zeros((units, RING)), np.zeros(units, dtype=np.int64)
 
     def count(self, time: float, step: float, units: Iterable[int]) -> int:
@@ -30,4 +34,7 @@ class Crowd:
             self.counts[unit] += 1
             if self.counts[unit] > EVENTS and time - self.times[unit, self.counts[unit] % RING] < STEPS * step:
                 crowded = unit
+        if crowded >= 0 and self.borne > 0:
+            self.borne -= 1
+            return -1
         return crowded

@@ -268,7 +268,9 @@ class _Settling:
                 mode.set(code.select(holds.get(), Value(code, "1.0", REAL), 0.0))
                 self._refused.set(self._refused.get() | ~((b > 0.0) | ((b < 0.0) & ~left)))
             with code.when(~one_sided):
+                turned = (self.block.array("fired")[k] > 0.0) & (slip * before < 0.0)
                 self._grip(k, (a, b, slip), left, (mode, holds))
+                self._refused.set(self._refused.get() | (turned & (code.math("fabs", slip) > SLOW)))
             with code.when(~self._refused.get()):
                 self._write(k, mode.get())
             with code.when(~self._refused.get() & holds.get() & ~slip.equals(0.0)):

@@ -10,7 +10,6 @@ one that a blow elsewhere lifts less than that: else two stops of one machine wo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,10 +30,10 @@ from kompono.compile.law_bounds import (
 )
 from kompono.compile.slow_slip import STEPS, finest
 from kompono.solve.law_looks import Column, LawLooks
-from kompono.solve.laws.alone import impulse_alone, mode_alone
+from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.select import select
-from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
+from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 if TYPE_CHECKING:
     from kompono.solve.settling import Settler
@@ -61,7 +60,7 @@ class Instant:
         self._modes = settler.states.modes(state)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
         self._modes_before = self._modes.copy()
-        self.touching = self._touching()
+        self.touching, self._struck, self.turned = self._touching(), False, set[int]()
 
     def modes(self) -> np.ndarray:
         """The first mode of each unit now: closed, or slips."""
@@ -145,8 +144,7 @@ class Instant:
 
     def _mobility(self, number: int) -> float:
         """How a force on the first row of a unit moves that row."""
-        row = self.units[number].row
-        return float(self.column(row)[0][row])
+        return float(self.column(self.units[number].row)[0][self.units[number].row])
 
     def _bearing(self) -> list[int]:
         """Units that take impulses: all that touch, but friction that no impulse limits, which gives way."""
@@ -167,6 +165,7 @@ class Instant:
 
     def _jump(self, rows: Sequence[int], impulses: Sequence[float] | np.ndarray) -> None:
         """Change the speeds, and look again."""
+        self._struck = True
         self.state = self.state if self._looks.met is None else self._looks.met
         self._push(rows, impulses)
         self.view = self._looks.again(self.state)
@@ -184,6 +183,7 @@ class Instant:
     def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
         table, parted = self.table, np.zeros(len(self.units), dtype=bool)
+        self.turned = set() if self._struck else {k for k in fired if self._turns(k)}
         opening = np.flatnonzero(table.gap & (self.view.rate[table.row] > RESTING))
         parted[[k for k in opening.tolist() if self._parts(k)]] = True
         while True:
@@ -237,7 +237,7 @@ class Instant:
         if unit.kind == Kind.PLANAR or unit.count:
             return False
         slip, b, numbers = float(self.view.rate[unit.row]), float(self.view.w[unit.row]), self.view.numbers[number]
-        way = float(np.sign(slip)) if unit.kind == Kind.DRY and abs(slip) > SLOW else 0.0
+        way = float(np.sign(slip)) if unit.kind == Kind.DRY and self._speed(number) > SLOW else 0.0
         limits, left = (float(numbers[2]), float(numbers[3])), fired and self._held(number)
         found = mode_alone(unit.kind, self._mobility(number), b, limits, way, left)
         if found is None:
@@ -268,9 +268,8 @@ class Instant:
         would not stop that, as the blows to come would.
         """
         unit = self.units[number]
-        if not self._opens(number):
-            return False
-        return unit.level != "position" or bool(self.view.rate[unit.row] > PARTING) or self._slips(number)
+        fast = unit.level != "position" or bool(self.view.rate[unit.row] > PARTING)
+        return self._opens(number) and (fast or self._slips(number))
 
     def _slips(self, contact: int) -> bool:
         """Whether friction of a contact slips."""
@@ -282,14 +281,26 @@ class Instant:
         unit, before = self.units[number], self.before[number]
         return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
 
+    def _turns(self, number: int) -> bool:
+        """Whether slip on a line has just turned round, see `turned`."""
+        unit, numbers = self.units[number], self.view.numbers[number]
+        if unit.kind != Kind.DRY or self._speed(number) <= SLOW:
+            return False
+        force = numbers[0] * np.linalg.norm(self.view.measures[unit.first : unit.first + unit.count]) + numbers[2]
+        row, acts = unit.row, self._mobility(number) * float(force)
+        return turned(float(self.view.rate[row]), float(self.before[number]), abs(float(self.view.w[row])) + acts)
+
+    def _speed(self, number: int) -> float:
+        """How fast friction slips [m/s, rad/s]."""
+        return 0.0 if number in self.turned else float(np.linalg.norm(self.view.rate[self.rows(number)]))
+
     def _acted(self, number: int) -> bool:
-        contact = self.units[number].contact
-        return contact < 0 or bool(self.before[contact] > 0)
+        return (contact := self.units[number].contact) < 0 or bool(self.before[contact] > 0)
 
     def _free(self, number: int) -> bool:
         """Whether a unit may change: one that slips goes on."""
         unit = self.units[number]
-        return unit.kind == Kind.ONE_SIDED or bool(np.linalg.norm(self.view.rate[self.rows(number)]) <= SLOW)
+        return unit.kind == Kind.ONE_SIDED or self._speed(number) <= SLOW
 
     def _start(self, chosen: Sequence[int]) -> UnitChoice:
         """The modes there are; what slips does so in the direction of its speed."""
@@ -300,7 +311,7 @@ class Instant:
                 modes[i] = UnitMode.HELD if self.before[number] > 0 else UnitMode.OFF
                 continue
             modes[i] = UnitMode.HELD
-            speed = float(np.linalg.norm(slip))
+            speed = self._speed(number)
             if speed > SLOW:
                 modes[i] = UnitMode.SLIDES
                 directions[i, : len(slip)] = slip / speed
@@ -360,9 +371,8 @@ class Instant:
 
     def jam(self, found: NoForcesFit) -> str:
         """Where no forces fit, and what friction there is too much, in words."""
-        concerned = [self.asked[k] for k in found.units if k < len(self.asked)]
+        concerned, why = [self.asked[k] for k in found.units if k < len(self.asked)], ""
         paths = sorted({self.units[number].path for number in concerned}) or [self.units[0].path]
-        why = ""
         if found.critical is not None:
             mu = [self.view.numbers[k, 0] for k, unit in enumerate(self.units) if unit.contact == concerned[0]]
             paths = [self.units[concerned[0]].path]
@@ -388,12 +398,3 @@ class Instant:
         mu, mu_static, limit, limit_static, _ = self.view.numbers[chosen].T
         problem = LawProblem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
         return LawsInPlay(units, rows, problem)
-
-
-@dataclass(frozen=True)
-class LawsInPlay:
-    """Some units, their rows in all rows, and what they answer each other."""
-
-    units: list[SolvedUnit]
-    rows: list[int]
-    problem: LawProblem

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nonsmooth.exact_combinations import COMBINATIONS, QUICK_COMBINATIONS
+from nonsmooth.exact_extremes import EXTREMES, QUICK_EXTREMES
 from nonsmooth.exact_flights import FLIGHTS, QUICK_FLIGHTS
 from nonsmooth.exact_machines import PROBLEMS, QUICK, Plan, Problem
 from nonsmooth.exact_travels import QUICK_TRAVELS, TRAVELS
@@ -26,8 +27,8 @@ TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
 TURN = TURN * np.sign(np.linalg.det(TURN))
 WAYS = [("relative", "rk4", False), ("absolute", "dopri5", True)]
 WAYS += [("absolute", "rk4", False), ("relative", "dopri5", True), ("relative", "rk4", True)] if ALL else []
-EVERY = [*PROBLEMS, *COMBINATIONS, *TRIALS, *FLIGHTS, *TRAVELS]
-CHOSEN = EVERY if ALL else [*QUICK, *QUICK_COMBINATIONS, *QUICK_TRIALS, *QUICK_FLIGHTS, *QUICK_TRAVELS]
+EVERY = [*PROBLEMS, *COMBINATIONS, *TRIALS, *FLIGHTS, *TRAVELS, *EXTREMES]
+CHOSEN = EVERY if ALL else [*QUICK, *QUICK_COMBINATIONS, *QUICK_TRIALS, *QUICK_FLIGHTS, *QUICK_TRAVELS, *QUICK_EXTREMES]
 OPTIONS: dict[str, dict[str, Any]] = {"dopri5": {"rtol": 1e-10}, "rk4": {"step": 5e-4}}
 pytestmark = pytest.mark.filterwarnings("ignore:assembly moved")
 

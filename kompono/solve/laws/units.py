@@ -118,3 +118,12 @@ def _layout(units: tuple[SolvedUnit, ...]) -> Layout:
         order=tuple(sorted(numbers, key=lambda k: (units[k].path, k))),
         paths=tuple(u.path for u in units),
     )
+
+
+@dataclass(frozen=True)
+class LawsInPlay:
+    """Some units, their rows in all rows, and what they answer each other."""
+
+    units: list[SolvedUnit]
+    rows: list[int]
+    problem: LawProblem
