@@ -174,15 +174,17 @@ class Body:
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
     def invoke(
-        self, calls: Calls, function: ca.Function, values: Sequence[str], copied: Sequence[tuple[int, int, str]] = ()
-    ) -> str:
-        """Call a function on values; names the address of its results. From a place on, so many are `copied` from an
-        address.
+        self, calls: Calls, function: ca.Function, values: Sequence[str],
+        copied: Sequence[tuple[int, int, int]] = (), address: Callable[[int], str] | None = None,
+    ) -> str:  # fmt: skip
+        """Call a function on values; names the address of its results. From a place on, so many are `copied` from where
+        inputs have their `address`.
         """
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
         within = set[int]()
-        for begin, count, source in copied:
+        for begin, count, input in copied if address is not None else ():
+            source = self.let(address(input))
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + begin}")
             given = f"ptr {place}, ptr {source}, i64 {8 * self.lanes.count * count}, i1 false"
             self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
@@ -302,7 +304,7 @@ def lower(
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
     says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
     same bits as several; with `turns`, too, and makes sines and cosines together. `address(i)` says how the
-    address of input i is found (empty: it has none); they lie one behind the other, so that calls can be given many.
+    address of input i is found (empty: it has none); they lie one behind the other, so calls can be given many.
     """
     constant = constant or lanes.constant
     turns = turns and lanes == ONE and functions.turns()
@@ -315,9 +317,7 @@ def lower(
     skipped = _only_copied(found, copied)
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
-    for k, instruction in enumerate(found):
-        if k in skipped:
-            continue
+    for k, instruction in ((k, one) for k, one in enumerate(found) if k not in skipped):
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -330,8 +330,7 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            sources = [(begin, count, body.let(address(first))) for begin, count, first in copied.get(k, ()) if address]
-            values[k] = body.invoke(calls, instruction.function, operands, sources)
+            values[k] = body.invoke(calls, instruction.function, operands, copied.get(k, ()), address)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:

@@ -15,15 +15,12 @@ from kompono import kinds
 from kompono.errors import RunError
 from kompono.foreign.element import Fmu
 from kompono.garbage import uncollected
-from kompono.model.element import Element
 from kompono.model.subsystem import Subsystem
 from kompono.request import EVENTS, IMPACTS, SOFT, Request
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.open_networks import decide_networks
-from kompono.translate.declared.opening import opened_elements
 from kompono.translate.declared.sampling import controller_units
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
@@ -37,10 +34,10 @@ from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
-from kompono.translate.lengths import lengths_of, named_frames, named_lengths
+from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.open_pairs import open_elements
+from kompono.translate.opened import has_files, open_numbers, open_places, opens_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -122,7 +119,7 @@ def translated(
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
-    sealed, opens = _has_files(elaborated), _opens(elaborated, entry)
+    sealed, opens = has_files(elaborated), opens_numbers(elaborated, entry)
     parted, numbers = _divided(elaborated, parts, entry, request, close, away, declared) if parts else (None, None)
     topology = parted.topology if parted else _topology(elaborated, entry, request)
     if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
@@ -134,8 +131,8 @@ def translated(
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     if opens and numbers is None:
-        numbers = _open_numbers(elaborated, entry, declared)
-        _open_places(numbers, elaborated, topology, entry, declared)
+        numbers = open_numbers(elaborated, entry, declared)
+        open_places(numbers, elaborated, topology, entry, declared)
     tabled = replace(elaborated, numbers=numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -159,26 +156,6 @@ def translated(
         return found
     groups = getattr(found.engine, "groups", ()) if request.errors == "parts" else ()
     return replace(found, program=replace(found.program, away=parted.away, groups=groups))
-
-
-def _open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
-    """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
-    bodies = {model.path(body): body for body in model.bodies}
-    coupled = frozenset[Element](declared.couplings) if entry.by_joints else frozenset[Element]()
-    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
-    if model.networks:
-        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    return numbers
-
-
-def _open_places(
-    numbers: OpenNumbers, model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated
-) -> None:
-    """Have lengths and directions among them, too."""
-    numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, joints=entry.by_joints)
-    if entry.by_joints:
-        open_elements(numbers, model, topology, declared)
 
 
 def structured(model: Subsystem, cut: Iterable[str], independent: Iterable[str]) -> tuple[Elaborated, Topology]:
@@ -252,21 +229,12 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if not _opens(model, entry):
+    if not opens_numbers(model, entry):
         return _parted(model, parts, entry, request, close, away), None
-    numbers = _open_numbers(model, entry, declared)
+    numbers = open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
-    _open_places(numbers, model, parted.topology, entry, declared)
+    open_places(numbers, model, parted.topology, entry, declared)
     return parted, numbers
-
-
-def _has_files(model: Elaborated) -> bool:
-    return any(isinstance(part, Sealed | Fmu) for part in model.subsystems)
-
-
-def _opens(model: Elaborated, entry: EngineEntry) -> bool:
-    """Whether numbers are put in after tracing."""
-    return entry.tables and not _has_files(model) and not model.soft
 
 
 def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:

@@ -138,12 +138,14 @@ class Twin(AroundSealed, RelativeEngine):
 
 def find_in(compartment: Compartment) -> None:
     """Have what a compartment finds from numbers, and its parts do, among those of the model."""
+    from kompono.translate.parts.inside import moment_in
+
     numbers = compartment.model.numbers
     if numbers is not None and numbers.frames is not None:
-        find_places(compartment.any_moment().kinematics, compartment.closing)
+        find_places(moment_in(compartment)[1].kinematics, compartment.closing)
         find_ratios(compartment.model, compartment.topology, compartment.twin.sets)
     for part in compartment.parts:
-        if part.opens:
+        if part.opens and not isinstance(part.inside.twin, LinkedTwin):
             part.inside.twin._find_numbers()
 
 
