@@ -183,8 +183,9 @@ class Body:
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
         within = set[int]()
-        for begin, count, input in copied if address is not None else ():
-            source = self.let(address(input))
+        for begin, count, number in copied:
+            assert address is not None
+            source = self.let(address(number))
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + begin}")
             given = f"ptr {place}, ptr {source}, i64 {8 * self.lanes.count * count}, i1 false"
             self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
@@ -314,10 +315,9 @@ def lower(
     fused = fusions(found)
     absorbed = {found[k].operands[side] for k, side in fused.items()}
     copied = _copied(found, address) if address is not None and calls is not None else {}
-    skipped = _only_copied(found, copied)
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
-    for k, instruction in ((k, one) for k, one in enumerate(found) if k not in skipped):
+    for k, instruction in _needed(found, copied):
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -363,12 +363,14 @@ def _copied(found: Sequence[Instruction], address: Callable[[int], str]) -> dict
     return runs
 
 
-def _only_copied(found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]) -> set[int]:
-    """Inputs that nobody else needs."""
+def _needed(
+    found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]
+) -> Iterable[tuple[int, Instruction]]:
+    """Instructions by number, without inputs that are only copied."""
     if not copied:
-        return set()
+        return enumerate(found)
     needed = set[int]()
     for k, one in enumerate(found):
         within = {i for begin, count, _ in copied.get(k, ()) for i in range(begin, begin + count)}
         needed.update(operand for i, operand in enumerate(one.operands) if i not in within)
-    return {k for k, one in enumerate(found) if one.op == ca.OP_INPUT and k not in needed}
+    return [(k, one) for k, one in enumerate(found) if one.op != ca.OP_INPUT or k in needed]

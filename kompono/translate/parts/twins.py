@@ -81,8 +81,9 @@ class Twin(AroundSealed, RelativeEngine):
         super()._find_numbers()
         find_in(self.compartment)
 
-    def _placed_motions(self) -> list[Kinematics]:
-        return super()._placed_motions() if self.compartment.border is None else []  # nobody traces others
+    @property
+    def _places(self) -> bool:  # type: ignore[override]
+        return self.compartment.border is None  # nobody traces others
 
     def traced_live(self, kinematics: Kinematics) -> dict[Element, LiveRows]:
         """The conditions that can be violated, as they are traced."""
