@@ -175,15 +175,18 @@ class Body:
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
     def invoke(
-        self, calls: Calls, function: ca.Function, values: Sequence[str], copied: Sequence[tuple[int, int, str]] = ()
-    ) -> str:
-        """Call a function on values; names the address of its results. From a place on, so many are `copied` from an
-        address.
+        self, calls: Calls, function: ca.Function, values: Sequence[str],
+        copied: Sequence[tuple[int, int, int]] = (), address: Callable[[int], str] | None = None,
+    ) -> str:  # fmt: skip
+        """Call a function on values; names the address of its results. From a place on, so many are `copied` from where
+        inputs have their `address`.
         """
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
         within = set[int]()
-        for begin, count, source in copied:
+        for begin, count, number in copied:
+            assert address is not None
+            source = self.let(address(number))
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + begin}")
             given = f"ptr {place}, ptr {source}, i64 {8 * self.lanes.count * count}, i1 false"
             self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
@@ -303,7 +306,7 @@ def lower(
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
     says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
     same bits as several; with `turns`, too, and makes sines and cosines together. `address(i)` says how the
-    address of input i is found (empty: it has none); they lie one behind the other, so that calls can be given many.
+    address of input i is found (empty: it has none); they lie one behind the other, so calls can be given many.
     """
     constant = constant or lanes.constant
     turns = turns and lanes == ONE and functions.turns()
@@ -313,12 +316,9 @@ def lower(
     fused = fusions(found)
     inside = absorbed(found, fused)
     copied = _copied(found, address) if address is not None and calls is not None else {}
-    skipped = _only_copied(found, copied)
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
-    for k, instruction in enumerate(found):
-        if k in skipped:
-            continue
+    for k, instruction in _needed(found, copied):
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -331,8 +331,7 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            sources = [(begin, count, body.let(address(first))) for begin, count, first in copied.get(k, ()) if address]
-            values[k] = body.invoke(calls, instruction.function, operands, sources)
+            values[k] = body.invoke(calls, instruction.function, operands, copied.get(k, ()), address)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:
@@ -365,12 +364,14 @@ def _copied(found: Sequence[Instruction], address: Callable[[int], str]) -> dict
     return runs
 
 
-def _only_copied(found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]) -> set[int]:
-    """Inputs that nobody else needs."""
+def _needed(
+    found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]
+) -> Iterable[tuple[int, Instruction]]:
+    """Instructions by number, without inputs that are only copied."""
     if not copied:
-        return set()
+        return enumerate(found)
     needed = set[int]()
     for k, one in enumerate(found):
         within = {i for begin, count, _ in copied.get(k, ()) for i in range(begin, begin + count)}
         needed.update(operand for i, operand in enumerate(one.operands) if i not in within)
-    return {k for k, one in enumerate(found) if one.op == ca.OP_INPUT and k not in needed}
+    return [(k, one) for k, one in enumerate(found) if one.op != ca.OP_INPUT or k in needed]

@@ -114,15 +114,8 @@ def define_called(function: ca.Function, lanes: Lanes) -> str:
 
     check_shape(function.name(), function)
     calls = Calls()
-    lower(
-        function,
-        lines,
-        read,
-        write,
-        lanes=lanes,
-        calls=calls,
-        address=lambda i: f"getelementptr {real}, ptr %in, i64 {i}",
-    )
+    address = f"getelementptr {real}, ptr %in, i64 {{}}".format
+    lower(function, lines, read, write, lanes=lanes, calls=calls, address=address)
     symbol = called_symbol(function.name(), lanes)
     head = f"void @{symbol}(ptr noalias readonly %in, ptr noalias %out) {lanes.stack}nounwind"
     text = split.function(head, f"f.{symbol}", ("%in", "%out"), lines, lanes, calls.size)
@@ -274,17 +267,12 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
     calls = Calls()
     for number, call in enumerate(routine.calls):
         lower(
-            numbers.coded.code() if numbers and numbers.coded and not number else program.kernels[call.kernel],
-            lines,
+            numbers.coded.code() if numbers and numbers.coded and not number else program.kernels[call.kernel], lines,
             read=lambda i, call=call: read(i, call),
-            write=lambda j, value, call=call: keep(call.outputs[j], value),
-            prefix=f"c{number}.",
-            lanes=lanes,
-            calls=calls,
-            constant=tabled.constant if numbers else None,
-            turns=turns,
+            write=lambda j, value, call=call: keep(call.outputs[j], value), prefix=f"c{number}.", lanes=lanes,
+            calls=calls, constant=tabled.constant if numbers else None, turns=turns,
             address=lambda i, call=call: tabled.address(i - len(call.inputs)),
-        )
+        )  # fmt: skip
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
             lines.extend(store(fetch(slot), which, place))

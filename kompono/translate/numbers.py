@@ -195,10 +195,6 @@ class OpenNumbers:
             made = ca.substitute(made, old, new)
         return made
 
-    def within(self, name: str) -> OpenNumbers:
-        """The same, for a part of the model of which others know the `name`: what it finds is that of the part."""
-        return NumbersWithin(self, name)
-
     def note(self, name: str, symbol: ca.SX, value: float) -> None:
         """Have a symbol that stands for a number."""
         self._symbols[name], self._values[name] = symbol, value
@@ -326,9 +322,6 @@ class NumbersWithin(OpenNumbers):
 
     def decided(self, name: str, what: object) -> None:
         self._whole.decided(f"{self._name} {name}", what)
-
-    def within(self, name: str) -> OpenNumbers:
-        return NumbersWithin(self._whole, f"{self._name} {name}")
 
 
 def _plain_numbers(entries: np.ndarray) -> Coded:

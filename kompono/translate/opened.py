@@ -1,11 +1,13 @@
-"""Which numbers of a model are put in after tracing, and the model that is traced (see `numbers`)."""
+"""Whether numbers of a model are put in after tracing, which these are, and the model that is traced (see `numbers`)."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import replace
 
+from kompono.foreign.element import Fmu
 from kompono.model.element import Element
+from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.open_networks import decide_networks
 from kompono.translate.declared.opening import opened_elements
@@ -14,6 +16,11 @@ from kompono.translate.lengths import named_frames, named_lengths
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.open_pairs import open_elements
 from kompono.translate.structure.topology import Topology
+
+
+def has_files(model: Elaborated) -> bool:
+    """Whether some components are files; then numbers stay in the code."""
+    return any(isinstance(part, Sealed | Fmu) for part in model.subsystems)
 
 
 def open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:

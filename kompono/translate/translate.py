@@ -39,7 +39,7 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.opened import open_numbers, open_places, with_numbers
+from kompono.translate.opened import has_files, open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -121,7 +121,7 @@ def translated(
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
-    sealed, opens = _has_files(elaborated), _opens(elaborated, entry)
+    sealed = has_files(elaborated)
     parted, numbers = _divided(elaborated, parts, entry, request, close, away, declared) if parts else (None, None)
     topology = parted.topology if parted else _topology(elaborated, entry, request)
     if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
@@ -132,7 +132,7 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    if opens and not parts:
+    if not sealed and not parts:
         numbers = open_numbers(elaborated, entry, declared)
         open_places(numbers, elaborated, topology, entry, declared)
     tabled = elaborated if numbers is None else with_numbers(elaborated, numbers)
@@ -232,21 +232,12 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if not _opens(model, entry) or model.soft or entry.links:
+    if has_files(model) or model.soft or entry.links:
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
     open_places(numbers, model, parted.topology, entry, declared)
     return parted, numbers
-
-
-def _has_files(model: Elaborated) -> bool:
-    return any(isinstance(part, Sealed | Fmu) for part in model.subsystems)
-
-
-def _opens(model: Elaborated, entry: EngineEntry) -> bool:
-    """Whether numbers are put in after tracing."""
-    return not _has_files(model)
 
 
 def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topology:

@@ -80,8 +80,8 @@ class Stand(Subsystem):
         for name, leg, x in (("left", self.left, -span), ("right", self.right, span)):
             setattr(self, f"{name}_hip", Revolute(self.table.at(x, 0, -depth), leg.thigh.at(0, 0, 0.23), axis="x"))
         self.bar = Body(mass=0.9, inertia=TENSOR)
-        self.ankle = Revolute(self.left.foot, self.bar.at(-span, 0, 0.05), axis="x")
-        self.ball_joint = Spherical(self.right.foot, self.bar.at(span, 0, 0.05))
+        self.ankle = Revolute(self.left.exposed_frames["foot"], self.bar.at(-span, 0, 0.05), axis="x")
+        self.ball_joint = Spherical(self.right.exposed_frames["foot"], self.bar.at(span, 0, 0.05))
         self.tied = SpringDamper(self.bar, self.ground.at(0, 0.1, -0.3), k=rail, c=0.13, rest=0.17)
         self.free = Prismatic(self.ground.at(0, 0, height), self.ball, axis="z")
         self.floor = Contact(self.table.plane(), self.ball.sphere(0.07), mu=mu, restitution=0.31)

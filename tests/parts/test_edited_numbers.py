@@ -50,7 +50,8 @@ def some(translation: Translation) -> dict[str, Any]:
 
 
 def edited(*names: str) -> Stand:
-    return Stand(**{name: SHARES[name] * NUMBERS[name] for name in names})
+    given: dict[str, Any] = {name: SHARES[name] * NUMBERS[name] for name in names}
+    return Stand(**given)
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_each_number_by_itself(name: str, asked: set[str]) -> None:
     assert found == kernels(translated(edited(name), None))
 
 
-STRUCTURE: list[dict[str, float]] = [
+STRUCTURE: list[dict[str, Any]] = [
     {"shin": 0.0}, {"shin": 1.0}, {"tilt": 0.0}, {"preload": 0.0, "mu": 0.0}, {"gain": 2.0, "wanted": 0.0},
     {"gravity": 0.0}, {"span": 1.0, "depth": 0.0}, {"k": 2.0, "mass": 1.0, "rest": 0.0}, {"arm": 0.0, "upper": 1.0},
 ]  # fmt: skip
@@ -101,7 +102,7 @@ STRUCTURE: list[dict[str, float]] = [
 
 @long
 @pytest.mark.parametrize("numbers", STRUCTURE, ids=str)
-def test_zeros_and_ones_are_structure(numbers: dict[str, float]) -> None:
+def test_zeros_and_ones_are_structure(numbers: dict[str, Any]) -> None:
     assert kernels(translated(Stand(**numbers), kept("relative"))) == kernels(translated(Stand(**numbers), None))
 
 

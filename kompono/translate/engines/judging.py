@@ -55,7 +55,7 @@ class Judged:
 class JudgingEngine(SolvedEngine):
     """An engine in joint coordinates; `close` finds a state at the start where all loops are closed."""
 
-    locks = True  # whether freedoms that loops lock are left out while the model moves
+    locks = _places = True  # whether freedoms that loops lock are left out while it moves; its own motion is traced
 
     def __init__(
         self,
@@ -308,16 +308,12 @@ class JudgingEngine(SolvedEngine):
 
         for name, what in decided_by_lengths(self).items():
             numbers.decided(name, what)
-        for motion in self._placed_motions():
+        still = [self._inlined[1]] if self._places else []
+        for motion in still if self.axes is None else [*still, still[0].turned(self.axes)]:
             find_places(motion, self.closing)
         find_ratios(self.model, self.topology, self.sets)
         for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
-
-    def _placed_motions(self) -> list[Kinematics]:
-        """Motions in which frames have places."""
-        still = self._inlined[1]
-        return [still] if self.axes is None else [still, still.turned(self.axes)]
 
     # -- conditions that are linear in the coordinates
 

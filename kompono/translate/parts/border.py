@@ -12,10 +12,11 @@ all in the axes of the ports, accelerations less the uniform field. Without a ba
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 
-from kompono.model.body import Frame
+from kompono.model.body import Carrier, Frame
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.motion.kinematics import Kinematics, Relative
@@ -36,6 +37,11 @@ class Border:
     def base(self) -> Frame | None:
         """The port whose motion is given."""
         return self.ports[0] if self.based else None
+
+    @cached_property
+    def frames(self) -> dict[Carrier, Pose]:
+        """The working frame of the base: the port."""
+        return {} if self.base is None else {self.base.body: self.base.pose}
 
     @property
     def others(self) -> tuple[Frame, ...]:

@@ -22,7 +22,6 @@ from kompono.model.free import Free, Placed, Turned
 from kompono.model.joint import Joint
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
-from kompono.spatial.pose import Pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
 from kompono.translate.declared.sampling import due_together, rates_of
@@ -34,6 +33,7 @@ from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closing, ToldConditions
+from kompono.translate.numbers import NumbersWithin
 from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.floating import gathered
@@ -43,7 +43,6 @@ from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.parts.inside import Part
-    from kompono.translate.parts.moment import Moment
 
 
 @dataclass(frozen=True)
@@ -196,12 +195,6 @@ class Compartment:
         return tuple(body for body in self.model.bodies if body not in ports)
 
     @cached_property
-    def base_frame(self) -> dict[Carrier, Pose]:
-        """The working frame of the base: the port."""
-        base = self.border.base if self.border is not None else None
-        return {} if base is None else {base.body: base.pose}
-
-    @cached_property
     def settles(self) -> bool:
         """Whether speeds have to be made consistent with conditions, here or inside a part."""
         if self.placed:
@@ -217,12 +210,6 @@ class Compartment:
     def linear(self) -> bool:
         """Whether all own conditions are linear, so that methods keep them."""
         return not self.loops and self.twin.steady
-
-    def any_moment(self) -> Moment:
-        """The motion in it at some state, as it is traced."""
-        from kompono.translate.parts.inside import moment_in
-
-        return moment_in(self)[1]
 
     # -- the state
 
@@ -274,7 +261,7 @@ class Compartment:
 
 def within(model: Elaborated, name: str) -> Elaborated:
     """The same model, of which numbers that are found have names of their own."""
-    return model if model.numbers is None else replace(model, numbers=model.numbers.within(name))
+    return model if model.numbers is None else replace(model, numbers=NumbersWithin(model.numbers, name))
 
 
 def models_in(compartment: Compartment) -> list[Elaborated]:

@@ -146,10 +146,11 @@ class Part:
         """One of the functions with its numbers in place, for who has no table of them: the same code with a call
         around it.
         """
-        closed, numbers = self.closed(name), self.inside.model.numbers
-        if numbers is None or not closed.numbers.numel():
+        closed = self.closed(name)
+        if not closed.numbers.numel():
             return closed
-        values, inner = numbers.worth(closed.numbers), closed.function
+        numbers, inner = self.inside.model.numbers, closed.function
+        values = numbers.worth(closed.numbers) if numbers is not None else None
         assert values is not None
         x = ca.SX.sym("x", inner.nnz_in() - values.numel())
         output = inner.call([ca.vertcat(x, ca.SX(values))], False, True)[0]

@@ -38,7 +38,6 @@ from kompono.translate.parts.fields import CompartmentLoads
 from kompono.translate.parts.law_acting import with_laws
 from kompono.translate.parts.report import Forces, PartedWriter
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
-from kompono.translate.rank.rank import LiveRows
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -125,7 +124,7 @@ class Moment:
             steps[carrier] = lambda _: base_step(motion[:3], motion[3:12], motion[12:18])
         kinematics = self.kinematics_kind(
             self.tracer, compartment.model, compartment.topology, self.values.q, self.values.v, self.values.counted,
-            GivenMotion(steps, compartment.base_frame, self._signals(), self._answers()),
+            GivenMotion(steps, border.frames if border is not None else {}, self._signals(), self._answers()),
         )  # fmt: skip
         bind_signals(self.tracer, kinematics)
         return kinematics
@@ -195,16 +194,11 @@ class Moment:
         declared: Closures = {e: trace_closure(kinematics, e, twin.laws) for e in elements}
         return declared, twin.live_closures(kinematics, declared, () if whole else twin.sets)
 
-    @property
-    def live(self) -> dict[Element, LiveRows]:
-        """Own conditions that can be violated, as they are traced."""
-        return self.compartment.twin.traced_live(self.kinematics)
-
     def violations(self, level: str) -> dict[Element, Vector]:
         """How far own conditions are violated, or how fast."""
         twin, kinematics = self._solver, self.kinematics
         gaps: dict[Element, Vector] = {
-            e: self.live[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
+            e: twin.traced_live(kinematics)[e].rows(trace_violation(kinematics, e, twin.laws, level), self.tracer)
             for e in self.compartment.loops
         }
         return gaps | {linear: twin.level(kinematics, linear, level) for linear in twin.sets}

@@ -65,7 +65,7 @@ class PartedWriter(ChannelWriter):
         assert condensed.loads is not None
         solution = condensed.resolve(given) if solution is None else Solution(solution)
         solution = condensed.completed(solution)
-        live = now.live
+        live = now.compartment.twin.traced_live(now.kinematics)
         for key in condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
             solution[Unknown.rows(key)] = live[key].multipliers(found, now.tracer)
@@ -92,9 +92,10 @@ class PartedWriter(ChannelWriter):
         elimination, keys = self._condensation.elimination, self._condensation.border_keys
         right = RightSide({Unknown.joint(joint): -push for joint, push in pushes.items()})
         solution = sweep(elimination, right, keys).resolve(ca.SX.zeros(6 * len(keys)))
+        live = self.now.compartment.twin.traced_live(self.kinematics)
         for key in self.condensed.declared:
             found = solution.get(Unknown.rows(key), ca.SX(0, 1))
-            solution[Unknown.rows(key)] = self.now.live[key].multipliers(found, self.tracer)
+            solution[Unknown.rows(key)] = live[key].multipliers(found, self.tracer)
         return solution
 
     @property

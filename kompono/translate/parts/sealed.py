@@ -129,9 +129,6 @@ class SealedPart(Part):
 
     # -- its functions
 
-    def numbered(self, name: str) -> PartFunction:
-        return self.closed(name)
-
     def closed(self, name: str) -> PartFunction:
         if name not in self._made:
             described = self.variant.functions[name]

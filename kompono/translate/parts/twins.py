@@ -81,8 +81,9 @@ class Twin(AroundSealed, RelativeEngine):
         super()._find_numbers()
         find_in(self.compartment)
 
-    def _placed_motions(self) -> list[Kinematics]:
-        return super()._placed_motions() if self.compartment.border is None else []  # nobody traces others
+    @property
+    def _places(self) -> bool:  # type: ignore[override]
+        return self.compartment.border is None  # nobody traces others
 
     def traced_live(self, kinematics: Kinematics) -> dict[Element, LiveRows]:
         """The conditions that can be violated, as they are traced."""
@@ -138,12 +139,14 @@ class Twin(AroundSealed, RelativeEngine):
 
 def find_in(compartment: Compartment) -> None:
     """Have what a compartment finds from numbers, and its parts do, among those of the model."""
+    from kompono.translate.parts.inside import moment_in
+
     numbers = compartment.model.numbers
     if numbers is not None and numbers.frames is not None:
-        find_places(compartment.any_moment().kinematics, compartment.closing)
+        find_places(moment_in(compartment)[1].kinematics, compartment.closing)
         find_ratios(compartment.model, compartment.topology, compartment.twin.sets)
     for part in compartment.parts:
-        if part.opens:
+        if part.opens and not isinstance(part.inside.twin, LinkedTwin):
             part.inside.twin._find_numbers()
 
 
