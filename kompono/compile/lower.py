@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import casadi as ca
 
@@ -162,11 +163,15 @@ class Body:
         real = self.lanes.real
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
-    def invoke(self, calls: Calls, function: ca.Function, values: Sequence[str]) -> str:
-        """Call a function on values; names the address of its results."""
+    def invoke(
+        self, calls: Calls, function: ca.Function, values: Sequence[str], tell: Callable[[int], None] | None = None
+    ) -> str:
+        """Call a function on values, or on what `tell` stores from a place on; names the address of its results."""
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
-        for i, value in enumerate(values):
+        if tell is not None:
+            tell(first)
+        for i, value in enumerate(values if tell is None else ()):
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + i}")
             self.lines.append(f"store {real} {value}, ptr {place}{aligned}")
         given = self.let(f"getelementptr {real}, ptr %calls, i64 {first}")
@@ -287,7 +292,9 @@ def lower(
     absorbed = {found[k].operands[side] for k, side in fused.items()}
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
-    for k, instruction in enumerate(found):
+
+    def single(k: int) -> None:
+        instruction = found[k]
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -300,7 +307,8 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            values[k] = body.invoke(calls, instruction.function, operands)
+            tell = partial(on_lanes.tell, k) if on_lanes is not None and k in on_lanes.packs.told else None
+            values[k] = body.invoke(calls, instruction.function, operands, tell)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:
@@ -316,3 +324,15 @@ def lower(
             values[k] = body.fuse(op, side, factors, operands[1 - side])
         elif k not in absorbed:
             values[k] = body.operate(op, operands)
+
+    on_lanes = None
+    if calls is not None and lanes == ONE and any(one.op == ca.OP_CALL for one in found):
+        from kompono.compile.packs import OnLanes, packs_of
+
+        packs = packs_of(found, fused)
+        on_lanes = OnLanes(packs, body, values, single) if packs is not None else None
+    if on_lanes is not None:
+        on_lanes.write([k for k, one in enumerate(found) if one.op in (ca.OP_OUTPUT, ca.OP_CALL)])
+        return
+    for k in range(len(found)):
+        single(k)
