@@ -17,12 +17,14 @@ from kompono.compile.law_small import elimination_of
 from kompono.compile.law_work import Work
 from kompono.translate.laws.naming import HELD, OWN, SLIDES
 
+ASKEW = 1e-15  # of the speed of slip: a speed of its gap that is less is rounding
+
 
 def solve_feet(work: Work, columns: Columns, done: Variable) -> None:
     """Forces of all rows to `out`, and `done`, if that is how the rows are."""
     code, feet = work.code, range(work.sizes.feet)
     touching = _expected(work)
-    if work.sizes.purpose == "back":
+    if work.sizes.purpose in ("back", "speeds"):
         still = ~_matters(work)
         with code.when(touching & still):
             for row in range(work.sizes.rows):
@@ -77,9 +79,21 @@ def _share(work: Work, row: int) -> Value:
 
 
 def _matters(work: Work) -> Value:
-    """Whether a gap is off by more than rounding; or by no number."""
-    code = work.code
-    found = [code.math("fabs", work.given[work.sizes.place(k, "offset")]) <= BACK for k in range(work.sizes.feet)]
+    """Whether a gap, or its speed, is off by more than rounding; or by no number."""
+    code, sizes = work.code, work.sizes
+
+    def off(row: int) -> Value:
+        return code.math("fabs", work.given[sizes.place(row, "offset")])
+
+    found = []
+    for foot in range(sizes.feet):
+        bound: Value | float = BACK
+        if sizes.purpose == "speeds":
+            bound = off(sizes.feet + foot * sizes.slips)
+            for k in range(1, sizes.slips):
+                bound = code.math("maxnum", bound, off(sizes.feet + foot * sizes.slips + k))
+            bound = ASKEW * bound
+        found.append(off(foot) <= bound)
     small = found[0]
     for one in found[1:]:
         small = small & one

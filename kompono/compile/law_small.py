@@ -21,7 +21,7 @@ MOST_ROWS = 64  # of a table
 _PIVOT = 1e-3  # of what a diagonal was: less is left to others
 _NOTHING = 1e-12  # the same of the last: less is rounding
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
-_TOGETHER = ("laws", "least", "motion", "back")  # purposes of which the linear problem is all
+_TOGETHER = ("laws", "least", "motion", "speeds", "back")  # purposes of which the linear problem is all
 
 
 def is_small(work: Work) -> bool:

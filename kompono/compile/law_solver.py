@@ -209,7 +209,7 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
     rank = factor(work.held, rest)
     with code.when(rank >= rest):
         solve_all(work.held, rest)
-    if work.sizes.purpose in ("motion", "back"):
+    if work.sizes.purpose in ("motion", "speeds", "back"):
         with code.when(rank < rest):
             solve_all(work.held, rank)
         return

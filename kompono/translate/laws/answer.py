@@ -99,7 +99,7 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
     `moved` gives what they do to the rows.
     """
     table = held_table(rows, tracer, level)(off)
-    purpose = "back" if level == "residual" else "motion"  # speeds of what is held are zero, to the last digit
+    purpose = "back" if level == "residual" else "speeds"
     return solved(rows.size, 0, linear_part(rows.size, moved, rows.feet), table, ca.SX(0, 1), purpose)
 
 

@@ -23,14 +23,15 @@ OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
 _FEET = re.compile(r"respond\d+_feet(\d+)_")
-_NAME = re.compile(r"(laws|least|motion|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
+_NAME = re.compile(r"(laws|least|motion|speeds|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
     "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
-    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be rounding;
+    do, so that redundant rows need not share what they bear; "back" and "speeds": corrections of coordinates and of speeds that
+    are off, which may be rounding;
     "slope": how forces change in some directions (`columns`), for what they do; "share": the same for themselves, which
     redundant rows have not. "pull" and "bear" are these two transposed: what rows and measures get of the forces.
     """

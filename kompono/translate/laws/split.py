@@ -129,6 +129,8 @@ class _Walk:
         if op not in _ONCE.get(tuple(moving), ()):
             raise TranslationError(f"internal: operation {op} is not linear in the forces of laws")
         operands = [self._operand(k) for k in given]
+        if op == ca.OP_DIV:
+            return operands[0] * self._stand_in(1 / self._still(given[1]))
         return ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands)
 
     def _operand(self, k: int) -> ca.SX:
