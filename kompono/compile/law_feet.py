@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import struct
 
-from kompono.compile.emit import INT, Array, Value, Variable
-from kompono.compile.law_columns import Columns
+from kompono.compile.emit import BOOL, Value, Variable
+from kompono.compile.lanes import constant
 from kompono.compile.law_few import BACK
 from kompono.compile.law_small import elimination_of
 from kompono.compile.law_work import Work
@@ -20,7 +20,19 @@ from kompono.translate.laws.naming import HELD, OWN, SLIDES
 ASKEW = 1e-15  # of the speed of slip: a speed of its gap that is less is rounding
 
 
-def solve_feet(work: Work, columns: Columns, done: Variable) -> None:
+class _Told:
+    """What the machine answers to the force of each foot, which is given."""
+
+    def __init__(self, work: Work) -> None:
+        self._feet, self._answers = work.sizes.feet, work.given.at(work.sizes.base)
+
+    def answer(self, row: Value | int, k: int) -> Value:
+        """What the k-th of them does to a gap."""
+        assert isinstance(row, int)
+        return self._answers[row * self._feet + k]
+
+
+def solve_feet(work: Work, done: Variable) -> None:
     """Forces of all rows to `out`, and `done`, if that is how the rows are."""
     code, feet = work.code, range(work.sizes.feet)
     touching = _expected(work)
@@ -32,15 +44,9 @@ def solve_feet(work: Work, columns: Columns, done: Variable) -> None:
             done.set(True)
         touching = touching & ~still
     with code.when(touching):
-        shares = [_share(work, row) for row in range(len(feet), work.sizes.rows)]
-        columns.ask_feet(shares)
-        elimination = elimination_of(work, columns, list(feet))
+        elimination = elimination_of(work, _Told(work), list(feet))
         with code.when(elimination.is_clear):
-            forces = elimination.forces()
-            for row, force in enumerate(forces):
-                work.out[row] = force
-            for k, share in enumerate(shares):
-                work.out[len(feet) + k] = share * forces[k // work.sizes.slips]
+            _write(work, elimination.forces())
             done.set(True)
 
 
@@ -52,30 +58,49 @@ def _bits(number: float) -> int:
 def _expected(work: Work) -> Value:
     """Whether gaps are closed, and slips slide on them with no limit of their own, or are off."""
     code, sizes = work.code, work.sizes
-    given, wrong = Array(code, work.given.pointer, INT), Value(code, "0", INT)
+    gaps, slips = sizes.feet, sizes.rows - sizes.feet
 
-    def whole(text: str) -> Value:
-        return code.let(INT, text)
+    def fields(first: int, count: int, name: str) -> Value:
+        place = work.given.at(sizes.place(first, name)).pointer
+        return code.let(f"<{count} x i64>", f"load <{count} x i64>, ptr {place}, align 8")
 
-    for row in range(sizes.rows):
-        kind = given[sizes.place(row, "kind")].name
-        if row < sizes.feet:
-            other = whole(f"xor i64 {kind}, {_bits(HELD)}")
-        else:
-            slides = whole(f"ashr i64 {whole(f'shl i64 {kind}, 1').name}, 63")  # all bits, where it is SLIDES
-            count = whole(f"xor i64 {given[sizes.place(row, 'count')].name}, {_bits(OWN)}")
-            limit = whole(f"or i64 {count.name}, {given[sizes.place(row, 'limit')].name}")
-            off = whole(f"and i64 {kind}, {~_bits(SLIDES)}")
-            other = whole(f"or i64 {off.name}, {whole(f'and i64 {slides.name}, {limit.name}').name}")
-        wrong = whole(f"or i64 {wrong.name}, {other.name}")
-    return wrong.equals(0)
+    def operate(name: str, left: Value, right: Value | int) -> Value:
+        other = right.name if isinstance(right, Value) else f"splat (i64 {right})"
+        return code.let(left.kind, f"{name} {left.kind} {left.name}, {other}")
+
+    def none(found: Value, count: int) -> Value:
+        wrong = code.let(f"<{count} x i1>", f"icmp ne {found.kind} {found.name}, zeroinitializer")
+        bits = code.let(f"i{count}", f"bitcast {wrong.kind} {wrong.name} to i{count}")
+        return code.let(BOOL, f"icmp eq {bits.kind} {bits.name}, 0")
+
+    kinds = fields(gaps, slips, "kind")
+    slides = operate("ashr", operate("shl", kinds, 1), 63)  # all bits, where it is SLIDES
+    limited = operate("or", operate("xor", fields(gaps, slips, "count"), _bits(OWN)), fields(gaps, slips, "limit"))
+    wrong = operate("or", operate("and", kinds, ~_bits(SLIDES)), operate("and", slides, limited))
+    return none(operate("xor", fields(0, gaps, "kind"), _bits(HELD)), gaps) & none(wrong, slips)
 
 
-def _share(work: Work, row: int) -> Value:
-    """What friction takes of the force of its gap."""
-    slides = work.given[work.sizes.place(row, "kind")].equals(SLIDES)
-    friction = (0.0 - work.given[work.sizes.place(row, "direction")]) * work.given[work.sizes.place(row, "mu")]
-    return work.code.select(slides, friction, 0.0)
+def _write(work: Work, forces: list[Value]) -> None:
+    """Forces of feet, and of the friction they carry, to `out`, side by side, as they are read."""
+    code, sizes = work.code, work.sizes
+    gaps, slips = sizes.feet, sizes.rows - sizes.feet
+    wide, many = f"<{gaps} x double>", f"<{slips} x double>"
+    text = "poison"
+    for k, force in enumerate(forces):
+        text = code.let(wide, f"insertelement {wide} {text}, double {force.name}, i64 {k}").name
+    code.say(f"store {wide} {text}, ptr {work.out.pointer}, align 8")
+    order = ", ".join(f"i32 {k // sizes.slips}" for k in range(slips))
+    mine = code.let(many, f"shufflevector {wide} {text}, {wide} poison, <{slips} x i32> <{order}>").name
+    loads = {}
+    for name in ("kind", "direction", "mu"):
+        place = work.given.at(sizes.place(gaps, name)).pointer
+        loads[name] = code.let(many, f"load {many}, ptr {place}, align 8").name
+    slides = code.let("truth", f"fcmp oeq {many} {loads['kind']}, splat (double {constant(SLIDES)})").name
+    against = code.let(many, f"fneg {many} {loads['direction']}").name
+    friction = code.let(many, f"fmul {many} {against}, {loads['mu']}").name
+    share = code.let(many, f"select <{slips} x i1> {slides}, {many} {friction}, {many} zeroinitializer").name
+    found = code.let(many, f"fmul {many} {share}, {mine}").name
+    code.say(f"store {many} {found}, ptr {work.out.at(gaps).pointer}, align 8")
 
 
 def _matters(work: Work) -> Value:

@@ -11,6 +11,7 @@ of the table at a time (see `law_listing`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from kompono.compile.emit import BOOL, REAL, Value, Variable, room
 from kompono.compile.law_columns import COLUMNS, Columns
@@ -52,7 +53,15 @@ def solve_small(work: Work, columns: Columns, done: Variable) -> None:
                 listing.write(z)
 
 
-def elimination_of(work: Work, columns: Columns, rows: Sequence[Value | int]) -> Elimination:
+class Answers(Protocol):
+    """What the machine answers to one unit of some rows."""
+
+    def answer(self, row: Value | int, k: int) -> Value:
+        """What the k-th of them does to a row."""
+        ...
+
+
+def elimination_of(work: Work, columns: Answers, rows: Sequence[Value | int]) -> Elimination:
     """The equations of up to four rows, whose columns are there."""
     return (_Pairs if len(rows) == COLUMNS else Elimination)(work, columns, rows)
 
@@ -60,7 +69,7 @@ def elimination_of(work: Work, columns: Columns, rows: Sequence[Value | int]) ->
 class Elimination:
     """The equations of some rows."""
 
-    def __init__(self, work: Work, columns: Columns, rows: Sequence[Value | int]) -> None:
+    def __init__(self, work: Work, columns: Answers, rows: Sequence[Value | int]) -> None:
         self.work, self.code, self.rows, self.last = work, work.code, rows, len(rows) - 1
         self.matrix = [[columns.answer(row, k) for k in range(len(rows))] for row in rows]
         self.right = [0.0 - work.law(row, "offset") for row in rows]

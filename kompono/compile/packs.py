@@ -120,9 +120,12 @@ def _seed(packs: Packs, call: int, known: Sizes) -> None:
                     told.update({place: (several, lane) for lane, place in enumerate(places)})
         for row in rows:
             for lane, i in enumerate(row):
-                packs.units.update(
-                    {k: TOGETHER * number + lane for k in _results(packs.found, call, i)}
-                )
+                packs.units.update(dict.fromkeys(_results(packs.found, call, i), TOGETHER * number + lane))
+    for gap in range(0 if known.columns or known.transposed else known.feet):
+        first = known.base + known.feet * gap
+        several = widened(tuple(operands[first : first + known.feet]))
+        if packs.follow(several, known.feet):
+            told.update({first + lane: (several, lane) for lane in range(known.feet)})
 
 
 def _results(found: Sequence[Instruction], call: int, index: int) -> list[int]:
