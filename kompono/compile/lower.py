@@ -308,7 +308,8 @@ def lower(
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
             tell = partial(on_lanes.tell, k) if on_lanes is not None and k in on_lanes.packs.told else None
-            values[k] = body.invoke(calls, instruction.function, operands, tell)
+            ask = partial(body.invoke, calls, instruction.function, operands, tell)
+            values[k] = ask() if on_lanes is None else on_lanes.call(k, ask)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:

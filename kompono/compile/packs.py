@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from kompono.compile.lanes import Lanes
+from kompono.compile.law_feet import lanes_of, row_of
+from kompono.compile.law_in_line import InLine, solve_in_line
 from kompono.compile.lower import Body
 from kompono.compile.straight import RESULT, ROUND, TURNS, Instruction
 from kompono.translate.laws.naming import FIELDS, Sizes, sizes
@@ -57,6 +59,7 @@ class Packs:
     made: dict[Several, Pack | None] = field(default_factory=dict)
     places: dict[int, tuple[Several, int]] = field(default_factory=dict)
     told: dict[int, dict[int, tuple[Several, int]]] = field(default_factory=dict)
+    feet: dict[int, Sizes] = field(default_factory=dict)  # of calls that are solved in line
     units: dict[int, int] = field(default_factory=dict)  # of instructions: a number for each unit
 
     def follow(self, several: Several, count: int) -> bool:
@@ -74,6 +77,17 @@ class Packs:
                 if now[:count].count(k) == 1:
                     self.places.setdefault(k, (now, lane))
         return self.made[several] is not None
+
+    def field_of(self, call: int, name: str, row: int) -> Several:
+        """What a solver is told of a row of all feet."""
+        known, operands = self.feet[call], self.found[call].operands
+        return widened(tuple(operands[known.place(row_of(known, foot, row), name)] for foot in range(known.feet)))
+
+    def looked_at(self, call: int) -> list[Several]:
+        """What is looked at where a call is solved in line."""
+        if call not in self.feet:
+            return []
+        return [self.field_of(call, name, row) for name in FIELDS for row in range(1 + self.feet[call].slips)]
 
     def _matched(self, several: Several) -> Pack | None:
         found, first = self.found, self.found[several[0]]
@@ -111,6 +125,7 @@ def _seed(packs: Packs, call: int, known: Sizes) -> None:
     """Start from what a solver is told of units."""
     operands = packs.found[call].operands
     told = packs.told.setdefault(call, {})
+    number, rows = -1, []
     for number, rows in enumerate(_groups(packs.found, operands, known)):
         for field_name in FIELDS:
             for row in rows:
@@ -121,7 +136,11 @@ def _seed(packs: Packs, call: int, known: Sizes) -> None:
         for row in rows:
             for lane, i in enumerate(row):
                 packs.units.update(dict.fromkeys(_results(packs.found, call, i), TOGETHER * number + lane))
-    for gap in range(0 if known.columns or known.transposed else known.feet):
+    if known.columns or known.transposed or not known.feet:
+        return
+    if number == 0 and len(rows) == 1 + known.slips:
+        packs.feet[call] = known
+    for gap in range(known.feet):
         first = known.base + known.feet * gap
         several = widened(tuple(operands[first : first + known.feet]))
         if packs.follow(several, known.feet):
@@ -240,6 +259,7 @@ class OnLanes:
         self.wide: dict[Several, str] = {}
         self._bodies = {n: WideBody(body.lines, f"{body.prefix}w{n}.", Lanes(n)) for n in (2, TOGETHER)}
         self._done: set[int] = set()
+        self.solved: dict[int, list[str]] = {}  # forces by call that was solved in line, of each row of feet
 
     def write(self, order: Sequence[int]) -> None:
         """All instructions that must be there, and what they need."""
@@ -269,7 +289,10 @@ class OnLanes:
         operands = found[one].operands
         if one in packs.told:
             told = packs.told[one]
-            return [told[k][0] if k in told else operand for k, operand in enumerate(operands)]
+            before = [told[k][0] if k in told else operand for k, operand in enumerate(operands)]
+            return [*before, *packs.looked_at(one)]
+        if packs.found[one].op == RESULT and operands[0] in packs.feet:
+            return list(operands)
         side = packs.fused.get(one, -1)
         if side < 0:
             return list(operands)
@@ -281,7 +304,9 @@ class OnLanes:
             self.wide[one] = self._pack(one)
             return
         self._done.add(one)
-        if one in packs.places:
+        if packs.found[one].op == RESULT and packs.found[one].operands[0] in self.solved:
+            self.values[one] = self._force(packs.found[one])
+        elif one in packs.places:
             several, lane = packs.places[one]
             self.values[one] = self._bodies[len(several)].lane(self.wide[several], lane)
         else:
@@ -289,12 +314,61 @@ class OnLanes:
 
     def _pack(self, several: Several) -> str:
         pack, body = self.packs.made.get(several), self._bodies[len(several)]
+        if pack is None and (forces := self._forces(several)):
+            return forces
         if pack is None:
             return body.gather([self.values[k] for k in several])
         operands = [self.wide[one] for one in pack.operands]
         if pack.side < 0:
             return body.operate(pack.op, operands)
         return body.fuse(pack.op, pack.side, operands[:-1], operands[-1])
+
+    def call(self, call: int, ask: Callable[[], str]) -> str:
+        """Call a function, or solve in line for what it would give; names the address of its results."""
+        known = self.packs.feet.get(call)
+        if known is None:
+            return ask()
+        operands, body = self.packs.found[call].operands, self.body
+
+        def wide(name: str, row: int) -> str:
+            return self.wide[self.packs.field_of(call, name, row)]
+
+        def answer(gap: int, foot: int) -> str:
+            place = known.base + known.feet * gap + foot
+            told = self.packs.told[call].get(place)
+            if told is None:
+                return self.values[operands[place]]
+            return self._bodies[len(told[0])].lane(self.wide[told[0]], told[1])
+
+        def asked() -> list[str]:
+            address = ask()
+            return [body.result(address, index) for index in range(known.rows)]
+
+        code = InLine(body.lines, f"{body.prefix}feet{call}.")
+        self.solved[call] = solve_in_line(code, known, wide, answer, asked)
+        return ""
+
+    def _force(self, one: Instruction) -> str:
+        """One result of what was solved in line."""
+        known, forces = self.packs.feet[one.operands[0]], self.solved[one.operands[0]]
+        for row in range(1 + known.slips):
+            for foot in range(known.feet):
+                if row_of(known, foot, row) == one.index:
+                    return self._bodies[lanes_of(known).count].lane(forces[row], foot)
+        raise AssertionError("a solver gives forces of rows")
+
+    def _forces(self, several: Several) -> str:
+        """The same if they are those of a row of all feet; else nothing."""
+        made = [self.packs.found[k] for k in several]
+        calls = {one.operands[0] for one in made if one.op == RESULT}
+        if len(calls) != 1 or not calls <= self.solved.keys() or any(one.op != RESULT for one in made):
+            return ""
+        (call,) = calls
+        known, indices = self.packs.feet[call], tuple(one.index for one in made)
+        for row in range(1 + known.slips):
+            if indices == widened(tuple(row_of(known, foot, row) for foot in range(known.feet))):
+                return self.solved[call][row]
+        return ""
 
     def tell(self, call: int, first: int) -> None:
         """Store the arguments of a call from a place on, those on lanes as they are."""

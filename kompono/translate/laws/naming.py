@@ -30,8 +30,8 @@ class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
     "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
-    do, so that redundant rows need not share what they bear; "back" and "speeds": corrections of coordinates and of speeds that
-    are off, which may be rounding;
+    do, so that redundant rows need not share what they bear; "back" and "speeds": corrections of coordinates
+    and of speeds that are off, which may be rounding;
     "slope": how forces change in some directions (`columns`), for what they do; "share": the same for themselves, which
     redundant rows have not. "pull" and "bear" are these two transposed: what rows and measures get of the forces.
     """
@@ -70,8 +70,8 @@ class Sizes(NamedTuple):
 
     @property
     def given(self) -> int:
-        """Numbers in the column of arguments: those of the `base`; of feet also what the force of each, with the friction
-        it carries, does to all gaps, gap by gap; of slopes the forces, and what changes of rows and measures,
+        """Numbers in the column of arguments: those of the `base`; of feet also what the force of each, with the
+        friction it carries, does to all gaps, gap by gap; of slopes the forces, and what changes of rows and measures,
         direction by direction, or, transposed, a weight of each force.
         """
         first = self.base
