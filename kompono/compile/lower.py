@@ -16,7 +16,9 @@ and results go through an array `%calls` of the function around it, each call wi
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -24,7 +26,7 @@ import casadi as ca
 
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
-from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.straight import COSINE, RESULT, ROUND, SINE, TURNS, fusions, in_rounds, in_turns, instructions
 from kompono.errors import CompileError
 
@@ -124,6 +126,9 @@ class Body:
     def operate(self, op: int, values: Sequence[str]) -> str:
         """The value of one SX operation."""
         real, truth = self.lanes.real, self.lanes.truth
+        if op == ca.OP_INV and values[0].startswith("0x"):  # LLVM would divide each time
+            (known,) = struct.unpack("<d", struct.pack("<Q", int(values[0], 16)))
+            return constant(1.0 / known if known else math.copysign(math.inf, known))
         if op in _ARITHMETIC:
             return self.let(_ARITHMETIC[op].format(*values, real=real, one=self.one))
         if op in _CALLS:
