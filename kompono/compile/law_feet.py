@@ -26,8 +26,8 @@ _CORRECTIONS = ("back", "speeds")  # purposes of which what is off may be roundi
 
 @dataclass(frozen=True)
 class Feet:
-    """What is known of feet: numbers of the table, by field and row of each foot (0: its gap, then its slips), each with
-    all feet on lanes; and what the k-th foot does to the gap of the i-th.
+    """What is known of feet: numbers of the table, by field and row of each foot (0: its gap, then its slips), each
+    with all feet on lanes; and what the k-th foot does to the gap of the i-th.
     """
 
     code: Code
