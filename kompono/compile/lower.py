@@ -21,14 +21,29 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes, constant
-from kompono.compile.straight import COSINE, RESULT, ROUND, SINE, TURNS, fusions, in_rounds, in_turns, instructions
+from kompono.compile.straight import (
+    COSINE,
+    RESULT,
+    ROUND,
+    SINE,
+    TURNS,
+    Instruction,
+    fusions,
+    in_rounds,
+    in_turns,
+    instructions,
+)
 from kompono.errors import CompileError
+
+if TYPE_CHECKING:
+    from kompono.compile.packed import OnLanes
 
 _ARITHMETIC = {
     ca.OP_ADD: "fadd {real} {0}, {1}",
@@ -202,6 +217,10 @@ class Body:
         place = self.let(f"getelementptr {self.lanes.real}, ptr {address}, i64 {index}")
         return self.let(f"load {self.lanes.real}, ptr {place}{self.lanes.aligned}")
 
+    def turned(self, op: int, sines: str, count: int, index: int) -> str:
+        """One of the sines or cosines of so many angles."""
+        return self.result(sines, index + (functions.turned_together(count) if op == COSINE else 0))
+
     def sign(self, x: str) -> str:
         """-1, 1, or x itself when it is zero or NaN."""
         positive = self.let(f"fcmp ogt {self.lanes.real} {x}, {self.zero}")
@@ -270,17 +289,10 @@ def is_far(name: str) -> bool:
 
 
 def lower(
-    function: ca.Function,
-    lines: list[str],
-    read: Callable[[int], str],
-    write: Callable[[int, str], Iterable[str]],
-    prefix: str = "v",
-    lanes: Lanes = ONE,
-    calls: Calls | None = None,
-    constant: Callable[[float], str] | None = None,
-    grouped: bool = False,
-    turns: bool = False,
-) -> None:
+    function: ca.Function, lines: list[str], read: Callable[[int], str], write: Callable[[int, str], Iterable[str]],
+    prefix: str = "v", lanes: Lanes = ONE, calls: Calls | None = None, constant: Callable[[float], str] | None = None,
+    grouped: bool = False, turns: bool = False,
+) -> None:  # fmt: skip
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
@@ -312,8 +324,7 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            tell = partial(on_lanes.tell, k) if on_lanes is not None and k in on_lanes.packs.told else None
-            ask = partial(body.invoke, calls, instruction.function, operands, tell)
+            ask = partial(body.invoke, calls, instruction.function, operands)
             values[k] = ask() if on_lanes is None else on_lanes.call(k, ask)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
@@ -322,23 +333,30 @@ def lower(
         elif op == TURNS and calls is not None:
             values[k] = body.turn(calls, operands)
         elif op in (SINE, COSINE):
-            behind = functions.turned_together(len(found[instruction.operands[0]].operands)) if op == COSINE else 0
-            values[k] = body.result(operands[0], behind + instruction.index)
+            count = len(found[instruction.operands[0]].operands)
+            values[k] = body.turned(op, operands[0], count, instruction.index)
         elif k in fused:
-            side = fused[k]
-            factors = [values[i] for i in found[instruction.operands[side]].operands]
-            values[k] = body.fuse(op, side, factors, operands[1 - side])
+            factors = [values[i] for i in found[instruction.operands[fused[k]]].operands]
+            values[k] = body.fuse(op, fused[k], factors, operands[1 - fused[k]])
         elif k not in absorbed:
             values[k] = body.operate(op, operands)
 
-    on_lanes = None
-    if calls is not None and lanes == ONE and any(one.op == ca.OP_CALL for one in found):
-        from kompono.compile.packs import OnLanes, packs_of
-
-        packs = packs_of(found, fused)
-        on_lanes = OnLanes(packs, body, values, single) if packs is not None else None
+    on_lanes = _side_by_side(found, fused, body, values, single) if calls is not None and lanes == ONE else None
     if on_lanes is not None:
-        on_lanes.write([k for k, one in enumerate(found) if one.op in (ca.OP_OUTPUT, ca.OP_CALL)])
+        on_lanes.write()
         return
     for k in range(len(found)):
         single(k)
+
+
+def _side_by_side(
+    found: list[Instruction], fused: dict[int, int], body: Body, values: list[str], single: Callable[[int], None]
+) -> OnLanes | None:
+    """Who writes units of laws side by side, if there are any."""
+    if not any(one.op == ca.OP_CALL for one in found):
+        return None
+    from kompono.compile import packs
+    from kompono.compile.packed import OnLanes
+
+    planned = packs.packs_of(found, fused)
+    return None if planned is None else OnLanes(planned, body, values, single)
