@@ -34,11 +34,15 @@ class Feet:
     sizes: Sizes
     lanes: Lanes  # as many as there are feet, or more: the last foot again
     field: Callable[[str, int], Value]
-    answer: Callable[[int, int], Value]
+    told: Callable[[int, int], Value]
 
-    def law(self, row: int, field: str) -> Value:
+    def answer(self, row: int, k: int) -> Value:
+        """What the k-th foot does to a gap."""
+        return self.told(row, k)
+
+    def law(self, i: int, field: str) -> Value:
         """A number of a gap."""
-        return self.lane(self.field(field, 0), row)
+        return self.lane(self.field(field, 0), i)
 
     def lane(self, several: Value, number: int) -> Value:
         """The number of one foot."""

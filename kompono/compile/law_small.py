@@ -11,7 +11,7 @@ of the table at a time (see `law_listing`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from kompono.compile.emit import BOOL, REAL, Code, Value, Variable, room
 from kompono.compile.law_columns import COLUMNS, Columns
@@ -61,7 +61,7 @@ class Rows(Protocol):
         """Where code goes."""
         ...
 
-    def law(self, i: int, field: str) -> Value:
+    def law(self, i: Any, field: str) -> Value:
         """A number of a row."""
         ...
 
@@ -69,7 +69,7 @@ class Rows(Protocol):
 class Answers(Protocol):
     """What the machine answers to one unit of some rows."""
 
-    def answer(self, row: Value | int, k: int) -> Value:
+    def answer(self, row: Any, k: int) -> Value:
         """What the k-th of them does to a row."""
         ...
 

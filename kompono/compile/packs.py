@@ -184,9 +184,10 @@ def _seed_results(packs: Packs) -> None:
         of[k] = None if not lanes else lanes.pop() if len(lanes) == 1 else _MIXED
         if one.op == ca.OP_CALL:
             of[k] = None
-        if one.op == ca.OP_OUTPUT and of[k] is not None and of[k] != _MIXED:
+        lane = of[k]
+        if one.op == ca.OP_OUTPUT and lane is not None and lane != _MIXED:
             made = one.operands[0]
-            shapes.setdefault(_shape(packs, made, 4), {}).setdefault(of[k], made)
+            shapes.setdefault(_shape(packs, made, 4), {}).setdefault(lane, made)
     for lanes in shapes.values():
         count = len(lanes)
         if count > 1:
