@@ -359,4 +359,5 @@ def _side_by_side(
     from kompono.compile.packed import OnLanes
 
     planned = packs.packs_of(found, fused)
-    return None if planned is None else OnLanes(planned, body, values, single)
+    made = None if planned is None else OnLanes(planned, body, values, single)
+    return made if made is not None and made.has_order else None

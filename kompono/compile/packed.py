@@ -73,6 +73,26 @@ class OnLanes:
             if one.op in (ca.OP_OUTPUT, ca.OP_CALL):
                 self._need(root)
 
+    @property
+    def has_order(self) -> bool:
+        """Whether nothing on lanes waits for itself: units that need what others of another four made may."""
+        done: set[int | Several] = set()
+        begun: set[int | Several] = set()
+        stack: list[tuple[int | Several, bool]] = [
+            (k, False) for k, one in enumerate(self.packs.found) if one.op in (ca.OP_OUTPUT, ca.OP_CALL)
+        ]
+        while stack:
+            one, ready = stack.pop()
+            if ready:
+                done.add(one)
+            elif one not in done:
+                if one in begun:
+                    return False
+                begun.add(one)
+                stack.append((one, True))
+                stack.extend((other, False) for other in self._before(one))
+        return True
+
     def _need(self, root: int | Several) -> None:
         stack: list[tuple[int | Several, bool]] = [(root, False)]
         while stack:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kompono import Body, Ground, Simulation, Subsystem
-from kompono.compile import Kernel, packs
+from kompono.compile import Kernel, packs, schedule
 from kompono.library import Contact, Gravity, solids
 from kompono.solve.settling import settler_of
 from kompono.translate.program import Program
@@ -42,7 +42,8 @@ def evaluated(program: Program, state: np.ndarray) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("feet", "places", "engine"), [(4, "circle", "relative"), (3, "any", "relative"), (2, "any", "absolute")]
+    ("feet", "places", "engine"),
+    [(4, "circle", "relative"), (3, "any", "relative"), (2, "any", "absolute"), (6, "any", "relative")],
 )
 def test_units_on_lanes_have_the_bits_of_one_at_a_time(
     feet: int, places: str, engine: str, monkeypatch: pytest.MonkeyPatch
@@ -57,3 +58,9 @@ def test_units_on_lanes_have_the_bits_of_one_at_a_time(
     monkeypatch.setattr(packs, "packs_of", lambda found, fused: None)
     for one, other in zip(side_by_side, evaluated(program, start), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_units_that_wait_for_each_other_are_written_one_by_one() -> None:
+    """Of sixteen feet some of four would need what others make, in turns."""
+    program = Simulation(Table(16, "circle")).kernel.program
+    assert schedule.define(program, [program.routines["derivative"]])
