@@ -148,7 +148,7 @@ def _results(found: Sequence[Instruction], call: int, index: int) -> list[int]:
 
 def _groups(found: Sequence[Instruction], operands: Sequence[int], known: Sizes) -> Iterator[list[list[int]]]:
     """Up to four units each, one behind the other, that have equally many rows: of each group the first rows, the
-    second ones, and so on.
+    second ones, and so on. Units of one row are so short that putting their numbers together costs more than it saves.
     """
     units: dict[float, list[int]] = {}
     for row in range(known.rows):
@@ -161,7 +161,7 @@ def _groups(found: Sequence[Instruction], operands: Sequence[int], known: Sizes)
         last = first + 1
         while last < min(len(rows), first + TOGETHER) and len(rows[last]) == len(rows[first]):
             last += 1
-        if last > first + 1:
+        if last > first + 1 and len(rows[first]) > 1:
             yield [list(several) for several in zip(*rows[first:last], strict=True)]
         first = last
 
