@@ -86,8 +86,9 @@ class Elimination:
         self.work, self.code, self.rows, self.last = work, work.code, rows, len(rows) - 1
         self.matrix = [[columns.answer(row, k) for k in range(len(rows))] for row in rows]
         self.right = [0.0 - work.law(row, "offset") for row in rows]
+        self._fuses = isinstance(work, Work)  # what also stands in line has the same bits there
         self.inverse: list[Value] = []
-        self.code.fuses, before = False, self.code.fuses  # wherever it stands, it has the same bits
+        self.code.fuses, before = self._fuses, self.code.fuses
         self.is_clear = self._eliminate_all()
         self.code.fuses = before
 
@@ -132,7 +133,7 @@ class Elimination:
 
     def forces(self) -> list[Value]:
         """Forces of the rows."""
-        self.code.fuses, before = False, self.code.fuses
+        self.code.fuses, before = self._fuses, self.code.fuses
         found = self._forces()
         self.code.fuses = before
         return found

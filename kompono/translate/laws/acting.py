@@ -76,6 +76,8 @@ def pushes(rows: LawRows, closures: Rows, z: Vector) -> dict[Any, Vector]:
     found: dict[Any, list[Vector]] = {}
     for law, span in rows.spans.items():
         units = rows.rows_of_units(law)
+        if all(len(unit) == 1 for unit in units):  # as one product, sums take in what each does
+            units = [[row for unit in units for row in unit]]
         for key, first, *parts in _factors(closures[law]):
             push = _in_pairs([first[unit, :].T @ z[span, :][unit, :] for unit in units])
             for part in parts:
