@@ -179,6 +179,7 @@ class Code:
         self._lines: list[str] = []
         self._count = 0
         self._exits: list[str] = []
+        self.fuses = True  # sums may take in products, as LLVM likes
 
     def fresh(self, stem: str = "") -> str:
         """A name nobody has."""
@@ -223,7 +224,8 @@ class Code:
         """The value of an operator on two values, one of which may be a Python number."""
         kind = self._common(left, right)
         single = {self.lanes.real: REAL, self.lanes.truth: BOOL}.get(kind, kind)
-        text = f"{_OPERATORS[operator, single]} {kind} {self.value(left, kind)}, {self.value(right, kind)}"
+        name = _OPERATORS[operator, single] if self.fuses else _OPERATORS[operator, single].removesuffix(" contract")
+        text = f"{name} {kind} {self.value(left, kind)}, {self.value(right, kind)}"
         truth = self.lanes.truth if kind == self.lanes.real else BOOL
         return self.let(truth if operator in _COMPARISONS else kind, text)
 

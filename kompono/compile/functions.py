@@ -54,7 +54,7 @@ def declarations(text: str, lanes: Lanes) -> str:
     lines = []
     together = f"@{TURNS}(" in text
     wide = {ONE, lanes, Lanes(host.lanes())} if together else {ONE, lanes}
-    wide |= {Lanes(4)} if ".v4f64(" in text else set()  # what asks for four columns, see `law_columns`
+    wide |= {Lanes(n) for n in (2, 4) if f".v{n}f64(" in text}  # see `law_columns`, `packs`
     text += sincos.together(TURNS, Lanes(host.lanes())) if together else ""
     for name in sincos.NAMES:
         if f"@{symbol(name, ONE, turns=True)}(" in text and sincos.available():

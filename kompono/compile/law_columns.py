@@ -16,7 +16,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from kompono.compile import split
-from kompono.compile.emit import INT, REAL, Array, Code, Value, Variable, room
+from kompono.compile.emit import INT, Array, Code, Value, Variable, room
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_carried import load_row
 from kompono.compile.law_listing import Listing
@@ -91,18 +91,6 @@ class Columns:
             text = f"select {WIDE.truth} {follows}, {reals} {shares}, {reals} zeroinitializer"
             place = self._forces.at(i * COLUMNS)
             code.say(f"store {reals} {code.let(reals, text).name}, ptr {place.pointer}, align 32")
-        self._call()
-
-    def ask_feet(self, shares: list[Value]) -> None:
-        """The same for the first rows of the table, one for each foot, and the shares of all rows behind them, those of
-        the first foot first.
-        """
-        code, reals, feet = self.work.code, WIDE.real, self.work.sizes.feet
-        numbers = [Value(code, "1.0", REAL)] * feet + shares
-        for i, number in enumerate(numbers):
-            lane = i if i < feet else (i - feet) // self.work.sizes.slips
-            wide = code.let(reals, f"insertelement {reals} zeroinitializer, double {number.name}, i64 {lane}").name
-            code.say(f"store {reals} {wide}, ptr {self._forces.at(i * COLUMNS).pointer}, align 32")
         self._call()
 
     def _call(self) -> None:

@@ -11,8 +11,9 @@ of the table at a time (see `law_listing`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
-from kompono.compile.emit import BOOL, REAL, Value, Variable, room
+from kompono.compile.emit import BOOL, REAL, Code, Value, Variable, room
 from kompono.compile.law_columns import COLUMNS, Columns
 from kompono.compile.law_listing import Listing
 from kompono.compile.law_work import Work
@@ -21,7 +22,7 @@ MOST_ROWS = 64  # of a table
 _PIVOT = 1e-3  # of what a diagonal was: less is left to others
 _NOTHING = 1e-12  # the same of the last: less is rounding
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
-_TOGETHER = ("laws", "least", "motion", "back")  # purposes of which the linear problem is all
+_TOGETHER = ("laws", "least", "motion", "speeds", "back")  # purposes of which the linear problem is all
 
 
 def is_small(work: Work) -> bool:
@@ -52,7 +53,28 @@ def solve_small(work: Work, columns: Columns, done: Variable) -> None:
                 listing.write(z)
 
 
-def elimination_of(work: Work, columns: Columns, rows: Sequence[Value | int]) -> Elimination:
+class Rows(Protocol):
+    """Numbers of rows, by place and field of the table."""
+
+    @property
+    def code(self) -> Code:
+        """Where code goes."""
+        ...
+
+    def law(self, i: Any, field: str) -> Value:
+        """A number of a row."""
+        ...
+
+
+class Answers(Protocol):
+    """What the machine answers to one unit of some rows."""
+
+    def answer(self, row: Any, k: int) -> Value:
+        """What the k-th of them does to a row."""
+        ...
+
+
+def elimination_of(work: Rows | Work, columns: Answers, rows: Sequence[Value | int]) -> Elimination:
     """The equations of up to four rows, whose columns are there."""
     return (_Pairs if len(rows) == COLUMNS else Elimination)(work, columns, rows)
 
@@ -60,12 +82,15 @@ def elimination_of(work: Work, columns: Columns, rows: Sequence[Value | int]) ->
 class Elimination:
     """The equations of some rows."""
 
-    def __init__(self, work: Work, columns: Columns, rows: Sequence[Value | int]) -> None:
+    def __init__(self, work: Rows | Work, columns: Answers, rows: Sequence[Value | int]) -> None:
         self.work, self.code, self.rows, self.last = work, work.code, rows, len(rows) - 1
         self.matrix = [[columns.answer(row, k) for k in range(len(rows))] for row in rows]
         self.right = [0.0 - work.law(row, "offset") for row in rows]
+        self._fuses = isinstance(work, Work)  # what also stands in line has the same bits there
         self.inverse: list[Value] = []
+        self.code.fuses, before = self._fuses, self.code.fuses
         self.is_clear = self._eliminate_all()
+        self.code.fuses = before
 
     def _eliminate_all(self) -> Value:
         """Eliminate; whether that is all there is to it."""
@@ -107,6 +132,13 @@ class Elimination:
         return found
 
     def forces(self) -> list[Value]:
+        """Forces of the rows."""
+        self.code.fuses, before = self._fuses, self.code.fuses
+        found = self._forces()
+        self.code.fuses = before
+        return found
+
+    def _forces(self) -> list[Value]:
         """z + t n: t from the last equation, or, if that says nothing, so that n has no part in the sum."""
         code, last, clear = self.code, self.last, self.says_something
         z = self._back([self.right[k] for k in range(last)])
@@ -156,7 +188,7 @@ class _Pairs(Elimination):
     def _along(self, i: int, first: tuple[Value, Value]) -> Value:
         return self.matrix[i][0] * first[0] + self.matrix[i][1] * first[1]
 
-    def forces(self) -> list[Value]:
+    def _forces(self) -> list[Value]:
         """As of others, with z and n multiplied by the third pivot, so that nothing waits for its reciprocal."""
         code, (beside, below), clear = self.code, (self.left[0][1], self.left[1][0]), self.says_something
         z = [*(self.pivot * self.found[k] - self.first[0][k] * self.rest[0] for k in range(2)), self.rest[0]]

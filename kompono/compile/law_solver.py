@@ -36,7 +36,7 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 11  # of the algorithm
+VERSION = 12  # of the algorithm
 FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
@@ -98,7 +98,7 @@ def _solve(work: Work, callee: Callee) -> None:
     done = code.variable(BOOL, False)
     if is_small(work):
         if work.sizes.feet:
-            solve_feet(work, columns, done)
+            solve_feet(work, done)
         with code.when(~done.get()):
             solve_small(work, columns, done)
     with code.when(~done.get()):
@@ -209,7 +209,7 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
     rank = factor(work.held, rest)
     with code.when(rank >= rest):
         solve_all(work.held, rest)
-    if work.sizes.purpose in ("motion", "back"):
+    if work.sizes.purpose in ("motion", "speeds", "back"):
         with code.when(rank < rest):
             solve_all(work.held, rank)
         return

@@ -16,14 +16,18 @@ and results go through an array `%calls` of the function around it, each call wi
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.compile import functions
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
-from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.straight import (
     COSINE,
     RESULT,
@@ -38,6 +42,9 @@ from kompono.compile.straight import (
     instructions,
 )
 from kompono.errors import CompileError
+
+if TYPE_CHECKING:
+    from kompono.compile.packed import OnLanes
 
 _ARITHMETIC = {
     ca.OP_ADD: "fadd {real} {0}, {1}",
@@ -135,6 +142,9 @@ class Body:
     def operate(self, op: int, values: Sequence[str]) -> str:
         """The value of one SX operation."""
         real, truth = self.lanes.real, self.lanes.truth
+        if op == ca.OP_INV and values[0].startswith("0x"):  # LLVM would divide each time
+            (known,) = struct.unpack("<d", struct.pack("<Q", int(values[0], 16)))
+            return constant(1.0 / known if known else math.copysign(math.inf, known))
         if op in _ARITHMETIC:
             return self.let(_ARITHMETIC[op].format(*values, real=real, one=self.one))
         if op in _CALLS:
@@ -175,14 +185,16 @@ class Body:
         return self.let(f"call {real} @llvm.fmuladd.{self.lanes.suffix}({real} {x}, {real} {y}, {real} {other})")
 
     def invoke(
-        self, calls: Calls, function: ca.Function, values: Sequence[str],
+        self, calls: Calls, function: ca.Function, values: Sequence[str], tell: Callable[[int], None] | None = None,
         copied: Sequence[tuple[int, int, int]] = (), address: Callable[[int], str] | None = None,
     ) -> str:  # fmt: skip
-        """Call a function on values; names the address of its results. From a place on, so many are `copied` from where
-        inputs have their `address`.
+        """Call a function on values, or on what `tell` stores from a place on; names the address of its results. From a
+        place on, so many are `copied` from where inputs have their `address`.
         """
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
+        if tell is not None:
+            tell(first)
         within = set[int]()
         for begin, count, number in copied:
             assert address is not None
@@ -191,7 +203,7 @@ class Body:
             given = f"ptr {place}, ptr {source}, i64 {8 * self.lanes.count * count}, i1 false"
             self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
             within |= {*range(begin, begin + count)}
-        for i, value in enumerate(values):
+        for i, value in enumerate(values if tell is None else ()):
             if i in within:
                 continue
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + i}")
@@ -218,6 +230,10 @@ class Body:
         """One result of a call."""
         place = self.let(f"getelementptr {self.lanes.real}, ptr {address}, i64 {index}")
         return self.let(f"load {self.lanes.real}, ptr {place}{self.lanes.aligned}")
+
+    def turned(self, op: int, sines: str, count: int, index: int) -> str:
+        """One of the sines or cosines of so many angles."""
+        return self.result(sines, index + (functions.turned_together(count) if op == COSINE else 0))
 
     def sign(self, x: str) -> str:
         """-1, 1, or x itself when it is zero or NaN."""
@@ -288,18 +304,10 @@ def is_far(name: str) -> bool:
 
 
 def lower(
-    function: ca.Function,
-    lines: list[str],
-    read: Callable[[int], str],
-    write: Callable[[int, str], Iterable[str]],
-    prefix: str = "v",
-    lanes: Lanes = ONE,
-    calls: Calls | None = None,
-    constant: Callable[[float], str] | None = None,
-    grouped: bool = False,
-    turns: bool = False,
-    address: Callable[[int], str] | None = None,
-) -> None:
+    function: ca.Function, lines: list[str], read: Callable[[int], str], write: Callable[[int, str], Iterable[str]],
+    prefix: str = "v", lanes: Lanes = ONE, calls: Calls | None = None, constant: Callable[[float], str] | None = None,
+    grouped: bool = False, turns: bool = False, address: Callable[[int], str] | None = None,
+) -> None:  # fmt: skip
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
@@ -315,10 +323,11 @@ def lower(
     found = in_turns(found) if turns and calls is not None else found
     fused = fusions(found)
     inside = absorbed(found, fused)
-    copied = _copied(found, address) if address is not None and calls is not None else {}
     values: list[str] = [""] * len(found)
     inputs: dict[int, str] = {}
-    for k, instruction in _needed(found, copied):
+
+    def single(k: int) -> None:
+        instruction = found[k]
         op, operands = instruction.op, [values[i] for i in instruction.operands]
         if op == ca.OP_OUTPUT:
             lines.extend(write(instruction.index, operands[0]))
@@ -331,7 +340,11 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            values[k] = body.invoke(calls, instruction.function, operands, copied.get(k, ()), address)
+            ask = partial(body.invoke, calls, instruction.function, operands)
+            if on_lanes is None:
+                values[k] = ask(copied=copied.get(k, ()), address=address)
+            else:
+                values[k] = on_lanes.call(k, ask)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:
@@ -339,14 +352,35 @@ def lower(
         elif op == TURNS and calls is not None:
             values[k] = body.turn(calls, operands)
         elif op in (SINE, COSINE):
-            behind = functions.turned_together(len(found[instruction.operands[0]].operands)) if op == COSINE else 0
-            values[k] = body.result(operands[0], behind + instruction.index)
+            count = len(found[instruction.operands[0]].operands)
+            values[k] = body.turned(op, operands[0], count, instruction.index)
         elif k in fused:
-            side = fused[k]
-            factors = [values[i] for i in found[instruction.operands[side]].operands]
-            values[k] = body.fuse(op, side, factors, operands[1 - side])
+            factors = [values[i] for i in found[instruction.operands[fused[k]]].operands]
+            values[k] = body.fuse(op, fused[k], factors, operands[1 - fused[k]])
         elif k not in inside:
             values[k] = body.operate(op, operands)
+
+    on_lanes = _side_by_side(found, fused, body, values, single) if calls is not None and lanes == ONE else None
+    if on_lanes is not None:
+        on_lanes.write()
+        return
+    copied = _copied(found, address) if address is not None and calls is not None else {}
+    for k in _needed(found, copied):
+        single(k)
+
+
+def _side_by_side(
+    found: list[Instruction], fused: dict[int, int], body: Body, values: list[str], single: Callable[[int], None]
+) -> OnLanes | None:
+    """Who writes units of laws side by side, if there are any."""
+    if not any(one.op == ca.OP_CALL for one in found):
+        return None
+    from kompono.compile import packs
+    from kompono.compile.packed import OnLanes
+
+    planned = packs.packs_of(found, fused)
+    made = None if planned is None else OnLanes(planned, body, values, single)
+    return made if made is not None and made.has_order else None
 
 
 def _copied(found: Sequence[Instruction], address: Callable[[int], str]) -> dict[int, list[tuple[int, int, int]]]:
@@ -364,14 +398,12 @@ def _copied(found: Sequence[Instruction], address: Callable[[int], str]) -> dict
     return runs
 
 
-def _needed(
-    found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]
-) -> Iterable[tuple[int, Instruction]]:
-    """Instructions by number, without inputs that are only copied."""
+def _needed(found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]) -> Iterable[int]:
+    """Numbers of instructions, without inputs that are only copied."""
     if not copied:
-        return enumerate(found)
+        return range(len(found))
     needed = set[int]()
     for k, one in enumerate(found):
         within = {i for begin, count, _ in copied.get(k, ()) for i in range(begin, begin + count)}
         needed.update(operand for i, operand in enumerate(one.operands) if i not in within)
-    return [(k, one) for k, one in enumerate(found) if one.op != ca.OP_INPUT or k in needed]
+    return [k for k, one in enumerate(found) if one.op != ca.OP_INPUT or k in needed]

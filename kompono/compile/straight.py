@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.translate.algorithm import algorithm, operand_counts
+from kompono.translate.laws.naming import is_solver
 
 RESULT = -1  # the operation of an instruction that takes one result of a call
 ROUND = -2  # what parts elsewhere were asked so far is sent, and all replies are waited for
@@ -81,12 +82,15 @@ def instructions(function: ca.Function) -> list[Instruction]:
 def with_reciprocals(instructions: list[Instruction]) -> list[Instruction]:
     """The same with one division for all quotients that have their divisor in common: they are products with its
     reciprocal. A processor makes eight products in the time of a division, and sums take them in. What is compared
-    stays as it is (see `fusions`).
+    stays as it is (see `fusions`). Where laws are solved for, which is one long wait, what is divided by a number is
+    multiplied by its reciprocal, too.
     """
     compared = _compared(instructions)
     quotients = [k for k, one in enumerate(instructions) if one.op in _QUOTIENTS and k not in compared]
     divisors = Counter([instructions[k].operands[-1] for k in quotients])
     shared = {k for k, count in divisors.items() if count > 1 and instructions[k].op != ca.OP_CONST}
+    if any(one.function is not None and is_solver(one.function.name()) for one in instructions):
+        shared |= {k for k in divisors if instructions[k].op == ca.OP_CONST}
     if not shared:
         return instructions
     found: list[Instruction] = []

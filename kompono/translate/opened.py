@@ -1,4 +1,4 @@
-"""Whether numbers of a model are put in after tracing, which these are, and the model that is traced (see `numbers`)."""
+"""Whether numbers of a model are put in after tracing, which these are, and the model that is traced."""
 
 from __future__ import annotations
 

@@ -54,17 +54,26 @@ def feet(rng: np.random.Generator, places: np.ndarray, closed: list[int]) -> Law
 def least(laws: Laws) -> np.ndarray:
     """The least forces that hold the gaps, by NumPy."""
     gaps = np.flatnonzero(laws.table[:FEET, 0] == HELD)
-    carried = np.zeros((3 * FEET, FEET))
-    carried[range(FEET), range(FEET)] = 1.0
-    for row in range(FEET, 3 * FEET):
-        carried[row, int(laws.table[row, 7])] = -laws.table[row, 1] * laws.table[row, 3]
-    normal = -np.linalg.pinv((laws.a @ carried)[np.ix_(gaps, gaps)], rcond=1e-9) @ laws.b[gaps]
-    return carried[:, gaps] @ normal
+    pushes = carried(laws)
+    normal = -np.linalg.pinv((laws.a @ pushes)[np.ix_(gaps, gaps)], rcond=1e-9) @ laws.b[gaps]
+    return pushes[:, gaps] @ normal
 
 
-def given(laws: Laws) -> np.ndarray:
+def given(laws: Laws, fixed: bool = False) -> np.ndarray:
+    """What a solver is told; one that knows that rows are those of feet also what these do to the gaps."""
     factor = np.vstack([laws.a, laws.big_b]).ravel(order="F")
-    return np.concatenate([factor, laws.table.ravel(order="F"), laws.n0])
+    told = np.concatenate([factor, laws.table.ravel(order="F"), laws.n0])
+    return np.concatenate([told, (laws.a @ carried(laws))[:FEET].ravel()]) if fixed else told
+
+
+def carried(laws: Laws) -> np.ndarray:
+    """What one newton on each foot is on all rows, with the friction it carries."""
+    found = np.zeros((3 * FEET, FEET))
+    found[range(FEET), range(FEET)] = 1.0
+    for row in range(FEET, 3 * FEET):
+        if laws.table[row, 0] == SLIDES:
+            found[row, int(laws.table[row, 7])] = -laws.table[row, 1] * laws.table[row, 3]
+    return found
 
 
 @pytest.mark.parametrize("purpose", ["laws", "motion", "back"])
@@ -83,8 +92,8 @@ def test_feet_that_slide(purpose: str) -> None:
         quick, general = (solver(purpose, small).evaluate("derivative", 0.0, given(laws))[0] for small in (True, False))
         close(quick, general, 1e-11)
         close(quick, least(laws), 1e-11)
-        fixed = solver(purpose, True, True).evaluate("derivative", 0.0, given(laws))[0]
-        np.testing.assert_array_equal(fixed, quick)  # no list is made, but the same is computed
+        fixed = solver(purpose, True, True).evaluate("derivative", 0.0, given(laws, True))[0]
+        close(fixed, quick, 1e-13)  # no list is made, but the same is computed
 
 
 def test_feet_that_are_not_as_they_are_said_to_be() -> None:
@@ -94,7 +103,7 @@ def test_feet_that_are_not_as_they_are_said_to_be() -> None:
     for place, value in ((4, 2.0), (0, HELD), (6, 0.0), (6, 1.0)):
         laws = feet(rng, square, [0, 1, 2, 3])
         laws.table[FEET + 3, place] = value
-        fixed, general = (solver("laws", *ways).evaluate("derivative", 0.0, given(laws))[0]
+        fixed, general = (solver("laws", *ways).evaluate("derivative", 0.0, given(laws, ways[1]))[0]
                           for ways in ((True, True), (False, False)))  # fmt: skip
         close(fixed, general, 1e-11)
 
@@ -104,7 +113,7 @@ def test_what_is_rounding_is_not_brought_back() -> None:
     laws.table[FEET:, 0] = OFF
     for size, moved in ((1e-17, False), (1e-12, True), (np.nan, True)):
         laws.table[:, 2] = [size, *[1e-18] * (3 * FEET - 1)]
-        assert solver("back", True, True).evaluate("derivative", 0.0, given(laws))[0].any() == moved
+        assert solver("back", True, True).evaluate("derivative", 0.0, given(laws, True))[0].any() == moved
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-13, 1e-11, 1e-8, 1e-5, 1e-3, 0.1])

@@ -75,12 +75,22 @@ def pushes(rows: LawRows, closures: Rows, z: Vector) -> dict[Any, Vector]:
     """W^T z by joint or body."""
     found: dict[Any, list[Vector]] = {}
     for law, span in rows.spans.items():
-        for key, *parts in _factors(closures[law]):
-            push = z[span, :]
+        units = rows.rows_of_units(law)
+        if all(len(unit) == 1 for unit in units):  # as one product, sums take in what each does
+            units = [[row for unit in units for row in unit]]
+        for key, first, *parts in _factors(closures[law]):
+            push = _in_pairs([first[unit, :].T @ z[span, :][unit, :] for unit in units])
             for part in parts:
                 push = part.T @ push
             found.setdefault(key, []).append(push)
     return {key: reduce(lambda a, b: a + b, terms) for key, terms in found.items()}
+
+
+def _in_pairs(terms: list[Vector]) -> Vector:
+    """The sum of what several units do, two and two, so that none waits for all before it."""
+    while len(terms) > 1:
+        terms = [reduce(lambda a, b: a + b, terms[k : k + 2]) for k in range(0, len(terms), 2)]
+    return terms[0]
 
 
 def row_accelerations(rows: LawRows, closures: Rows, solution: Solution, bias: bool = True) -> Vector:

@@ -38,6 +38,7 @@ class SolvedLaws:
     def changes(self, push: Push, shares: bool) -> tuple[Matrix, list[tuple[Vector, Vector]]]:
         """dz (rows, directions), and symbols in it with what they stand for; with `shares` NaN where rows share."""
         known, respond, seen, sliding, held = self._parts()
+        given = self.given[: known.base, :]
         own = push(sliding, None)
         moved = push(seen, own)
         columns = [k for k in range(moved.shape[1]) if moved[:, k].nnz()]
@@ -46,7 +47,7 @@ class SolvedLaws:
             purpose = "share" if shares else "slope"
             solver = make_stand_in(respond, known.factor, known.rows, known.measures, purpose, len(columns))
             told = [ca.densify(moved[:, k]) for k in columns]
-            found = solver(ca.densify(ca.vertcat(self.given, self.z, *told)))
+            found = solver(ca.densify(ca.vertcat(given, self.z, *told)))
             for number, k in enumerate(columns):
                 changes[:, k] = found[number * known.rows : (number + 1) * known.rows]
         return own + changes, [held]
@@ -55,7 +56,8 @@ class SolvedLaws:
         """What weights of dz are for all that is known before: the transposed of `changes`."""
         known, respond, seen, sliding, held = self._parts()
         solver = make_stand_in(respond, known.factor, known.rows, known.measures, "bear" if shares else "pull")
-        before, on_z = pull(seen, solver(ca.densify(ca.vertcat(self.given, self.z, weights))))
+        given = self.given[: known.base, :]
+        before, on_z = pull(seen, solver(ca.densify(ca.vertcat(given, self.z, weights))))
         return before + pull(sliding, weights + on_z)[0], [held]
 
     def _parts(self) -> tuple[Sizes, ca.Function, Vector, Vector, tuple[Vector, Vector]]:
@@ -68,7 +70,7 @@ class SolvedLaws:
         respond = next(f for f in self.solver.find_functions() if f.name() == known.respond)
         answer = replayed(respond, ca.vertcat(factor, self.z))
         offsets = ca.vertcat(*[line["offset"] for line in table])
-        n0 = self.given[known.factor + len(FIELDS) * known.rows :, :]
+        n0 = self.given[known.base - known.measures : known.base, :]
         measures = n0 + answer[known.rows :, :]
         seen = ca.vertcat(offsets + answer[: known.rows, :], measures)
         sizes_of_n = ca.SX.sym("size", known.rows)

@@ -18,13 +18,14 @@ from itertools import accumulate
 import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
+from kompono.translate.laws.along import replayed
 from kompono.translate.laws.handed import handed_numbers
-from kompono.translate.laws.naming import OWN, PUSHES
+from kompono.translate.laws.naming import FIELDS, OWN, PUSHES, feet_told
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import coefficients, split, told
 from kompono.translate.laws.stand_in import make_stand_in
 from kompono.translate.program import Call, Routine
-from kompono.translate.symbolic import Scalar, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 Pushed = Callable[[Vector], Solution]  # the solution with forces z on the rows
@@ -100,7 +101,7 @@ def correct_laws(rows: LawRows, tracer: Tracer, moved: Callable[[Vector], Vector
     `moved` gives what they do to the rows.
     """
     table = held_table(rows, tracer, level)(off)
-    purpose = "back" if level == "residual" else "motion"  # speeds of what is held are zero, to the last digit
+    purpose = "back" if level == "residual" else "speeds"
     return solved(rows.size, 0, linear_part(rows.size, moved, rows.feet), table, ca.SX(0, 1), purpose)
 
 
@@ -131,9 +132,27 @@ def solved(
 ) -> Vector:  # fmt: skip
     """Forces of the rows, by native code; for a purpose that naming.Sizes tells. The table has eight numbers a row."""
     factor, respond = response
-    table = ca.vec(ca.reshape(ca.densify(table), 8, size).T)  # by fields
+    lines = ca.reshape(ca.densify(table), 8, size).T
     solver = make_stand_in(respond, factor.numel(), size, measures, purpose)
-    return solver(ca.densify(ca.vertcat(factor, table, n0)))
+    return solver(ca.densify(ca.vertcat(factor, ca.vec(lines), n0, _of_feet(response, lines))))
+
+
+def _of_feet(response: tuple[Vector, ca.Function], lines: Matrix) -> Vector:
+    """What the force of each foot, with the friction it carries, does to all gaps, gap by gap; of other rows nothing.
+    As part of the graph it is no more than what gaps answer, and feet are made side by side (`compile/packs.py`).
+    """
+    factor, respond = response
+    feet = feet_told(respond.name())
+    columns = []
+    for foot in range(feet):
+        push = ca.SX(lines.shape[0], 1)
+        push[foot] = 1
+        slips = (lines.shape[0] - feet) // feet
+        for row in range(feet + foot * slips, feet + (foot + 1) * slips):
+            kind, direction, mu = (lines[row, FIELDS.index(field)] for field in ("kind", "direction", "mu"))
+            push[row] = ca.if_else(kind == SLIDES, -direction * mu, 0)
+        columns.append(replayed(respond, ca.vertcat(factor, ca.densify(push)))[:feet])
+    return ca.vec(ca.horzcat(*columns).T) if columns else ca.SX(0, 1)
 
 
 def force_table(rows: LawRows, tracer: Tracer, rate: Vector, numbers: list[Vector]) -> Callable[..., Vector]:

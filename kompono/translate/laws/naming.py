@@ -22,15 +22,16 @@ FIELDS = (
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
-_FEET = re.compile(r"respond\d+_feet(\d+)_")
-_NAME = re.compile(r"(laws|least|motion|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
+_FEET = re.compile(r"respond\d+_stand(\d+)_")  # "feet" in older names, which tell no columns
+_NAME = re.compile(r"(laws|least|motion|speeds|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
     "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
-    do, so that redundant rows need not share what they bear; "back": corrections of what is off, which may be rounding;
+    do, so that redundant rows need not share what they bear; "back" and "speeds": corrections of coordinates
+    and of speeds that are off, which may be rounding;
     "slope": how forces change in some directions (`columns`), for what they do; "share": the same for themselves, which
     redundant rows have not. "pull" and "bear" are these two transposed: what rows and measures get of the forces.
     """
@@ -55,8 +56,7 @@ class Sizes(NamedTuple):
     @property
     def feet(self) -> int:
         """How many rows are gaps of feet, if all others are their slips, foot by foot; else 0."""
-        found = _FEET.match(self.respond)
-        return 0 if found is None else int(found[1])
+        return feet_told(self.respond)
 
     @property
     def slips(self) -> int:
@@ -64,15 +64,22 @@ class Sizes(NamedTuple):
         return (self.rows - self.feet) // self.feet if self.feet else 0
 
     @property
+    def base(self) -> int:
+        """Numbers that all solvers are given: factor, table of rows, measures without multipliers."""
+        return self.factor + len(FIELDS) * self.rows + self.measures
+
+    @property
     def given(self) -> int:
-        """Numbers in the column of arguments: factor, table of rows, measures without multipliers; of slopes also the
-        forces, and what changes of rows and measures, direction by direction, or, transposed, a weight of each force.
+        """Numbers in the column of arguments: those of the `base`; of feet also what the force of each, with the
+        friction it carries, does to all gaps, gap by gap; of slopes the forces, and what changes of rows and measures,
+        direction by direction, or, transposed, a weight of each force.
         """
-        first = self.factor + len(FIELDS) * self.rows + self.measures
+        first = self.base
         if self.transposed:
             return first + 2 * self.rows
-        more = self.rows + self.columns * (self.rows + self.measures)
-        return first + more if self.columns else first
+        if not self.columns:
+            return first + self.feet**2
+        return first + self.rows + self.columns * (self.rows + self.measures)
 
     def place(self, row: int, field: str) -> int:
         """Where an entry of the table is in the column of arguments."""
@@ -98,12 +105,18 @@ def respond_name(rows: int, digest: str, feet: int = 0) -> str:
     """The name of a function that answers forces on so many rows; if the first of them are the gaps of feet, and the
     others their slips, with the number of `feet`.
     """
-    return f"respond{rows}_feet{feet}_{digest}" if feet else f"respond{rows}_{digest}"
+    return f"respond{rows}_stand{feet}_{digest}" if feet else f"respond{rows}_{digest}"
 
 
 def told_name(rows: int, measures: int) -> str:
     """The name of the one whose factor is what it answers, for one unit of each force."""
     return respond_name(rows, f"told{measures}")
+
+
+def feet_told(respond: str) -> int:
+    """How many feet the name of such a function tells; 0: its rows may be any."""
+    found = _FEET.match(respond)
+    return 0 if found is None else int(found[1])
 
 
 def rows_asked(name: str) -> int | None:

@@ -180,6 +180,15 @@ class LawRows:
         rows = [(unit.gap_row, unit.slip_row) for unit in self.placed]
         return count if rows == [(k, count + each * k) for k in range(count)] else 0
 
+    def rows_of_units(self, law: Law) -> list[list[int]]:
+        """Rows of each unit of a law, counted from its first one."""
+        found, start = [], self.spans[law].start
+        for unit in self.placed:
+            if unit.law is law:
+                gap = [unit.gap_row - start] if unit.gap_row >= 0 else []
+                found.append([*gap, *(unit.slip_row - start + k for k in range(unit.shape.slips))])
+        return found
+
     def numbered(self) -> list[int]:
         """The placed unit that each `LawUnit` belongs to."""
         found = {number: k for k, unit in enumerate(self.placed) for number in (unit.one_sided, unit.dry)}
