@@ -141,8 +141,7 @@ def translated(
         if parted is not None:
             return parted.engine(kernels, shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
-        used = elaborated if shared and not entry.schedules else tabled
-        return entry.load()(used, topology, kernels, shared=shared, **given)
+        return entry.load()(tabled, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
@@ -202,8 +201,6 @@ def _finished(
         if kept:
             head = head._replace(pattern=_pattern(kept.numbers, chosen))
             kept.put_head(head)
-    if kept and head.shared and chosen.model.numbers is None:
-        kept.numbers = None  # they stand in shared kernels as they are
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}
     program = replace(_program(chosen, routines, head.channels), **judged)

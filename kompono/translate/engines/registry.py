@@ -54,7 +54,6 @@ class EngineEntry:
     step: float = 1e-3
     every: int = 1
     tables: bool = False  # whether masses and inertias are put in after tracing, see `numbers.py`
-    schedules: bool = False  # whether that is so of shared kernels, too
     grows: bool = False  # whether large trees are translated by types of components
     links: bool = False  # whether joints are stiff links with forces of their own
     keeps: str = "condition"  # what a joint or constraint outside its tree is, in reports
@@ -111,7 +110,6 @@ _ALL = (
         },
         holds="The absolute engine keeps its joints exactly.",
         tables=True,
-        schedules=True,
         counted=("standard", "successive", "distributed"),
     ),
     EngineEntry(
