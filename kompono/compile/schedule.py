@@ -334,7 +334,7 @@ def _tabled(
     routine: Routine, numbers: Table | None, places: Sequence[int], how: Mapping[str, RowLayout] | WalkedCalls,
     lanes: Lanes,
 ) -> str:  # fmt: skip
-    """With `numbers` these are put at some `places` of the workspace first; kernels are functions of rows, or walked."""
+    """With `numbers` these are put at some `places` of the workspace first; kernels are functions or walked."""
     stem = f"t.{routine.name}"
     tables, code = "", Code(lanes)
     _copy_inputs(code, routine)

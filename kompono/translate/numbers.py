@@ -27,9 +27,9 @@ from kompono.model.body import Body, Frame, MassProperties
 from kompono.model.element import Element
 from kompono.translate.algorithm import reads
 from kompono.translate.apart import parts_of_numbers
+from kompono.translate.evaluated import on_arrays
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Coded, Routine
-from kompono.translate.rank.evaluated import on_arrays
 
 
 class Open(NamedTuple):
@@ -265,8 +265,8 @@ class OpenNumbers:
             if known.keys() >= set(call.inputs) and not kernels[call.kernel].find_functions():
                 if call.kernel not in made:
                     made[call.kernel] = on_arrays(kernels[call.kernel])
-                (values,) = made[call.kernel](np.array([known[slot] for slot in call.inputs]))
-                known.update(zip(call.outputs, values.ravel().tolist(), strict=True))
+                (found,) = made[call.kernel](np.array([known[slot] for slot in call.inputs]))
+                known.update(zip(call.outputs, found.ravel().tolist(), strict=True))
             else:
                 left.append(call)
         used = {slot for call in left for slot in call.inputs}

@@ -68,8 +68,8 @@ def same_function(function: Callable[..., Any]) -> tuple[object, ...] | None:
 def with_values(
     function: Callable[..., Any], is_number: Callable[[ca.SX], bool]
 ) -> tuple[Callable[..., Any], list[ca.SX], tuple[object, ...] | None]:
-    """A function that takes matrices of numbers it knows, and poses of such, as values behind its own; these values; and
-    what tells it apart from others (see `same_function`).
+    """A function that takes matrices of numbers it knows, and poses of such, as values behind its own; these values;
+    and what tells it apart from others (see `same_function`).
     """
     same = same_function(function)
     if same is not None or not isinstance(function, FunctionType) or function.__kwdefaults__:

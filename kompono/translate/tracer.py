@@ -295,8 +295,9 @@ class SharingTracer(Tracer):
                 raise TranslationError("internal: a traced value is not a slot")
             made = self.call(lambda: column, free=True)
             found |= {entry.element_hash(): made[k] for k, entry in enumerate(left)}
-        lasting = {key: (new[key], slot) for key, slot in found.items() if all(map(self._is_number, ca.symvar(new[key])))}
-        self._made_of_numbers |= lasting
+        for key, slot in found.items():
+            if all(self._is_number(symbol) for symbol in ca.symvar(new[key])):
+                self._made_of_numbers[key] = new[key], slot
         return found
 
     def _is_number(self, symbol: ca.SX) -> bool:
