@@ -22,7 +22,7 @@ from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, called_symbol, check_shape, lower
 from kompono.compile.numbers import Table, TabledNumbers
-from kompono.compile.rows import RowLayout, row_layouts
+from kompono.compile.rows import RowLayout, kernel_of_rows, row_layouts
 from kompono.compile.walked import Walked
 from kompono.compile.walked_calls import WalkedCalls
 from kompono.errors import CompileError
@@ -159,7 +159,7 @@ def define(
             tabled.append((left, numbers, routine.calls[0].outputs))
     layouts = row_layouts(call for routine, _, _ in tabled for call in routine.calls)
     parts.extend(_tabled(*one, layouts, lanes) for one in tabled)
-    parts.extend(_kernel(name, program.kernels[name], layout, lanes, turns) for name, layout in layouts.items())
+    parts.extend(kernel_of_rows(name, program.kernels[name], layout, lanes, turns) for name, layout in layouts.items())
     return "".join(parts)
 
 
@@ -286,41 +286,6 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------
-
-
-def _kernel(name: str, function: ca.Function, layout: RowLayout, lanes: Lanes, turns: bool) -> str:
-    """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
-    from kompono.compile import split
-
-    lines: list[str] = []
-    n, real = function.nnz_in(0), lanes.real
-    known: set[str] = set()
-
-    def say(made: str, how: str) -> str:
-        if made not in known:
-            known.add(made)
-            lines.append(f"{made} = {how}")
-        return made
-
-    def place(column: int) -> str:
-        (base, distance), array = layout.places[column], "in" if column < n else "out"
-        row = say(f"%r{base}", f"getelementptr i32, ptr %row, i64 {base}")
-        wide = say(f"%w{base}", f"zext i32 {say(f'%s{base}', f'load i32, ptr {row}')} to i64")
-        first = say(f"%{array}{base}", f"getelementptr {real}, ptr %{array}, i64 {wide}")
-        return say(f"%a{column}", f"getelementptr {real}, ptr {first}, i64 {distance}")
-
-    def read(i: int) -> str:
-        lines.append(f"%x{i} = load {real}, ptr {place(i)}{lanes.aligned}")
-        return f"%x{i}"
-
-    def write(j: int, value: str) -> list[str]:
-        return [f"store {real} {value}, ptr {place(n + j)}{lanes.aligned}"]
-
-    calls = Calls()
-    lower(function, lines, read, write, lanes=lanes, calls=calls, turns=turns)
-    head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
-    arguments = ("%in", "%out", "%row")
-    return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size)
 
 
 def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:

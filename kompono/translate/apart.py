@@ -21,7 +21,7 @@ from kompono.translate.program import Call, Routine
 from kompono.translate.symbolic import Vector
 
 
-class _Cut(NamedTuple):
+class _InTwo(NamedTuple):
     """A kernel in two. `numbers` makes `made` values of the inputs `given` of the whole one; `rest` reads inputs
     `read`, then these values by number in `read_made`, and gives the outputs `left`. The others are values that were
     made, by output.
@@ -42,7 +42,7 @@ class NumbersApart:
 
     def __init__(self, kernels: dict[str, ca.Function]) -> None:
         self._kernels = kernels
-        self._cuts: dict[tuple[str, tuple[bool, ...]], _Cut | None] = {}
+        self._cuts: dict[tuple[str, tuple[bool, ...]], _InTwo | None] = {}
 
     def of(self, routine: Routine, slots: Sequence[int]) -> tuple[Routine, tuple[int, ...]]:
         """A schedule without products of numbers in kernels that read anything else, and where its numbers are now, if
@@ -68,12 +68,12 @@ class NumbersApart:
                 calls.append(Call(cut.rest, read, tuple(call.outputs[k] for k in cut.left), call.path))
         return _side_by_side(replace(routine, calls=tuple(calls)), slots, known)
 
-    def _cut(self, kernel: str, mask: tuple[bool, ...]) -> _Cut | None:
+    def _cut(self, kernel: str, mask: tuple[bool, ...]) -> _InTwo | None:
         if (kernel, mask) not in self._cuts:
             self._cuts[kernel, mask] = self._made(self._kernels[kernel], mask)
         return self._cuts[kernel, mask]
 
-    def _made(self, kernel: ca.Function, mask: tuple[bool, ...]) -> _Cut | None:
+    def _made(self, kernel: ca.Function, mask: tuple[bool, ...]) -> _InTwo | None:
         if kernel.find_functions():  # closed functions are called by native code alone
             return None
         given = ca.SX.sym("x", kernel.nnz_in(0))
@@ -97,7 +97,7 @@ class NumbersApart:
         value = ca.vertcat(*values)
         needed = {symbol.element_hash() for symbol in ca.symvar(value)}
         told = tuple(k for k, symbol in enumerate(inputs) if symbol.element_hash() in needed)
-        return _Cut(
+        return _InTwo(
             add_kernel(self._kernels, ca.vertcat(*[inputs[k] for k in told]), value), told, len(values),
             add_kernel(self._kernels, symbols, rest) if left else "", read, read_made, left, others,
         )  # fmt: skip

@@ -11,7 +11,7 @@ constants, so the zeros of a planar mechanism vanish across kernels as well.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -375,22 +375,6 @@ class SharingTracer(Tracer):
         used = {number: slot for number, slot in found.items() if slot in needed}
         apart, slots = NumbersApart(self.kernels).of(routine, tuple(used.values()))
         return self.numbers.closed_schedule(self.kernels, Schedule(apart, tuple(used), slots))
-
-
-def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:
-    """Nodes of the expression graphs of one evaluation, equal ones once: its operations, with inputs and constants."""
-    return sum(count * _different_nodes(kernels[name]) for name, count in routine.counts().items())
-
-
-def _different_nodes(function: ca.Function) -> int:
-    x = ca.SX.sym("x", function.nnz_in(0))
-    return ca.Function("once", [x], [ca.cse(function(x))]).n_nodes()
-
-
-def exceeds(routine: Routine, kernels: Mapping[str, ca.Function], limit: int) -> bool:
-    """Whether one evaluation has more operations than a limit; looked at closely only where that is near."""
-    most = sum(count * kernels[name].n_nodes() for name, count in routine.counts().items())
-    return most > limit and operations(routine, kernels) > limit
 
 
 def addressed(values: Iterable[Any], first: int) -> tuple[list[tuple[int | float, ...]], list[ca.SX]]:

@@ -253,7 +253,7 @@ def _chosen(
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
     Laws are always inlined: their answer is cut out of the whole. One that is `made` is not made again.
     """
-    from kompono.translate.tracer import exceeds
+    from kompono.translate.counted import exceeds
 
     inlined = bool(model.laws) or sealed_with_laws(model)
     rows = sum(sum(group_sizes(element)) for element in closing)
