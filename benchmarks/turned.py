@@ -26,7 +26,7 @@ from kompono.model.constraint import Constraint
 from kompono.model.force import Force
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
-from kompono.translate.tracer import operations
+from kompono.translate.counted import operations
 
 TURN = Rotation.from_rotvec([0.5, -0.9, 0.3]).as_matrix()
 ROUNDS, STEPS = 25, 3000

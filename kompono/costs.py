@@ -14,8 +14,8 @@ from kompono.model.subsystem import Subsystem
 from kompono.request import Request
 from kompono.sealed.element import Sealed
 from kompono.translate import translated
+from kompono.translate.counted import operations
 from kompono.translate.engines.registry import ENGINES, Feature, engine_named
-from kompono.translate.tracer import operations
 
 WAYS = tuple((entry.name, projection) for entry in ENGINES.values() for projection in entry.counted)
 

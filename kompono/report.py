@@ -20,12 +20,12 @@ from kompono.model.subsystem import Subsystem
 from kompono.simulation import Simulation
 from kompono.solve.assemble import degrees_of_freedom
 from kompono.translate import Translation
+from kompono.translate.counted import operations
 from kompono.translate.engines.large.engine import NestedEngine
 from kompono.translate.laws.told import tell_units
 from kompono.translate.motion.conditions import group_sizes, path_joints
 from kompono.translate.program import Routine
 from kompono.translate.structure.topology import common_owner
-from kompono.translate.tracer import operations
 
 
 @dataclass(frozen=True)

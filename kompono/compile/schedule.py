@@ -22,6 +22,7 @@ from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, called_symbol, check_shape, lower
 from kompono.compile.numbers import Table, TabledNumbers
+from kompono.compile.rows import RowLayout, kernel_of_rows, row_layouts
 from kompono.compile.walked import Walked
 from kompono.compile.walked_calls import WalkedCalls
 from kompono.errors import CompileError
@@ -145,7 +146,7 @@ def define(
 
     routines = list(routines)
     parts: list[str] = [declare_called(called(program, routines), lanes)]
-    kernels: dict[str, ca.Function] = {}
+    tabled: list[tuple[Routine, Table | None, Sequence[int]]] = []
     for routine in routines:
         if isinstance(routine, TableRoutine):
             parts.append(sweeps.define(program, routine, _head(routine, lanes), f"t.{routine.name}", _table, lanes))
@@ -155,10 +156,11 @@ def define(
         if len(routine.calls) <= 1 or instructions(program, routine) <= DIRECT_LIMIT:
             parts.append(_direct(program, routine, lanes, numbers, turns))
         else:
-            tabled = routine.calls[1:] if numbers else routine.calls
-            kernels.update((call.kernel, program.kernels[call.kernel]) for call in tabled)
-            parts.append(_tabled(program, replace(routine, calls=tabled), lanes, numbers, routine.calls[0].outputs))
-    parts.extend(_kernel(name, function, lanes, turns) for name, function in kernels.items())
+            left = replace(routine, calls=routine.calls[1:]) if numbers else routine
+            tabled.append((left, numbers, routine.calls[0].outputs))
+    layouts = row_layouts(call for routine, _, _ in tabled for call in routine.calls)
+    parts.extend(_tabled(*one, layouts, lanes) for one in tabled)
+    parts.extend(kernel_of_rows(name, program.kernels[name], layout, lanes, turns) for name, layout in layouts.items())
     return "".join(parts)
 
 
@@ -175,7 +177,7 @@ def define_walked(program: Program, routine: Routine, numbers: Table | None = No
     if not table.fits:
         body = define(program, [routine], ONE, {routine.name: numbers} if numbers else {}, turns=True)
     elif isinstance(table, WalkedCalls):
-        body = _tabled(program, replace(routine, calls=table.calls), ONE, numbers, places, table)
+        body = _tabled(replace(routine, calls=table.calls), numbers, places, table, ONE)
     else:
         body = table.text(_head(routine, ONE), _table)
     body = declare_called(called(program, [routine]) if table.fits else (), ONE) + body
@@ -283,34 +285,6 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
 # -- tabled ----------------------------------------------------------------------------------------------------------
 
 
-def _kernel(name: str, function: ca.Function, lanes: Lanes, turns: bool) -> str:
-    """A kernel as a function of the workspace (twice: what it reads never is what it writes) and its row of slots."""
-    from kompono.compile import split
-
-    lines: list[str] = []
-    n, real = function.nnz_in(0), lanes.real
-
-    def place(column: int) -> str:
-        lines.append(f"%r{column} = getelementptr i32, ptr %row, i64 {column}")
-        lines.append(f"%s{column} = load i32, ptr %r{column}")
-        lines.append(f"%w{column} = zext i32 %s{column} to i64")
-        lines.append(f"%a{column} = getelementptr {real}, ptr %{'in' if column < n else 'out'}, i64 %w{column}")
-        return f"%a{column}"
-
-    def read(i: int) -> str:
-        lines.append(f"%x{i} = load {real}, ptr {place(i)}{lanes.aligned}")
-        return f"%x{i}"
-
-    def write(j: int, value: str) -> list[str]:
-        return [f"store {real} {value}, ptr {place(n + j)}{lanes.aligned}"]
-
-    calls = Calls()
-    lower(function, lines, read, write, lanes=lanes, calls=calls, turns=turns)
-    head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
-    arguments = ("%in", "%out", "%row")
-    return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size)
-
-
 def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32) -> str:
     """Constant data; bytes in a string, because LLVM reads those fastest."""
     data = np.ascontiguousarray(values, dtype=dtype).tobytes()
@@ -319,22 +293,21 @@ def _table(name: str, values: Sequence[int] | np.ndarray, dtype: type = np.int32
 
 
 def _tabled(
-    program: Program, routine: Routine, lanes: Lanes, numbers: Table | None = None, places: Sequence[int] = (),
-    walked: WalkedCalls | None = None,
+    routine: Routine, numbers: Table | None, places: Sequence[int], how: Mapping[str, RowLayout] | WalkedCalls,
+    lanes: Lanes,
 ) -> str:  # fmt: skip
-    """With `numbers` these are put at some `places` of the workspace first; kernels are functions, or `walked`."""
+    """With `numbers` these are put at some `places` of the workspace first; kernels are functions or walked."""
     stem = f"t.{routine.name}"
     tables, code = "", Code(lanes)
     _copy_inputs(code, routine)
     if numbers is not None:
-        tables += numbers.text() + _table(f"{stem}.numbers", places)
-        with code.loop(len(places)) as i:
-            place = code.let(INT, f"zext i32 {_integer(code, f'@{stem}.numbers', i)} to i64")
-            Array(code, "%work")[place] = Array(code, numbers.address(0))[i]
-    if walked is None:
-        tables += _walk(code, program, stem, routine)
+        tables += numbers.text()
+        assert list(places) == list(range(places[0], places[0] + len(places)))  # the translator lays them side by side
+        code.copy(Array(code, "%work").at(places[0]), Array(code, numbers.address(0)), len(places))
+    if isinstance(how, WalkedCalls):
+        tables += "".join(_table(name, *one) for name, one in how.text(stem, code).items()) + how.declared(stem)
     else:
-        tables += "".join(_table(name, *one) for name, one in walked.text(stem, code).items()) + walked.declared(stem)
+        tables += _walk(code, stem, routine, how)
     for which, slots in enumerate(routine.result):
         tables += _gather(code, f"{stem}.{which}", f"%out{which}", slots)
     return tables + code.define(_head(routine, lanes))
@@ -356,12 +329,12 @@ def _integer(code: Code, table: str, index: object) -> str:
     return code.let("i32", f"load i32, ptr {place}").name
 
 
-def _walk(code: Code, program: Program, stem: str, routine: Routine) -> str:
+def _walk(code: Code, stem: str, routine: Routine, layouts: Mapping[str, RowLayout]) -> str:
     """For each group of equal calls, choose the kernel and run it over the group's rows; the tables for that."""
     names = list(dict.fromkeys(call.kernel for call in routine.calls))
     groups = [(names.index(kernel), list(calls)) for kernel, calls in groupby(routine.calls, key=lambda c: c.kernel)]
     tables = _table(f"{stem}.groups", [n for which, calls in groups for n in (which, len(calls))])
-    tables += _table(f"{stem}.rows", [slot for call in routine.calls for slot in (*call.inputs, *call.outputs)])
+    tables += _table(f"{stem}.rows", [slot for call in routine.calls for slot in layouts[call.kernel].row(call)])
     row = code.variable(POINTER, code.let(POINTER, f"getelementptr i8, ptr @{stem}.rows, i64 0"))
     with code.loop(len(groups)) as group:
         which = _integer(code, f"@{stem}.groups", group * 2)
@@ -372,7 +345,7 @@ def _walk(code: Code, program: Program, stem: str, routine: Routine) -> str:
         code.say(f"switch i32 {which}, label %{done} [{cases}]")
         for name, label in zip(names, labels, strict=True):
             code.say(f"{label}:")
-            width = program.kernels[name].nnz_in(0) + program.kernels[name].nnz_out(0)
+            width = len(layouts[name].left)
             with code.loop(wide):
                 now = row.get()
                 code.say(f"call void @k.{name}(ptr %work, ptr %work, ptr {now.name})")

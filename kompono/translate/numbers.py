@@ -26,6 +26,8 @@ import numpy as np
 from kompono.model.body import Body, Frame, MassProperties
 from kompono.model.element import Element
 from kompono.translate.algorithm import reads
+from kompono.translate.apart import parts_of_numbers
+from kompono.translate.evaluated import on_arrays
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Coded, Routine
 
@@ -217,6 +219,10 @@ class OpenNumbers:
         """The names of those symbols that stand for numbers."""
         return [name for s in symbols if (name := self._names.get(s.element_hash())) is not None]
 
+    def has(self, symbol: ca.SX) -> bool:
+        """Whether a symbol stands for a number."""
+        return symbol.element_hash() in self._names
+
     def known(self, names: Iterable[str]) -> bool:
         """Whether there are such numbers; those of laws, and those that are found from the model, are found now."""
         names = set(names)
@@ -281,15 +287,18 @@ class OpenNumbers:
         """
         given = self.values(schedule.names) if values is None else values
         known, left = dict(zip(schedule.slots, given, strict=True)), list[Call]()
+        made: dict[str, Callable[[np.ndarray], list[np.ndarray]]] = {}
         for call in schedule.routine.calls:
             if known.keys() >= set(call.inputs) and not kernels[call.kernel].find_functions():
-                made = kernels[call.kernel](ca.DM([known[slot] for slot in call.inputs])).full().ravel()
-                known.update(zip(call.outputs, made.tolist(), strict=True))
+                if call.kernel not in made:
+                    made[call.kernel] = on_arrays(kernels[call.kernel])
+                (found,) = made[call.kernel](np.array([known[slot] for slot in call.inputs]))
+                known.update(zip(call.outputs, found.ravel().tolist(), strict=True))
             else:
                 left.append(call)
         used = {slot for call in left for slot in call.inputs}
         used |= {slot for row in schedule.routine.result for slot in row if isinstance(slot, int)}
-        slots = tuple(slot for slot in known if slot in used)
+        slots = tuple(sorted(slot for slot in known if slot in used))
         routine = replace(schedule.routine, calls=tuple(left))
         if slots:
             entries = np.array([known[slot] for slot in slots])
@@ -336,29 +345,9 @@ def _plain_numbers(entries: np.ndarray) -> Coded:
 
 def extracted(column: ca.SX, numbers: ca.SX) -> tuple[ca.SX, list[ca.SX], list[ca.SX]]:
     """A column with symbols in the place of all that is made of `numbers` alone, these symbols, and what they stand
-    for.
+    for; the column as it is where closed functions make it, which are called by native code alone.
     """
-    rest, places, made = ca.extract_parametric(column, numbers, {})
-    places, made, rest = each_once(places, made, rest)
+    places, made, rest = parts_of_numbers(column, numbers)
     if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
-        return column, [], []  # closed functions are called by native code alone
+        return column, [], []
     return rest, places, made
-
-
-def each_once(places: list[ca.SX], made: list[ca.SX], rest: ca.SX) -> tuple[list[ca.SX], list[ca.SX], ca.SX]:
-    """Symbols, what they stand for and the expressions that use them, equal ones once."""
-    if not made:
-        return places, made, rest
-    column, symbols = ca.vertcat(*made), ca.vertcat(*places)
-    while ca.depends_on(column, symbols):  # one stands for what has others in it
-        column = ca.substitute(column, symbols, column)
-    kept: dict[int, tuple[ca.SX, ca.SX]] = {}
-    same: list[tuple[ca.SX, ca.SX]] = []
-    for place, value in zip(places, ca.vertsplit(ca.cse(column)), strict=True):
-        first, _ = kept.setdefault(value.element_hash(), (place, value))
-        if first is not place:
-            same.append((place, first))
-    if same:
-        old, new = (ca.vertcat(*column) for column in zip(*same, strict=True))
-        rest = ca.substitute(rest, old, new)
-    return [place for place, _ in kept.values()], [value for _, value in kept.values()], rest

@@ -9,6 +9,7 @@ same. Such a call is written down as a recipe, and repeated with other slots, in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -62,6 +63,52 @@ def same_function(function: Callable[..., Any]) -> tuple[object, ...] | None:
             return None
         known.append(told)
     return tuple(known)
+
+
+def with_values(
+    function: Callable[..., Any], is_number: Callable[[ca.SX], bool]
+) -> tuple[Callable[..., Any], list[ca.SX], tuple[object, ...] | None]:
+    """A function that takes matrices of numbers it knows, and poses of such, as values behind its own; these values;
+    and what tells it apart from others (see `same_function`).
+    """
+    same = same_function(function)
+    if same is not None or not isinstance(function, FunctionType) or function.__kwdefaults__:
+        return function, [], same
+    known = [cell.cell_contents for cell in function.__closure__ or ()]
+    count, known = len(known), [*known, *(function.__defaults__ or ())]
+    places = [place for place, one in enumerate(known) if _of_numbers(one, is_number)]
+    if not places:
+        return function, [], None
+
+    def made(things: Sequence[Any]) -> FunctionType:
+        cells = tuple(CellType(one) for one in things[:count])
+        given = tuple(things[count:]) or None
+        return FunctionType(function.__code__, function.__globals__, function.__name__, given, cells)
+
+    kinds = [type(known[place]) is Pose for place in places]
+    values = [part for place in places for part in _parts(known[place])]
+
+    def whole(*given: ca.SX) -> Any:
+        own, rest, things = given[: len(given) - len(values)], iter(given[len(given) - len(values) :]), list(known)
+        for place, posed in zip(places, kinds, strict=True):
+            things[place] = Pose(next(rest), next(rest)) if posed else next(rest)
+        return made(things)(*own)
+
+    left = [None if place in places else one for place, one in enumerate(known)]
+    same = same_function(made(left))
+    return whole, values, None if same is None else (*same, tuple(places), tuple(kinds))
+
+
+def _of_numbers(one: object, is_number: Callable[[ca.SX], bool]) -> bool:
+    """Whether a thing is made of numbers that are put in after tracing, at least some of it."""
+    if type(one) is not Pose and type(one) is not ca.SX:
+        return False
+    symbols = ca.symvar(ca.veccat(*_parts(one)))
+    return bool(symbols) and all(is_number(symbol) for symbol in symbols)
+
+
+def _parts(one: Any) -> list[ca.SX]:
+    return [ca.SX(one.position), ca.SX(one.rotation)] if type(one) is Pose else [one]
 
 
 _PLAIN = (int, bool, float, str, type(None))

@@ -11,16 +11,17 @@ constants, so the zeros of a planar mechanism vanish across kernels as well.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import casadi as ca
 
 from kompono.errors import TranslationError
+from kompono.translate.apart import NumbersApart
 from kompono.translate.kernels import add_kernel, recipes_of
 from kompono.translate.numbers import OpenNumbers, Schedule
 from kompono.translate.program import Call, Routine
-from kompono.translate.recipes import Recipe, same_function
+from kompono.translate.recipes import Recipe, same_function, with_values
 from kompono.translate.symbolic import Matrix, Scalar, Vector, constants_kept, entries_of, sparse, with_entries
 
 
@@ -177,11 +178,15 @@ class SharingTracer(Tracer):
     def call(self, function: Callable[..., Any], *values: Any, path: str = "", free: bool = False) -> Any:
         """Run `function` on traced values as one kernel; returns traced values of the same shapes."""
         self.path = path or self.path
-        given = [value if type(value) is ca.SX else ca.SX(value) for value in values]
-        same = None if free else same_function(function)
+        same, enclosed = None, list[ca.SX]()
+        if not free and self.numbers is not None:
+            function, enclosed, same = with_values(function, self.numbers.has)
+        elif not free:
+            same = same_function(function)
+        given = [value if type(value) is ca.SX else ca.SX(value) for value in (*values, *enclosed)]
         pattern, slots = self._pattern(given) if same is not None else (None, {})
         if same is not None and pattern is None:
-            given = [self._slotted(value) for value in given]
+            given = self._slotted(given)
             pattern, slots = self._pattern(given)
         known = self._recipes.get((same, pattern)) if pattern is not None else None
         if known is not None:
@@ -262,27 +267,41 @@ class SharingTracer(Tracer):
             entries.append(table.setdefault(slot.element_hash(), (ca.SX.sym("x"), slot))[0])
         return with_entries(value, entries)
 
-    def _slotted(self, value: ca.SX) -> ca.SX:
-        """A value with slots in the place of what is made of numbers."""
-        return with_entries(value, [e if e.is_constant() else self._in_slot(e) for e in entries_of(value)])
+    def _slotted(self, values: Sequence[ca.SX]) -> list[ca.SX]:
+        """Values with slots in the place of what is made of numbers."""
+        made = self._made([entry for value in values for entry in entries_of(value) if not entry.is_constant()])
+
+        def slot(entry: ca.SX) -> ca.SX:
+            known = made.get(entry.element_hash())
+            return entry if entry.is_constant() else self._in_slot(entry) if known is None else known
+
+        return [with_entries(value, [slot(entry) for entry in entries_of(value)]) for value in values]
 
     def _in_slot(self, entry: ca.SX) -> ca.SX:
-        return entry if entry.element_hash() in self.slots else self._of_numbers(entry)
+        key = entry.element_hash()
+        if key in self.slots:
+            return entry
+        return self._made_of_numbers[key][1] if key in self._made_of_numbers else self._made([entry])[key]
 
-    def _of_numbers(self, entry: ca.SX) -> ca.SX:
-        """The slot of a value that is made of numbers alone, or of inputs that mean what they are."""
-        known = self._made_of_numbers.get(entry.element_hash())
-        if known is not None:
-            return known[1]
-        symbols = ca.symvar(entry)
-        apart = len(self.numbers.among(symbols)) if self.numbers is not None else 0
-        inputs = self._inputs.keys() - self._providers.keys()
-        if apart + sum(symbol.element_hash() in inputs for symbol in symbols) < len(symbols):
-            raise TranslationError("internal: a traced value is not a slot")
-        slot = ca.SX(self.lookup(entry)) if entry.is_symbolic() else self.call(lambda: entry)
-        if apart == len(symbols):
-            self._made_of_numbers[entry.element_hash()] = entry, slot
-        return slot
+    def _made(self, entries: Sequence[ca.SX]) -> dict[int, ca.SX]:
+        """The slots, by hash, of values that are made of numbers alone, or of inputs that mean what they are."""
+        new = {entry.element_hash(): entry for entry in entries}
+        new = {key: e for key, e in new.items() if key not in self.slots and key not in self._made_of_numbers}
+        found = {key: ca.SX(self.lookup(entry)) for key, entry in new.items() if entry.is_symbolic()}
+        left = [entry for key, entry in new.items() if key not in found]
+        if left:
+            column, inputs = ca.vertcat(*left), self._inputs.keys() - self._providers.keys()
+            if not all(self._is_number(one) or one.element_hash() in inputs for one in ca.symvar(column)):
+                raise TranslationError("internal: a traced value is not a slot")
+            made = self.call(lambda: column, free=True)
+            found |= {entry.element_hash(): made[k] for k, entry in enumerate(left)}
+        for key, slot in found.items():
+            if all(self._is_number(symbol) for symbol in ca.symvar(new[key])):
+                self._made_of_numbers[key] = new[key], slot
+        return found
+
+    def _is_number(self, symbol: ca.SX) -> bool:
+        return self.numbers is not None and self.numbers.has(symbol)
 
     def _resolve_free_symbols(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]]) -> list[ca.SX]:
         known = {local.element_hash() for local, _ in table.values()}
@@ -354,23 +373,8 @@ class SharingTracer(Tracer):
             return routine
         found = {number: self.slots[slot.element_hash()] for number, slot in self._number_slots.items()}
         used = {number: slot for number, slot in found.items() if slot in needed}
-        return self.numbers.closed_schedule(self.kernels, Schedule(routine, tuple(used), tuple(used.values())))
-
-
-def operations(routine: Routine, kernels: Mapping[str, ca.Function]) -> int:
-    """Nodes of the expression graphs of one evaluation, equal ones once: its operations, with inputs and constants."""
-    return sum(count * _different_nodes(kernels[name]) for name, count in routine.counts().items())
-
-
-def _different_nodes(function: ca.Function) -> int:
-    x = ca.SX.sym("x", function.nnz_in(0))
-    return ca.Function("once", [x], [ca.cse(function(x))]).n_nodes()
-
-
-def exceeds(routine: Routine, kernels: Mapping[str, ca.Function], limit: int) -> bool:
-    """Whether one evaluation has more operations than a limit; looked at closely only where that is near."""
-    most = sum(count * kernels[name].n_nodes() for name, count in routine.counts().items())
-    return most > limit and operations(routine, kernels) > limit
+        apart, slots = NumbersApart(self.kernels).of(routine, tuple(used.values()))
+        return self.numbers.closed_schedule(self.kernels, Schedule(apart, tuple(used), slots))
 
 
 def addressed(values: Iterable[Any], first: int) -> tuple[list[tuple[int | float, ...]], list[ca.SX]]:

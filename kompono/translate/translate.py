@@ -141,8 +141,7 @@ def translated(
         if parted is not None:
             return parted.engine(kernels, shared, opened=not shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
-        used = elaborated if shared and not entry.schedules else tabled
-        return entry.load()(used, topology, kernels, shared=shared, **given)
+        return entry.load()(tabled, topology, kernels, shared=shared, **given)
 
     asked = (entry.name, tuple(request.cut), tuple(request.independent), *chosen.values(), inline_limit, close is None)
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
@@ -256,7 +255,7 @@ def _chosen(
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
     Laws are always inlined: their answer is cut out of the whole. One that is `made` is not made again.
     """
-    from kompono.translate.tracer import exceeds
+    from kompono.translate.counted import exceeds
 
     inlined = bool(model.laws) or sealed_with_laws(model)
     rows = sum(sum(group_sizes(element)) for element in closing)

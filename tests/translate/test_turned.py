@@ -35,8 +35,8 @@ from kompono.solve.integrate import Settings
 from kompono.spatial.rotation import about
 from kompono.starting import closed_start
 from kompono.translate import translate
+from kompono.translate.counted import operations
 from kompono.translate.structure.turned import turned_conditions, turned_joint, turns_about
-from kompono.translate.tracer import operations
 
 TURN = Rotation.from_rotvec([0.5, -0.9, 0.3]).as_matrix()
 LEVEL = 1e-12

@@ -53,7 +53,6 @@ class EngineEntry:
     method: str = "rk4"  # what it is best run with, with steps [s], each so-many-th recorded
     step: float = 1e-3
     every: int = 1
-    schedules: bool = False  # whether numbers are put in after tracing in shared kernels, too (see `numbers.py`)
     grows: bool = False  # whether large trees are translated by types of components
     links: bool = False  # whether joints are stiff links with forces of their own
     keeps: str = "condition"  # what a joint or constraint outside its tree is, in reports
@@ -108,7 +107,6 @@ _ALL = (
             "metric": EngineOption(("identity", "mass"), "mass"),
         },
         holds="The absolute engine keeps its joints exactly.",
-        schedules=True,
         counted=("standard", "successive", "distributed"),
     ),
     EngineEntry(
@@ -127,7 +125,6 @@ _ALL = (
         method="leapfrog",
         step=1e-5,
         every=100,
-        schedules=True,
         links=True,
         keeps="stiff link",
     ),

@@ -12,7 +12,7 @@ from kompono.model.body import Body, Carrier, MassProperties
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Motion, Pose
-from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, wrench_cross
+from kompono.spatial.vectors import carry_wrench_back, inertia_matrix, symmetric, wrench_cross
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.structure.topology import free_symbols
@@ -185,6 +185,7 @@ def _in_working_frame(kinematics: Kinematics, body: Body, solid: MassProperties)
     if kinematics.axes is not None:
         turned = ca.SX(turned) * ca.DM(inertia_pattern(kinematics, body))
     found = ca.sparsify(ca.SX(inertia_matrix(solid.mass, centre.position, turned)))
+    found = found if found.is_constant() else symmetric(found)
     known.append((solid, found))
     return found
 

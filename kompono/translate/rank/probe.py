@@ -12,10 +12,10 @@ from kompono.model.body import Carrier
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.evaluated import on_arrays
 from kompono.translate.motion.conditions import Closure, Closures
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import declared_inertia
-from kompono.translate.rank.evaluated import on_arrays
 from kompono.translate.rank.rank import LiveRows, RankSample, find_live
 from kompono.translate.rank.redundant import NumericModel, Position, find_positions, slips
 from kompono.translate.symbolic import Matrix, Vector

@@ -22,8 +22,8 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.joint import Joint
+from kompono.translate.evaluated import on_arrays
 from kompono.translate.motion.conditions import Closing
-from kompono.translate.rank.evaluated import on_arrays
 from kompono.translate.rank.probe import Freedoms, Probe
 from kompono.translate.rank.rank import LiveRows
 

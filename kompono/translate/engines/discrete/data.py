@@ -18,7 +18,7 @@ from kompono.translate.algorithm import algorithm, operand_counts
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.lengths import OpenPoses
 from kompono.translate.motion.working_frames import WorkingFrames
-from kompono.translate.numbers import each_once
+from kompono.translate.numbers import extracted
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import entries_of, with_entries
 from kompono.translate.tracer import Tracer
@@ -59,10 +59,7 @@ class Data:
         known = self._numbers_in(column)
         if not known:
             return column
-        rest, places, made = ca.extract_parametric(column, ca.vertcat(*known), {})
-        places, made, rest = each_once(places, made, rest)
-        if made and ca.Function("made", known, made).find_functions():
-            rest, places, made = column, [], []  # closed functions are called by native code alone
+        rest, places, made = extracted(column, ca.vertcat(*known))
         worth = {place.element_hash(): value for place, value in zip(places, made, strict=True)}
         old = _in_order(rest, [*places, *self._numbers_in(rest)])
         new = [self._new(worth.get(symbol.element_hash(), symbol)) for symbol in old]
